@@ -1,0 +1,37 @@
+/** The names that the stacks give to the functions and the functions read. Both sides take them from here. */
+export const environmentNames = {
+  runsTable: 'STEPWELL_RUNS_TABLE',
+  controlTable: 'STEPWELL_CONTROL_TABLE',
+  bucket: 'STEPWELL_BUCKET',
+  nodeQueueUrl: 'STEPWELL_NODE_QUEUE_URL',
+  delayQueueUrl: 'STEPWELL_DELAY_QUEUE_URL',
+  resultsQueueUrl: 'STEPWELL_RESULTS_QUEUE_URL',
+  /** what one-time schedules deliver to */
+  delayQueueArn: 'STEPWELL_DELAY_QUEUE_ARN',
+  scheduleGroup: 'STEPWELL_SCHEDULE_GROUP',
+  /** the role with which schedules send to the delay queue */
+  scheduleRoleArn: 'STEPWELL_SCHEDULE_ROLE_ARN',
+  eventBusName: 'STEPWELL_EVENT_BUS_NAME',
+  /** how long an ended run is kept after its deadline, in days */
+  retentionDays: 'STEPWELL_RETENTION_DAYS',
+  /** how long an idempotency key is remembered, in hours */
+  idempotencyHours: 'STEPWELL_IDEMPOTENCY_HOURS',
+} as const;
+
+export type EnvironmentName = keyof typeof environmentNames;
+
+/** Attributes of the tables that the template must declare and the adapters write. One spelling for both. */
+export const runsTableKeys = {
+  partition: 'pk',
+  sort: 'sk',
+  /** epoch seconds after which the item may vanish */
+  expiry: 'ttl',
+  byProject: { name: 'byProject', partition: 'gp', sort: 'gs' },
+  byState: { name: 'byState', partition: 'sp', sort: 'ss' },
+} as const;
+
+export const controlTableKeys = { partition: 'pk', sort: 'sk', expiry: 'ttl' } as const;
+
+/** The functions of the product: each is `functions/<name>/handler.ts` with an export `handler`. */
+export const functionNames = ['api', 'events', 'worker', 'collect', 'sweep', 'dead-letter'] as const;
+export type FunctionName = (typeof functionNames)[number];

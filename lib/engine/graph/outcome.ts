@@ -1,0 +1,31 @@
+/** What became of one attempt of a node. The engine asks only this, never the node's type. */
+import type { JsonValue, Payload } from '../json.ts';
+import type { Failure } from '../log/events.ts';
+import type { DurationMs, Instant } from '../time.ts';
+
+export type Outcome =
+  | {
+      readonly kind: 'finished';
+      readonly output: Payload;
+      /** names the outgoing edges that become live; null for an end */
+      readonly handle: string | null;
+      /** an end node's part of the run's output, and whether it ends the run well */
+      readonly end?: { readonly status: 'success' | 'error'; readonly output: JsonValue };
+    }
+  | {
+      readonly kind: 'failed';
+      readonly failure: Failure;
+      /** a wait the other side asked for */ readonly retryAfterMs?: DurationMs;
+    }
+  /** sleeps until then, and is finished with this output when it wakes */
+  | { readonly kind: 'sleeping'; readonly wakeAt: Instant; readonly output: Payload };
+
+/** The main way out of a node that has no branches; edges without a handle follow it, and `success` names it too. */
+export const mainHandle = 'output';
+export const errorHandle = 'error';
+
+/** Does an edge with this source handle become live when the node ends with `handle`? */
+export const handleMatches = (edgeHandle: string | undefined, handle: string | null): boolean =>
+  handle !== null && canonical(edgeHandle ?? mainHandle) === canonical(handle);
+
+const canonical = (handle: string): string => (handle === 'success' ? mainHandle : handle);

@@ -1,0 +1,64 @@
+/** A definition made ready to run: policies filled in, edges on both their ends, computed once per version. */
+import type { IterationKey, NodeId, WorkflowName } from '../ids.ts';
+import type { JsonObject } from '../json.ts';
+import type { RetryPolicy } from '../retry/policy.ts';
+import type { DurationMs, Instant } from '../time.ts';
+import type { MergeStrategy, WorkflowOptions } from './definition.ts';
+import type { Outcome } from './outcome.ts';
+import type { ContextView } from './context.ts';
+
+/** What every node has, whatever its type; `lib/nodes` reads it from the node's config. */
+export interface NodePolicy {
+  readonly outputVariable?: string;
+  readonly joinMode: 'all' | 'any';
+  readonly errorHandling: 'continue' | 'fail_workflow';
+  readonly onParentFailure: 'skip' | 'propagate' | 'substitute_default';
+  readonly merge: MergeStrategy;
+  readonly retry: RetryPolicy;
+  readonly timeoutMs: DurationMs;
+  readonly isDisabled: boolean;
+}
+
+export interface PlanEdge {
+  readonly source: NodeId;
+  readonly target: NodeId;
+  readonly sourceHandle?: string;
+  readonly sourceOutputKey?: string;
+  readonly targetParamLabel?: string;
+  readonly mergeStrategy?: MergeStrategy;
+}
+
+export interface PlanNode {
+  readonly id: NodeId;
+  readonly type: string;
+  readonly label?: string;
+  readonly config: JsonObject;
+  readonly policy: NodePolicy;
+  /** decided inside the commit that makes it ready: it needs nothing but the context and the time */
+  readonly isPure: boolean;
+  /** worth a NODE_STARTED commit of its own when it is taken from the queue: it may take long */
+  readonly announcesStart: boolean;
+  readonly inbound: readonly PlanEdge[];
+  readonly outbound: readonly PlanEdge[];
+  /** longest distance from a root */
+  readonly wave: number;
+}
+
+export interface Plan {
+  readonly name: WorkflowName;
+  readonly version: number;
+  readonly options: WorkflowOptions;
+  readonly nodes: ReadonlyMap<NodeId, PlanNode>;
+  readonly roots: readonly PlanNode[];
+  readonly leaves: readonly PlanNode[];
+}
+
+/** What an attempt is given: the context pinned by its dispatch, and the inputs that its edges brought. */
+export interface NodeInput {
+  readonly context: ContextView;
+  readonly inputs: JsonObject;
+  readonly iteration: IterationKey;
+}
+
+/** Runs a pure node. Given to the engine by the service; the engine does not know the types. */
+export type EvaluatePure = (node: PlanNode, input: NodeInput, now: Instant) => Outcome;

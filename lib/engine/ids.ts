@@ -1,0 +1,90 @@
+/**
+ * Branded identifiers. A plain string becomes one of these in exactly one place, the constructor beside it,
+ * which checks it; everything behind the door trusts the type.
+ */
+import { invariant } from './invariant.ts';
+
+declare const brand: unique symbol;
+type Brand<Base, Name extends string> = Base & { readonly [brand]: Name };
+
+export type ProjectId = Brand<string, 'ProjectId'>;
+export type Environment = Brand<string, 'Environment'>;
+export type RunId = Brand<string, 'RunId'>;
+export type NodeId = Brand<string, 'NodeId'>;
+/** Which pass of which loop a node belongs to; `''` outside every loop. Part of every identity. */
+export type IterationKey = Brand<string, 'IterationKey'>;
+/** `nodeId` and iteration in one string: the key of a node within a run. */
+export type NodeKey = Brand<string, 'NodeKey'>;
+export type WorkflowName = Brand<string, 'WorkflowName'>;
+export type DeploymentId = Brand<string, 'DeploymentId'>;
+export type KeyId = Brand<string, 'KeyId'>;
+/** Says whose put won a slot of the log; one per slot attempt, unchanged over retries. */
+export type Nonce = Brand<string, 'Nonce'>;
+/** Commit numbers of a run are 1, 2, 3 … without a gap. */
+export type CommitNo = Brand<number, 'CommitNo'>;
+/** Event ids of a run are 1, 2, 3 … without a gap. */
+export type EventId = Brand<number, 'EventId'>;
+/** 1 for the first attempt. */
+export type Attempt = Brand<number, 'Attempt'>;
+
+export const projectIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
+export const environmentPattern = /^[a-z0-9-]{1,32}$/;
+/** A ULID behind a prefix: sortable by the time of creation. */
+export const runIdPattern = /^wrun_[0-9A-HJKMNP-TV-Z]{26}$/;
+/** `#` and `@` part keys and iterations, so no id may hold them. */
+export const nodeIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
+export const workflowNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
+export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
+
+/** Makes the one checking constructor of a branded string. It throws: callers at a door test the pattern first. */
+const matching =
+  <Id extends string>(name: string, pattern: RegExp) =>
+  (text: string): Id => {
+    invariant(pattern.test(text), `${name} must match ${pattern.source}, and is ${JSON.stringify(text)}`);
+    return text as Id;
+  };
+
+const counting =
+  <Id extends number>(name: string) =>
+  (value: number): Id => {
+    invariant(Number.isSafeInteger(value) && value >= 1, `${name} must be a whole number from 1 up, and is ${value}`);
+    return value as Id;
+  };
+
+export const projectId = matching<ProjectId>('a project id', projectIdPattern);
+export const environment = matching<Environment>('an environment', environmentPattern);
+export const runId = matching<RunId>('a run id', runIdPattern);
+export const nodeId = matching<NodeId>('a node id', nodeIdPattern);
+export const iterationKey = matching<IterationKey>('an iteration key', /^([A-Za-z0-9_.:-]+\[\d+\]\/?)*$/);
+export const workflowName = matching<WorkflowName>('a workflow name', workflowNamePattern);
+export const deploymentId = matching<DeploymentId>('a deployment id', deploymentIdPattern);
+export const keyId = matching<KeyId>('a key id', keyIdPattern);
+export const nonce = matching<Nonce>('a nonce', /^[0-9A-Za-z_-]{1,64}$/);
+export const commitNo = counting<CommitNo>('a commit number');
+export const eventId = counting<EventId>('an event id');
+export const attempt = counting<Attempt>('an attempt');
+
+export const topLevel = iterationKey('');
+export const firstCommit = commitNo(1);
+export const firstAttempt = attempt(1);
+
+/** Whose records these are. Every record belongs to one project and one environment. */
+export interface Scope {
+  readonly projectId: ProjectId;
+  readonly environment: Environment;
+}
+
+/** A run's full name: no run is ever looked up without its scope. */
+export interface RunAddress extends Scope {
+  readonly runId: RunId;
+}
+
+/** A node of a run: which node, and in which pass of which loop. */
+export interface NodeRef {
+  readonly nodeId: NodeId;
+  readonly iteration: IterationKey;
+}
+
+export const nodeKey = (ref: NodeRef): NodeKey =>
+  (ref.iteration === '' ? ref.nodeId : `${ref.nodeId}@${ref.iteration}`) as NodeKey;

@@ -1,0 +1,19 @@
+/** What can be stored and sent. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: JsonValue;
+}
+
+export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * A value in the log: in place, or stored once beside it and named by a reference.
+ * `bytes` is the length of its JSON text in UTF-8.
+ */
+export type Payload = { readonly value: JsonValue } | { readonly ref: PayloadRef; readonly bytes: number };
+
+/** `item:<name>`: an item of the run. `blob:<key>`: an object of the bucket. */
+export type PayloadRef = `item:${string}` | `blob:${string}`;
+
+export const inline = (value: JsonValue): Payload => ({ value });

@@ -1,0 +1,32 @@
+/**
+ * The one table that gives each engine event its public, dotted name. Nothing else spells an event name.
+ * A name, once published, keeps its meaning for ever: readers resume by it.
+ */
+import type { RunEventType } from './events.ts';
+
+const publicNames = {
+  INPUT_SET: 'input.set',
+  SYSTEM_SET: 'system.set',
+  RUN_STARTED: 'run.started',
+  RUN_STATUS_CHANGED: 'run.status.changed',
+  RUN_COMPLETED: 'run.completed',
+  RUN_FAILED: 'run.failed',
+  RUN_TIMED_OUT: 'run.timed_out',
+  RUN_CANCELLED: 'run.cancelled',
+  RUN_RECOVERED: 'run.recovered',
+  NODE_DISPATCHED: 'node.queued',
+  NODE_STARTED: 'node.started',
+  SLEEP_STARTED: 'node.waiting',
+  NODE_COMPLETED: 'node.completed',
+  NODE_RETRIED: 'node.retried',
+  NODE_FAILED: 'node.failed',
+  NODE_SKIPPED: 'node.skipped',
+} as const satisfies Record<RunEventType, string>;
+
+export type PublicEventName = (typeof publicNames)[RunEventType] | 'node.timed_out';
+
+/** The public name of an engine event. A node that failed by its time limit is told apart: `node.timed_out`. */
+export const mapEngineEventToSse = (event: { type: RunEventType; failure?: { cause: string } }): PublicEventName =>
+  event.type === 'NODE_FAILED' && event.failure?.cause === 'timeout' ? 'node.timed_out' : publicNames[event.type];
+
+export const publicEventNames: readonly PublicEventName[] = [...Object.values(publicNames), 'node.timed_out'];

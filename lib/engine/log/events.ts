@@ -1,0 +1,95 @@
+/**
+ * The facts a run is made of. A name here is the engine's own; `event-names.ts` gives each its public one.
+ * The fold (`fold.ts`) is the only reader that gives them meaning, and it never needs the definition.
+ */
+import type { Attempt, IterationKey, NodeId } from '../ids.ts';
+import type { JsonObject, Payload } from '../json.ts';
+import type { FailureCause } from '../retry/causes.ts';
+import type { DurationMs, Instant } from '../time.ts';
+
+/** What went wrong, in words for the reader; the cause is what policies look at. */
+export interface Failure {
+  readonly cause: FailureCause;
+  readonly message: string;
+  /** The stable code of the run's or node's error where it is narrower than the cause, e.g. `deadline_exceeded`. */
+  readonly code?: string;
+  readonly details?: JsonObject;
+}
+
+/** How an attempt reaches its worker, and its result the log. */
+export type Via =
+  /** the worker that made the commit goes on with it */
+  | 'inline'
+  /** a job on the node queue; its worker commits the result */
+  | 'queue'
+  /** a job on the node queue; its result goes over the results queue, because many siblings end together */
+  | 'collect';
+
+interface OfNode {
+  readonly nodeId: NodeId;
+  readonly iteration: IterationKey;
+}
+
+export type SkipReason = 'branch_not_taken' | 'parent_not_successful' | 'workflow_halted';
+
+export type RunEvent =
+  | { readonly type: 'INPUT_SET'; readonly input: Payload }
+  | { readonly type: 'SYSTEM_SET'; readonly key: string; readonly value: Payload }
+  | { readonly type: 'RUN_STARTED' }
+  | { readonly type: 'RUN_STATUS_CHANGED'; readonly status: 'running' | 'completed' | 'failed' | 'cancelled' }
+  | { readonly type: 'RUN_COMPLETED'; readonly output: Payload }
+  | { readonly type: 'RUN_FAILED'; readonly error: Failure }
+  | { readonly type: 'RUN_TIMED_OUT'; readonly error: Failure }
+  | { readonly type: 'RUN_CANCELLED'; readonly reason?: string }
+  | { readonly type: 'RUN_RECOVERED'; readonly nodes: readonly string[] }
+  | (OfNode & {
+      readonly type: 'NODE_DISPATCHED';
+      readonly attempt: Attempt;
+      readonly via: Via;
+      readonly wave: number;
+    })
+  | (OfNode & { readonly type: 'NODE_STARTED'; readonly attempt: Attempt; readonly startedAt: Instant })
+  | (OfNode & { readonly type: 'SLEEP_STARTED'; readonly attempt: Attempt; readonly wakeAt: Instant; readonly output: Payload })
+  | (OfNode & {
+      readonly type: 'NODE_COMPLETED';
+      readonly attempt: Attempt;
+      readonly output: Payload;
+      /** the key of the context that the output is written under, besides `__node_<id>` */
+      readonly variable?: string;
+      /** which outgoing edges become live; null ends the branch here */
+      readonly handle: string | null;
+      /** what an end node contributes to the run's output */
+      readonly workflowOutput?: Payload;
+      readonly startedAt: Instant;
+      readonly endedAt: Instant;
+      readonly printed?: readonly string[];
+    })
+  | (OfNode & {
+      readonly type: 'NODE_RETRIED';
+      /** the attempt that failed; the next one is this plus one */
+      readonly attempt: Attempt;
+      readonly failure: Failure;
+      readonly delayMs: DurationMs;
+      readonly retryAt: Instant;
+      readonly startedAt: Instant;
+      readonly endedAt: Instant;
+      readonly via: Via;
+      readonly printed?: readonly string[];
+    })
+  | (OfNode & {
+      readonly type: 'NODE_FAILED';
+      readonly attempt: Attempt;
+      readonly failure: Failure;
+      /** the error handle, where the failure is handled by an edge; absent where children decide by their policy */
+      readonly handle?: 'error';
+      readonly variable?: string;
+      readonly startedAt: Instant;
+      readonly endedAt: Instant;
+      readonly printed?: readonly string[];
+    })
+  | (OfNode & { readonly type: 'NODE_SKIPPED'; readonly reason: SkipReason });
+
+export type RunEventType = RunEvent['type'];
+
+/** The events after which nothing of a run is decided any more. */
+export type TerminalEvent = Extract<RunEvent, { type: 'RUN_COMPLETED' | 'RUN_FAILED' | 'RUN_TIMED_OUT' | 'RUN_CANCELLED' }>;

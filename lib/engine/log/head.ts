@@ -1,0 +1,42 @@
+/** The head: commit 1 of a run and, beside it, a projection that may be late and never wrong about an ending. */
+import type { CommitNo, DeploymentId, RunAddress } from '../ids.ts';
+import type { Instant } from '../time.ts';
+import type { Commit, PinnedVersion } from './commit.ts';
+import type { Failure } from './events.ts';
+
+export const runStatuses = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
+export type RunStatus = (typeof runStatuses)[number];
+export type TerminalStatus = Extract<RunStatus, 'completed' | 'failed' | 'cancelled'>;
+
+/** What a run was made from and under which terms; written once, with commit 1. */
+export interface RunCreation {
+  readonly address: RunAddress;
+  /** a drawn graph, pinned to a version; code runs come beside it */
+  readonly kind: 'graph';
+  readonly workflow: PinnedVersion;
+  readonly deploymentId: DeploymentId | null;
+  readonly createdAt: Instant;
+  /** the run fails here if it has not ended */
+  readonly deadlineAt: Instant;
+  /** when the run's first jobs may be taken; absent: at once */
+  readonly availableAt?: Instant;
+  /** when its items may be forgotten: deadline + retention */
+  readonly expiresAt: Instant;
+  /** SHA-256 of the caller's canonical body, in hex */
+  readonly bodyHash: string;
+  readonly commit: Commit;
+}
+
+/** What lists show. Every write of it names the commit it was made from, and an older one never wins. */
+export interface HeadProjection {
+  readonly status: RunStatus;
+  readonly asOf: CommitNo;
+  /** makes an open run findable by what it waits for; absent in a run that just runs */
+  readonly attention?: 'waiting' | 'retrying';
+  readonly endedAt?: Instant;
+  readonly error?: Failure;
+}
+
+export interface Head extends RunCreation {
+  readonly projection: HeadProjection;
+}

@@ -1,0 +1,40 @@
+/** An event as readers outside see it: one envelope for HTTP, streams, sockets and the console. */
+import { type EventId, type RunAddress, eventId } from '../ids.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { instant, iso } from '../time.ts';
+import type { Commit } from './commit.ts';
+import { type PublicEventName, mapEngineEventToSse } from './event-names.ts';
+import type { RunEvent } from './events.ts';
+
+export interface PublicEvent {
+  readonly eventId: EventId;
+  /** the same number, for readers that expect it under this name */
+  readonly sequence: EventId;
+  readonly type: PublicEventName;
+  readonly runId: string;
+  readonly timestamp: string;
+  readonly payload: JsonObject;
+}
+
+/** The public form of each event of a commit, in order. Payloads keep the shape they have in the log. */
+export const publicEvents = (run: RunAddress, commit: Commit): readonly PublicEvent[] =>
+  commit.events.map((event, index) => {
+    const id = eventId(commit.firstEventId + index);
+    return {
+      eventId: id,
+      sequence: id,
+      type: mapEngineEventToSse(event),
+      runId: run.runId,
+      timestamp: iso(commit.at),
+      payload: payloadOf(event),
+    };
+  });
+
+const payloadOf = (event: RunEvent): JsonObject => {
+  const { type: _type, ...facts } = event;
+  const entries = Object.entries(facts).filter(([key, value]) => value !== undefined && !(key === 'iteration' && value === ''));
+  return Object.fromEntries(entries.map(([key, value]) => [key, publicValue(key, value as JsonValue)]));
+};
+
+const publicValue = (key: string, value: JsonValue): JsonValue =>
+  key.endsWith('At') && typeof value === 'number' ? iso(instant(value)) : value;

@@ -1,0 +1,58 @@
+/** Messages that ask for work. Delivered at least once, late, twice and in any order; a kept message comes back. */
+import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress } from '../engine/ids.ts';
+import type { Outcome } from '../engine/graph/outcome.ts';
+import type { DurationMs, Instant } from '../engine/time.ts';
+
+/** Run this attempt of this node. `commit` is the commit that asked for it: an older fold is not good enough. */
+export interface NodeJob {
+  readonly kind: 'node';
+  readonly run: RunAddress;
+  readonly commit: CommitNo;
+  readonly nodeId: NodeId;
+  readonly iteration: IterationKey;
+  readonly attempt: Attempt;
+  /** 0 for the first send */
+  readonly resend: number;
+}
+
+/** A node sleeps until now: wake it. Early: it waits again. Stale: it changes nothing. */
+export interface WakeJob {
+  readonly kind: 'wake';
+  readonly run: RunAddress;
+  readonly commit: CommitNo;
+  readonly nodeId: NodeId;
+  readonly iteration: IterationKey;
+  readonly attempt: Attempt;
+}
+
+/** Look at the run: whatever was committed and not sent is sent, and last duties are done. */
+export interface NudgeJob {
+  readonly kind: 'nudge';
+  readonly run: RunAddress;
+}
+
+export type Job = NodeJob | WakeJob | NudgeJob;
+
+/** The result of an attempt that is collected with its siblings'. */
+export interface ResultMessage {
+  readonly run: RunAddress;
+  readonly commit: CommitNo;
+  readonly nodeId: NodeId;
+  readonly iteration: IterationKey;
+  readonly attempt: Attempt;
+  readonly outcome: Outcome;
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+  readonly printed: readonly string[];
+}
+
+export interface Jobs {
+  /** To be taken at once. All are sent when it returns; when it throws, any number may have been. */
+  send(jobs: readonly NodeJob[]): Promise<void>;
+  /** To be taken after a delay of at most 900 s, in whole seconds, rounded up. */
+  sendLater(job: Job, delay: DurationMs): Promise<void>;
+  sendResult(result: ResultMessage): Promise<void>;
+}
+
+/** The longest delay a queue keeps a message back, by its service's limit; a longer wait is a timer. */
+export const longestQueueDelayMs = 900_000;

@@ -1,0 +1,42 @@
+/** Finding runs: by scope for people, by due time for the sweep. */
+import type { RunAddress, Scope } from '../engine/ids.ts';
+import type { Head, RunStatus } from '../engine/log/head.ts';
+import type { Instant } from '../engine/time.ts';
+
+/** Where a listing goes on. Opaque to callers, checked against the scope when it comes back. */
+export interface ListPosition {
+  /** creation time and run id of the last row given, newest first */
+  readonly createdAt: Instant;
+  readonly runId: string;
+}
+
+export interface RunPage {
+  readonly heads: readonly Head[];
+  readonly next?: ListPosition;
+}
+
+/** One entry of the sweep's diary: look at this run when the minute has passed. */
+export interface DueEntry {
+  readonly run: RunAddress;
+  /** whole minutes since the epoch */
+  readonly minute: number;
+}
+
+export interface RunIndex {
+  /** Newest first. The index may be late: a run just created may be missing for a moment. */
+  list(scope: Scope, options: { readonly limit: number; readonly after?: ListPosition }): Promise<RunPage>;
+  /** The sparse listing of runs that need attention or ended badly. */
+  listByState(
+    scope: Scope,
+    state: 'waiting' | 'retrying' | Extract<RunStatus, 'failed' | 'cancelled'>,
+    options: { readonly limit: number; readonly after?: ListPosition },
+  ): Promise<RunPage>;
+
+  /** Writes that the sweep must look at the run in that minute; writing it twice is once. Expires by itself. */
+  markDue(entry: DueEntry): Promise<void>;
+  /** All runs due in that minute, read strongly. */
+  dueIn(minute: number): Promise<readonly RunAddress[]>;
+  /** The last minute the sweep has passed completely; undefined before the first sweep. Never goes back. */
+  sweptMinute(): Promise<number | undefined>;
+  passMinute(minute: number): Promise<void>;
+}

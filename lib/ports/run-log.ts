@@ -1,0 +1,53 @@
+/**
+ * The run log: one item per commit, written once by one conditional put, read strongly.
+ * Adapters translate and never judge; whoever reads checks that commit numbers are dense (`service/read-log.ts`).
+ */
+import type { CommitNo, Nonce, NodeKey, RunAddress } from '../engine/ids.ts';
+import type { Commit } from '../engine/log/commit.ts';
+import type { Head, HeadProjection, RunCreation } from '../engine/log/head.ts';
+import type { JsonValue, PayloadRef } from '../engine/json.ts';
+import type { Instant } from '../engine/time.ts';
+
+/**
+ * `stored`: this put wrote the item. `occupied`: the slot was taken before, maybe by an earlier try of this very put:
+ * the caller compares nonces. An outcome that stays unknown is thrown as `Unavailable`, and the same put is repeated.
+ */
+export type PutResult = { readonly kind: 'stored' } | { readonly kind: 'occupied'; readonly nonce: Nonce };
+
+/** "Still at work", or "was sent again": what tells a silent node from a busy one. */
+export interface Beat {
+  readonly node: NodeKey;
+  readonly at: Instant;
+  /** how often the node's current attempt was sent again */
+  readonly resends: number;
+}
+
+/** A fold kept so that long logs need not be read from the start. A cache: another schema version ignores it. */
+export interface Snapshot {
+  readonly asOf: CommitNo;
+  readonly schema: number;
+  readonly state: JsonValue;
+}
+
+export interface RunLog {
+  /** Writes commit 1, on the condition that the run does not exist. */
+  create(run: RunCreation): Promise<PutResult>;
+  /** Writes commit n > 1, on the condition that the slot is free. `expiresAt` is the run's. */
+  put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult>;
+  /** The head, read strongly; undefined where no such run exists in this scope. */
+  head(run: RunAddress): Promise<Head | undefined>;
+  /** The commits above `after` (not commit 1), in order of number, read strongly. May be torn: a number can be missing. */
+  commitsAfter(run: RunAddress, after: CommitNo): Promise<readonly Commit[]>;
+  /** Updates the projection where it is not newer (`asOf <= :n`) and not terminal; otherwise changes nothing. */
+  project(run: RunAddress, projection: HeadProjection): Promise<void>;
+
+  /** Keeps a value of the run beside its log under a name of its own; written once. `item:<name>` names it. */
+  attach(run: RunAddress, name: string, value: JsonValue, expiresAt: Instant): Promise<PayloadRef>;
+  attached(run: RunAddress, name: string): Promise<JsonValue | undefined>;
+
+  beat(run: RunAddress, beat: Beat, expiresAt: Instant): Promise<void>;
+  beats(run: RunAddress): Promise<readonly Beat[]>;
+
+  saveSnapshot(run: RunAddress, snapshot: Snapshot, expiresAt: Instant): Promise<void>;
+  snapshot(run: RunAddress): Promise<Snapshot | undefined>;
+}

@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config';
+
+const project = (name: string, include: string[], options: object = {}) => ({ test: { name, include, ...options } });
+
+export default defineConfig({
+  test: {
+    projects: [
+      project('unit', ['test/{engine,service,nodes,api,aws,memory,local,contract-names,functions,scripts,cli}/**/*.test.ts']),
+      project('tidy', ['test/tidy/**/*.test.ts']),
+      project('contract', ['test/contract/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('simulation', ['test/simulation/**/*.test.ts'], { testTimeout: 300_000 }),
+      project('infra', ['test/infra/**/*.test.ts'], { testTimeout: 120_000, hookTimeout: 120_000 }),
+      project('e2e', ['test/e2e/**/*.test.ts'], { testTimeout: 300_000, hookTimeout: 120_000 }),
+    ],
+    coverage: { provider: 'v8', include: ['lib/engine/**'] },
+  },
+});
