@@ -1,6 +1,6 @@
 /** Finding runs: by scope for people, by due time for the sweep. */
 import type { RunAddress, Scope } from '../engine/ids.ts';
-import type { Head, RunStatus } from '../engine/log/head.ts';
+import type { Head, HeadProjection } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 
 /** Where a listing goes on. Opaque to callers, checked against the scope when it comes back. */
@@ -15,6 +15,15 @@ export interface RunPage {
   readonly next?: ListPosition;
 }
 
+export const listedStates = ['waiting', 'retrying', 'failed', 'cancelled'] as const;
+export type ListedState = (typeof listedStates)[number];
+
+/** Under which state the sparse listing holds a run; a run that just runs, or ended well, is in none. */
+export const listedState = ({ status, attention }: HeadProjection): ListedState | undefined => {
+  if (status === 'failed' || status === 'cancelled') return status;
+  return status === 'completed' ? undefined : attention;
+};
+
 /** One entry of the sweep's diary: look at this run when the minute has passed. */
 export interface DueEntry {
   readonly run: RunAddress;
@@ -25,10 +34,10 @@ export interface DueEntry {
 export interface RunIndex {
   /** Newest first. The index may be late: a run just created may be missing for a moment. */
   list(scope: Scope, options: { readonly limit: number; readonly after?: ListPosition }): Promise<RunPage>;
-  /** The sparse listing of runs that need attention or ended badly. */
+  /** The sparse listing of runs that need attention or ended badly, newest first by creation; as late as the other. */
   listByState(
     scope: Scope,
-    state: 'waiting' | 'retrying' | Extract<RunStatus, 'failed' | 'cancelled'>,
+    state: ListedState,
     options: { readonly limit: number; readonly after?: ListPosition },
   ): Promise<RunPage>;
 

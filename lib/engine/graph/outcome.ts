@@ -1,5 +1,5 @@
 /** What became of one attempt of a node. The engine asks only this, never the node's type. */
-import type { JsonValue, Payload } from '../json.ts';
+import type { Payload } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import type { DurationMs, Instant } from '../time.ts';
 
@@ -9,8 +9,8 @@ export type Outcome =
       readonly output: Payload;
       /** names the outgoing edges that become live; null for an end */
       readonly handle: string | null;
-      /** an end node's part of the run's output, and whether it ends the run well */
-      readonly end?: { readonly status: 'success' | 'error'; readonly output: JsonValue };
+      /** an end node: its output is the run's, or a part of it, and it says whether the run ends well */
+      readonly end?: 'success' | 'error';
     }
   | {
       readonly kind: 'failed';

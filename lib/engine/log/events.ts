@@ -47,6 +47,8 @@ export type RunEvent =
       readonly attempt: Attempt;
       readonly via: Via;
       readonly wave: number;
+      /** its worker takes it no earlier: the run was asked to start later */
+      readonly notBefore?: Instant;
     })
   | (OfNode & { readonly type: 'NODE_STARTED'; readonly attempt: Attempt; readonly startedAt: Instant })
   | (OfNode & { readonly type: 'SLEEP_STARTED'; readonly attempt: Attempt; readonly wakeAt: Instant; readonly output: Payload })
@@ -58,8 +60,8 @@ export type RunEvent =
       readonly variable?: string;
       /** which outgoing edges become live; null ends the branch here */
       readonly handle: string | null;
-      /** what an end node contributes to the run's output */
-      readonly workflowOutput?: Payload;
+      /** an end node: its output is the run's, or a part of it, and it says whether the run ends well */
+      readonly end?: 'success' | 'error';
       readonly startedAt: Instant;
       readonly endedAt: Instant;
       readonly printed?: readonly string[];

@@ -1,12 +1,13 @@
 /** The head: commit 1 of a run and, beside it, a projection that may be late and never wrong about an ending. */
-import type { CommitNo, DeploymentId, RunAddress } from '../ids.ts';
+import { type CommitNo, type DeploymentId, type RunAddress, firstCommit } from '../ids.ts';
 import type { Instant } from '../time.ts';
 import type { Commit, PinnedVersion } from './commit.ts';
 import type { Failure } from './events.ts';
 
 export const runStatuses = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type RunStatus = (typeof runStatuses)[number];
-export type TerminalStatus = Extract<RunStatus, 'completed' | 'failed' | 'cancelled'>;
+export const terminalStatuses = ['completed', 'failed', 'cancelled'] as const satisfies readonly RunStatus[];
+export type TerminalStatus = (typeof terminalStatuses)[number];
 
 /** What a run was made from and under which terms; written once, with commit 1. */
 export interface RunCreation {
@@ -36,6 +37,9 @@ export interface HeadProjection {
   readonly endedAt?: Instant;
   readonly error?: Failure;
 }
+
+/** What a store projects of a run that was just created. */
+export const firstProjection: HeadProjection = { status: 'pending', asOf: firstCommit };
 
 export interface Head extends RunCreation {
   readonly projection: HeadProjection;

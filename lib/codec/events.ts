@@ -1,0 +1,127 @@
+/** The events of a run as they are stored. The log is a promise: what was once written stays readable. */
+import { z } from 'zod';
+import type { JsonObject, JsonValue, Payload, PayloadRef } from '../engine/json.ts';
+import type { Failure, RunEvent, RunEventType } from '../engine/log/events.ts';
+import { failureCauses } from '../engine/retry/causes.ts';
+import { exactly } from './exact.ts';
+import { attempt, durationMs, instant, iterationKey, nodeId } from './ids.ts';
+
+/** What `JSON.parse` gave is JSON; only its absence is to be found out. */
+export const jsonValue = z.custom<JsonValue>((value) => value !== undefined);
+export const jsonObject = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+
+export const payloadRef = z.custom<PayloadRef>((ref) => typeof ref === 'string' && /^(item|blob):./.test(ref));
+
+export const payload = z.union([
+  exactly<Extract<Payload, { value: JsonValue }>>()(z.strictObject({ value: jsonValue })),
+  exactly<Extract<Payload, { bytes: number }>>()(z.strictObject({ ref: payloadRef, bytes: z.number() })),
+]);
+
+export const failure = exactly<Failure>()(
+  z.strictObject({
+    cause: z.enum(failureCauses),
+    message: z.string(),
+    code: z.string().exactOptional(),
+    details: jsonObject.exactOptional(),
+  }),
+);
+
+/** A schema of one member of the union, tied to it key for key. */
+const is = <Type extends RunEventType>() => exactly<Extract<RunEvent, { type: Type }>>();
+
+const ofNode = { nodeId, iteration: iterationKey };
+const ofAttempt = { ...ofNode, attempt };
+const span = { startedAt: instant, endedAt: instant };
+const printed = { printed: z.array(z.string()).readonly().exactOptional() };
+const variable = { variable: z.string().exactOptional() };
+const via = z.enum(['inline', 'queue', 'collect']);
+
+const members = {
+  INPUT_SET: is<'INPUT_SET'>()(z.strictObject({ type: z.literal('INPUT_SET'), input: payload })),
+  SYSTEM_SET: is<'SYSTEM_SET'>()(z.strictObject({ type: z.literal('SYSTEM_SET'), key: z.string(), value: payload })),
+  RUN_STARTED: is<'RUN_STARTED'>()(z.strictObject({ type: z.literal('RUN_STARTED') })),
+  RUN_STATUS_CHANGED: is<'RUN_STATUS_CHANGED'>()(
+    z.strictObject({ type: z.literal('RUN_STATUS_CHANGED'), status: z.enum(['running', 'completed', 'failed', 'cancelled']) }),
+  ),
+  RUN_COMPLETED: is<'RUN_COMPLETED'>()(z.strictObject({ type: z.literal('RUN_COMPLETED'), output: payload })),
+  RUN_FAILED: is<'RUN_FAILED'>()(z.strictObject({ type: z.literal('RUN_FAILED'), error: failure })),
+  RUN_TIMED_OUT: is<'RUN_TIMED_OUT'>()(z.strictObject({ type: z.literal('RUN_TIMED_OUT'), error: failure })),
+  RUN_CANCELLED: is<'RUN_CANCELLED'>()(z.strictObject({ type: z.literal('RUN_CANCELLED'), reason: z.string().exactOptional() })),
+  RUN_RECOVERED: is<'RUN_RECOVERED'>()(
+    z.strictObject({ type: z.literal('RUN_RECOVERED'), nodes: z.array(z.string()).readonly() }),
+  ),
+  NODE_DISPATCHED: is<'NODE_DISPATCHED'>()(
+    z.strictObject({
+      type: z.literal('NODE_DISPATCHED'),
+      ...ofAttempt,
+      via,
+      wave: z.number(),
+      notBefore: instant.exactOptional(),
+    }),
+  ),
+  NODE_STARTED: is<'NODE_STARTED'>()(z.strictObject({ type: z.literal('NODE_STARTED'), ...ofAttempt, startedAt: instant })),
+  SLEEP_STARTED: is<'SLEEP_STARTED'>()(
+    z.strictObject({ type: z.literal('SLEEP_STARTED'), ...ofAttempt, wakeAt: instant, output: payload }),
+  ),
+  NODE_COMPLETED: is<'NODE_COMPLETED'>()(
+    z.strictObject({
+      type: z.literal('NODE_COMPLETED'),
+      ...ofAttempt,
+      ...span,
+      ...variable,
+      ...printed,
+      output: payload,
+      handle: z.string().nullable(),
+      end: z.enum(['success', 'error']).exactOptional(),
+    }),
+  ),
+  NODE_RETRIED: is<'NODE_RETRIED'>()(
+    z.strictObject({
+      type: z.literal('NODE_RETRIED'),
+      ...ofAttempt,
+      ...span,
+      ...printed,
+      failure,
+      delayMs: durationMs,
+      retryAt: instant,
+      via,
+    }),
+  ),
+  NODE_FAILED: is<'NODE_FAILED'>()(
+    z.strictObject({
+      type: z.literal('NODE_FAILED'),
+      ...ofAttempt,
+      ...span,
+      ...variable,
+      ...printed,
+      failure,
+      handle: z.literal('error').exactOptional(),
+    }),
+  ),
+  NODE_SKIPPED: is<'NODE_SKIPPED'>()(
+    z.strictObject({
+      type: z.literal('NODE_SKIPPED'),
+      ...ofNode,
+      reason: z.enum(['branch_not_taken', 'parent_not_successful', 'workflow_halted']),
+    }),
+  ),
+} satisfies { [Type in RunEventType]: z.ZodType<Extract<RunEvent, { type: Type }>> };
+
+export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
+  members.INPUT_SET,
+  members.SYSTEM_SET,
+  members.RUN_STARTED,
+  members.RUN_STATUS_CHANGED,
+  members.RUN_COMPLETED,
+  members.RUN_FAILED,
+  members.RUN_TIMED_OUT,
+  members.RUN_CANCELLED,
+  members.RUN_RECOVERED,
+  members.NODE_DISPATCHED,
+  members.NODE_STARTED,
+  members.SLEEP_STARTED,
+  members.NODE_COMPLETED,
+  members.NODE_RETRIED,
+  members.NODE_FAILED,
+  members.NODE_SKIPPED,
+]);

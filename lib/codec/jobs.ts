@@ -1,0 +1,45 @@
+/** Messages as queues and schedules carry them. */
+import { z } from 'zod';
+import type { RunAddress } from '../engine/ids.ts';
+import type { Job, NodeJob, NudgeJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
+import { exactly } from './exact.ts';
+import { attempt, commitNo, environment, instant, iterationKey, nodeId, projectId, runId } from './ids.ts';
+import { outcome } from './outcome.ts';
+import { readJson } from './unreadable.ts';
+
+/** Says how to read the message. Old messages may wait for a year in a schedule, so every version stays readable. */
+const messageVersion = 1;
+const version = { v: z.literal(messageVersion) };
+
+export const runAddress = exactly<RunAddress>()(z.strictObject({ projectId, environment, runId }));
+
+const ofAttempt = { run: runAddress, commit: commitNo, nodeId, iteration: iterationKey, attempt };
+
+const jobs = {
+  node: exactly<NodeJob>()(z.strictObject({ kind: z.literal('node'), ...ofAttempt, resend: z.int().min(0) })),
+  wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt })),
+  nudge: exactly<NudgeJob>()(z.strictObject({ kind: z.literal('nudge'), run: runAddress })),
+} satisfies { [Kind in Job['kind']]: z.ZodType<Extract<Job, { kind: Kind }>> };
+
+const job: z.ZodType<Job> = z.discriminatedUnion('kind', [jobs.node, jobs.wake, jobs.nudge]);
+
+const result = exactly<ResultMessage>()(
+  z.strictObject({
+    ...ofAttempt,
+    outcome,
+    startedAt: instant,
+    endedAt: instant,
+    printed: z.array(z.string()).readonly(),
+  }),
+);
+
+const jobMessage = z.strictObject({ ...version, job });
+const resultMessage = z.strictObject({ ...version, result });
+
+export const jobBody = (content: Job): string => JSON.stringify({ v: messageVersion, job: content });
+/** The job in a message's body; throws `Unreadable`. */
+export const parseJob = (body: string): Job => readJson('a job', jobMessage, body).job;
+
+export const resultBody = (content: ResultMessage): string => JSON.stringify({ v: messageVersion, result: content });
+/** The result in a message's body; throws `Unreadable`. */
+export const parseResult = (body: string): ResultMessage => readJson('a result', resultMessage, body).result;

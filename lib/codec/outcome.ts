@@ -1,0 +1,25 @@
+/** What became of an attempt, as a result message carries it. */
+import { z } from 'zod';
+import type { Outcome } from '../engine/graph/outcome.ts';
+import { failure, payload } from './events.ts';
+import { exactly } from './exact.ts';
+import { durationMs, instant } from './ids.ts';
+
+type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
+
+const members = {
+  finished: exactly<Of<'finished'>>()(
+    z.strictObject({
+      kind: z.literal('finished'),
+      output: payload,
+      handle: z.string().nullable(),
+      end: z.enum(['success', 'error']).exactOptional(),
+    }),
+  ),
+  failed: exactly<Of<'failed'>>()(
+    z.strictObject({ kind: z.literal('failed'), failure, retryAfterMs: durationMs.exactOptional() }),
+  ),
+  sleeping: exactly<Of<'sleeping'>>()(z.strictObject({ kind: z.literal('sleeping'), wakeAt: instant, output: payload })),
+} satisfies { [Kind in Outcome['kind']]: z.ZodType<Of<Kind>> };
+
+export const outcome: z.ZodType<Outcome> = z.discriminatedUnion('kind', [members.finished, members.failed, members.sleeping]);

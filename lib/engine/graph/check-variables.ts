@@ -1,0 +1,79 @@
+/** Output variables: names that are taken, and names that two nodes write. */
+import type { Finding, WorkflowDefinition } from './definition.ts';
+import { areExclusive, endsBefore } from './exclusive.ts';
+import { finding, pointer } from './findings.ts';
+import type { NodeFacts } from './inspection.ts';
+import type { Shape } from './shape.ts';
+
+/** The context holds the run's input and output under these names. */
+const reservedNames: readonly string[] = ['input', 'output'];
+
+export const checkVariables = (
+  definition: WorkflowDefinition,
+  shape: Shape,
+  facts: readonly (NodeFacts | undefined)[],
+): readonly Finding[] => {
+  const writers = writersOf(facts);
+  return [
+    ...[...writers].flatMap(([name, nodes]) =>
+      isReserved(name)
+        ? nodes.map((node) => finding('reserved_name', variablePlace(node), `the name ${name} is kept for the run itself`))
+        : [],
+    ),
+    ...checkRewrites(definition, shape, facts, writers),
+  ];
+};
+
+export const isReserved = (name: string): boolean => reservedNames.includes(name) || name.startsWith('__');
+
+const variablePlace = (node: number): string => pointer('nodes', node, 'config', 'outputVariable');
+
+const writersOf = (facts: readonly (NodeFacts | undefined)[]): ReadonlyMap<string, readonly number[]> => {
+  const writers = new Map<string, number[]>();
+  facts.forEach((known, node) => {
+    const name = known?.policy.outputVariable;
+    if (name === undefined) return;
+    const nodes = writers.get(name);
+    if (nodes === undefined) writers.set(name, [node]);
+    else nodes.push(node);
+  });
+  return writers;
+};
+
+/**
+ * Two nodes may write one variable when at most one of them can run, or when one has always ended before the other
+ * begins. Nodes on or behind a cycle have no order yet and are left out until the cycle is mended. At most one finding
+ * for a node: the first earlier one it disagrees with.
+ */
+const checkRewrites = (
+  definition: WorkflowDefinition,
+  shape: Shape,
+  facts: readonly (NodeFacts | undefined)[],
+  writers: ReadonlyMap<string, readonly number[]>,
+): readonly Finding[] => {
+  if ([...writers.values()].every((nodes) => nodes.length < 2)) return [];
+  const policies = facts.map((known) => known?.policy ?? { joinMode: 'all' as const, onParentFailure: 'skip' as const });
+  const isBefore = endsBefore(shape, policies);
+  const isExclusive = areExclusive(shape, policies);
+  const isSorted = new Set(shape.order);
+  const idOf = (node: number): string => definition.nodes[node]?.id ?? '';
+
+  return [...writers].flatMap(([name, nodes]) => {
+    const sorted = nodes.filter((node) => isSorted.has(node));
+    return sorted.flatMap((node, position) => {
+      const earlier = sorted.slice(0, position);
+      const isOrdered = (other: number): boolean => isBefore(other, node) || isBefore(node, other);
+      const rival = earlier.find((other) => !isOrdered(other) && !isExclusive(other, node));
+      if (rival !== undefined) {
+        const message = `${idOf(rival)} writes ${name} too, and nothing says which of the two is last`;
+        return [finding('duplicate_output_variable', variablePlace(node), message)];
+      }
+      const rewritten = earlier.find(isOrdered);
+      if (rewritten === undefined) return [];
+      const [first, last] = isBefore(rewritten, node) ? [rewritten, node] : [node, rewritten];
+      return [
+        finding('output_variable_rewritten', variablePlace(node), `${idOf(last)} writes ${name} again after ${idOf(first)}`),
+      ];
+    });
+  });
+};

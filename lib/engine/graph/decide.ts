@@ -1,0 +1,171 @@
+/**
+ * Facts in, events out. A pure function of the fold: it can be asked again after every lost commit, and a million
+ * times in a simulation. A fact about an attempt that is no longer wanted gives no event.
+ */
+import { type Attempt, type NodeRef, attempt as attemptNo, nodeKey, topLevel } from '../ids.ts';
+import { invariant } from '../invariant.ts';
+import type { JsonValue, Payload } from '../json.ts';
+import type { Failure, RunEvent, Via } from '../log/events.ts';
+import { type RunState, emptyState } from '../log/fold.ts';
+import { type OpenNode, isOpen } from '../log/node-state.ts';
+import { backoff } from '../retry/backoff.ts';
+import { retryableCauses } from '../retry/causes.ts';
+import { type Instant, after } from '../time.ts';
+import { advance, completed, fail, sleep } from './advance.ts';
+import { type DecideTools, type Draft, emit, hasEnded, openDraft } from './draft.ts';
+import type { Fact } from './facts.ts';
+import { mainHandle } from './outcome.ts';
+import type { PlanNode } from './plan.ts';
+
+/** The first commit of a run: its input, and its roots already on their way. */
+export function decideStart(
+  input: Payload,
+  system: Readonly<Record<string, JsonValue>>,
+  tools: DecideTools,
+  startAt?: Instant,
+): readonly RunEvent[] {
+  const draft = openDraft(emptyState(), tools);
+  emit(draft, { type: 'INPUT_SET', input });
+  for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: { value } });
+  emit(draft, { type: 'RUN_STARTED' });
+  if (startAt === undefined) advance(draft, [], tools.plan.roots);
+  else for (const root of tools.plan.roots) dispatchLater(draft, root, startAt);
+  return draft.events;
+}
+
+/** A run that was asked to start later: its roots are dispatched now and taken then. */
+const dispatchLater = (draft: Draft, root: PlanNode, notBefore: Instant): void =>
+  emit(draft, {
+    type: 'NODE_DISPATCHED',
+    nodeId: root.id,
+    iteration: topLevel,
+    attempt: attemptNo(1),
+    via: 'queue',
+    wave: root.wave,
+    notBefore,
+  });
+
+/** What follows from these facts, in their order. No event: nothing is to be committed. */
+export function decide(state: RunState, facts: readonly Fact[], tools: DecideTools): readonly RunEvent[] {
+  const draft = openDraft(state, tools);
+  for (const fact of facts) {
+    if (hasEnded(draft)) break;
+    decideOne(draft, fact);
+  }
+  return draft.events;
+}
+
+function decideOne(draft: Draft, fact: Fact): void {
+  switch (fact.kind) {
+    case 'node-started': {
+      const open = wanted(draft, fact.node, fact.attempt);
+      if (open?.status !== 'queued') return;
+      run(draft);
+      return emit(draft, { type: 'NODE_STARTED', ...fact.node, attempt: fact.attempt, startedAt: fact.startedAt });
+    }
+    case 'node-ended':
+      return nodeEnded(draft, fact);
+    case 'node-woken': {
+      const open = wanted(draft, fact.node, fact.attempt);
+      if (open?.status !== 'waiting' || open.wakeAt > draft.tools.now) return;
+      const node = planned(draft, fact.node);
+      run(draft);
+      emit(
+        draft,
+        completed(
+          node,
+          { kind: 'finished', output: open.output, handle: mainHandle },
+          { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now },
+        ),
+      );
+      return advance(draft, [node]);
+    }
+    case 'node-lost': {
+      const open = wanted(draft, fact.node, fact.attempt);
+      if (open === undefined || open.status === 'waiting') return;
+      const node = planned(draft, fact.node);
+      run(draft);
+      emit(draft, {
+        type: 'SYSTEM_SET',
+        key: '__recoveryError',
+        value: { value: { nodeId: node.id, message: fact.failure.message } },
+      });
+      fail(draft, node, fact.failure, fact.attempt, { startedAt: startOf(open), endedAt: draft.tools.now });
+      return hasEnded(draft) ? undefined : advance(draft, [node]);
+    }
+    case 'cancel-requested':
+      emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
+      return emit(draft, { type: 'RUN_CANCELLED', ...(fact.reason === undefined ? {} : { reason: fact.reason }) });
+    case 'deadline-passed':
+      if (draft.tools.now < draft.tools.deadlineAt) return;
+      emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
+      return emit(draft, {
+        type: 'RUN_TIMED_OUT',
+        error: { cause: 'deadline', code: 'deadline_exceeded', message: 'the deadline of the run has passed' },
+      });
+    case 'recovered':
+      if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
+  }
+}
+
+function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): void {
+  const open = wanted(draft, fact.node, fact.attempt);
+  if (open === undefined || open.status === 'waiting') return;
+  const node = planned(draft, fact.node);
+  const times = {
+    attempt: fact.attempt,
+    startedAt: fact.startedAt,
+    endedAt: fact.endedAt,
+    ...(fact.printed.length === 0 ? {} : { printed: fact.printed }),
+  };
+  run(draft);
+  switch (fact.outcome.kind) {
+    case 'sleeping':
+      sleep(draft, node, fact.outcome, fact.attempt);
+      break;
+    case 'finished':
+      emit(draft, completed(node, fact.outcome, times));
+      break;
+    case 'failed': {
+      const retry = retryOf(draft, node, open, fact.outcome.failure, fact.outcome.retryAfterMs ?? 0);
+      if (retry === undefined) fail(draft, node, fact.outcome.failure, fact.attempt, times);
+      else emit(draft, { type: 'NODE_RETRIED', ...fact.node, failure: fact.outcome.failure, ...times, ...retry });
+      break;
+    }
+  }
+  if (!hasEnded(draft)) advance(draft, [node]);
+}
+
+/** A wait shorter than this is spent in the worker; a queue delays whole seconds. */
+const shortestQueueDelayMs = 1_000;
+
+function retryOf(draft: Draft, node: PlanNode, open: OpenNode, failure: Failure, askedForMs: number) {
+  const { retry } = node.policy;
+  const cause = retryableCauses.find((retryable) => retryable === failure.cause);
+  if (cause === undefined || !retry.retryOn.includes(cause) || open.attempt >= retry.attempts) return undefined;
+  const delayMs = backoff(retry, open.attempt, draft.tools.chance(), askedForMs);
+  const retryAt = after(draft.tools.now, delayMs);
+  if (retryAt > draft.tools.deadlineAt) return undefined;
+  const staysHere = draft.tools.keepsOne && delayMs < shortestQueueDelayMs && open.via !== 'collect';
+  const via: Via = open.via === 'collect' ? 'collect' : staysHere ? 'inline' : 'queue';
+  return { delayMs, retryAt, via };
+}
+
+/** The node, if it is open and still at this attempt. */
+function wanted(draft: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined {
+  const node = draft.state.nodes.get(nodeKey(ref));
+  return node !== undefined && isOpen(node) && node.attempt === attempt ? node : undefined;
+}
+
+function planned(draft: Draft, ref: NodeRef): PlanNode {
+  const node = draft.tools.plan.nodes.get(ref.nodeId);
+  invariant(node !== undefined, `the log names node ${ref.nodeId}, which the pinned version does not have`);
+  return node;
+}
+
+const startOf = (open: OpenNode): Instant => (open.status === 'running' ? open.startedAt : open.dispatchedAt);
+
+/** The first sign of work makes the run a running one. */
+function run(draft: Draft): void {
+  if (draft.state.progress.status === 'pending') emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'running' });
+}

@@ -1,0 +1,40 @@
+/** A decision in the making: a fork of the fold, and the events decided so far, folded into it as they come. */
+import { type CommitNo, commitNo } from '../ids.ts';
+import type { RunEvent } from '../log/events.ts';
+import { type RunState, applyEvent, fork, isTerminal } from '../log/fold.ts';
+import type { Instant } from '../time.ts';
+import type { LoadedPayloads } from './context-at.ts';
+import type { EvaluatePure, Plan } from './plan.ts';
+
+export interface DecideTools {
+  readonly plan: Plan;
+  readonly now: Instant;
+  readonly deadlineAt: Instant;
+  /** a number from 0 up to 1, for jitter */
+  readonly chance: () => number;
+  readonly evaluate: EvaluatePure;
+  readonly loaded: LoadedPayloads;
+  /** the decider goes on with one ready node itself, in the same invocation */
+  readonly keepsOne: boolean;
+}
+
+export interface Draft {
+  readonly state: RunState;
+  readonly events: RunEvent[];
+  readonly tools: DecideTools;
+  readonly commit: CommitNo;
+}
+
+export const openDraft = (state: RunState, tools: DecideTools): Draft => ({
+  state: fork(state),
+  events: [],
+  tools,
+  commit: commitNo(state.asOf + 1),
+});
+
+export function emit(draft: Draft, event: RunEvent): void {
+  applyEvent(draft.state, event, { commit: draft.commit, at: draft.tools.now });
+  draft.events.push(event);
+}
+
+export const hasEnded = (draft: Draft): boolean => isTerminal(draft.state.progress);

@@ -1,0 +1,35 @@
+/** What an edge has become, read from the state of its source alone: no edge is ever stored. */
+import { type IterationKey, nodeKey } from '../ids.ts';
+import type { RunState } from '../log/fold.ts';
+import { isOpen } from '../log/node-state.ts';
+import { errorHandle, handleMatches } from './outcome.ts';
+import type { PlanEdge } from './plan.ts';
+
+export type EdgeState =
+  /** the source has not ended */
+  | 'unresolved'
+  /** the source ended this way */
+  | 'live'
+  /** the source ended another way, or was itself not reached */
+  | 'dead'
+  /** the source failed and no error edge took it: the target's policy decides */
+  | 'broken'
+  /** the source was skipped because of a failure further up */
+  | 'starved';
+
+export function edgeState(state: RunState, edge: PlanEdge, iteration: IterationKey): EdgeState {
+  const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
+  if (source === undefined || isOpen(source)) return 'unresolved';
+  switch (source.status) {
+    case 'completed':
+      return handleMatches(edge.sourceHandle, source.handle) ? 'live' : 'dead';
+    case 'failed':
+    case 'timed_out':
+      if (!source.isHandled) return 'broken';
+      return edge.sourceHandle === errorHandle ? 'live' : 'dead';
+    case 'skipped':
+      return source.reason === 'branch_not_taken' ? 'dead' : 'starved';
+    case 'cancelled':
+      return 'broken';
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * Which two nodes can never both run, and which two always run one after the other. Both questions are answered for all
+ * nodes at once by sets of bits carried along the sorted graph, so that 2,000 nodes and 10,000 edges take milliseconds.
+ */
+import type { NodePolicy } from './plan.ts';
+import type { Shape } from './shape.ts';
+
+export type JoinPolicy = Pick<NodePolicy, 'joinMode' | 'onParentFailure'>;
+
+type Bits = Uint32Array;
+
+const set = (bits: Bits, bit: number): void => {
+  bits[bit >>> 5] = (bits[bit >>> 5] ?? 0) | (1 << (bit & 31));
+};
+const has = (bits: Bits, bit: number): boolean => ((bits[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0;
+const unite = (into: Bits, other: Bits): void => {
+  for (let word = 0; word < into.length; word += 1) into[word] = (into[word] ?? 0) | (other[word] ?? 0);
+};
+const intersect = (into: Bits, other: Bits): void => {
+  for (let word = 0; word < into.length; word += 1) into[word] = (into[word] ?? 0) & (other[word] ?? 0);
+};
+
+/**
+ * Says of two nodes whether the first has always ended when the second begins. A join that waits for all has every
+ * ancestor behind it; a join that fires on the first live edge only those that lie behind every one of its edges.
+ */
+export const endsBefore = (shape: Shape, policies: readonly JoinPolicy[]): ((earlier: number, later: number) => boolean) => {
+  const words = (shape.size + 31) >>> 5;
+  const before = Array.from({ length: shape.size }, () => new Uint32Array(words));
+  for (const node of shape.order) {
+    const own = before[node] ?? new Uint32Array(words);
+    (shape.inbound[node] ?? []).forEach(({ source }, position) => {
+      const brought = Uint32Array.from(before[source] ?? []);
+      set(brought, source);
+      if (position === 0 || policies[node]?.joinMode !== 'any') unite(own, brought);
+      else intersect(own, brought);
+    });
+  }
+  return (earlier, later) => has(before[later] ?? new Uint32Array(words), earlier);
+};
+
+/**
+ * Says of two nodes whether at most one of them can run: some node further up must have ended one way for the first and
+ * another way for the second. A node that may run after a failure above it (`propagate`, `substitute_default`) is
+ * compatible with nodes above it that ended no way at all.
+ */
+export const areExclusive = (shape: Shape, policies: readonly JoinPolicy[]): ((one: number, other: number) => boolean) => {
+  const { groups, bitOf, size } = waysOut(shape);
+  const words = (size + 31) >>> 5;
+  const none = new Uint32Array(words);
+  for (const group of groups) set(none, group.none);
+
+  const possible = Array.from({ length: shape.size }, () => new Uint32Array(words));
+  for (const node of shape.order) {
+    const own = possible[node] ?? new Uint32Array(words);
+    const edges = shape.inbound[node] ?? [];
+    if (edges.length === 0) own.fill(0xffff_ffff);
+    const outlivesFailure = policies[node]?.onParentFailure !== 'skip';
+    for (const { source, handle } of edges) {
+      const brought = Uint32Array.from(possible[source] ?? []);
+      const taken = bitOf(source, handle);
+      for (let bit = groups[source]?.first ?? 0; bit < (groups[source]?.end ?? 0); bit += 1) {
+        if (bit !== taken) brought[bit >>> 5] = (brought[bit >>> 5] ?? 0) & ~(1 << (bit & 31));
+      }
+      if (outlivesFailure) unite(brought, none);
+      unite(own, brought);
+    }
+  }
+
+  const branching = groups.filter(({ first, end }) => end - first > 2);
+  return (one, other) => {
+    const common = Uint32Array.from(possible[one] ?? []);
+    intersect(common, possible[other] ?? new Uint32Array(words));
+    return branching.some(({ first, end }) => {
+      for (let bit = first; bit < end; bit += 1) if (has(common, bit)) return false;
+      return true;
+    });
+  };
+};
+
+/** Numbers every way out that an edge takes, node by node, and beside them each node's "ended no way at all". */
+const waysOut = (shape: Shape) => {
+  const bits = shape.outbound.map(() => new Map<string, number>());
+  let size = 0;
+  const groups = shape.outbound.map((edges, node) => {
+    const first = size;
+    for (const { handle } of edges) if (bits[node]?.has(handle) === false) bits[node].set(handle, size++);
+    const none = size++;
+    return { first, none, end: size };
+  });
+  return { groups, size, bitOf: (node: number, handle: string): number | undefined => bits[node]?.get(handle) };
+};

@@ -1,0 +1,24 @@
+/** What can happen to a run: the questions that `decide` answers with events. */
+import type { Attempt, NodeRef } from '../ids.ts';
+import type { Failure } from '../log/events.ts';
+import type { Instant } from '../time.ts';
+import type { Outcome } from './outcome.ts';
+
+export type Fact =
+  | { readonly kind: 'node-started'; readonly node: NodeRef; readonly attempt: Attempt; readonly startedAt: Instant }
+  | {
+      readonly kind: 'node-ended';
+      readonly node: NodeRef;
+      readonly attempt: Attempt;
+      readonly outcome: Outcome;
+      readonly startedAt: Instant;
+      readonly endedAt: Instant;
+      readonly printed: readonly string[];
+    }
+  /** a sleeping node's time has come; too early, and it changes nothing */
+  | { readonly kind: 'node-woken'; readonly node: NodeRef; readonly attempt: Attempt }
+  /** the node's message died before an answer came */
+  | { readonly kind: 'node-lost'; readonly node: NodeRef; readonly attempt: Attempt; readonly failure: Failure }
+  | { readonly kind: 'cancel-requested'; readonly reason?: string }
+  | { readonly kind: 'deadline-passed' }
+  | { readonly kind: 'recovered'; readonly nodes: readonly string[] };

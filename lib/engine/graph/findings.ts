@@ -1,0 +1,52 @@
+/** The catalogue of what can be wrong with a definition. A code keeps its meaning for ever: builders and tests name it. */
+import type { Finding } from './definition.ts';
+
+export const findingCodes = {
+  definition_too_large: 'error',
+  no_trigger_node: 'error',
+  duplicate_node_id: 'error',
+  node_type_unknown: 'error',
+  config_invalid: 'error',
+  template_invalid: 'error',
+  /** a script or an expression that does not parse, or asks for what scripts have not, such as `await` */
+  code_invalid: 'error',
+  /** look-arounds and back-references: no linear-time matching is known for them */
+  regex_unsupported: 'error',
+  /** nobody reads this key: a slip of the pen, or a setting of another type */
+  config_key_unknown: 'warning',
+  reserved_name: 'error',
+  orphan_source: 'error',
+  orphan_target: 'error',
+  self_edge: 'error',
+  duplicate_edge: 'error',
+  edge_into_start: 'error',
+  unknown_handle: 'error',
+  merge_conflict: 'error',
+  cycle_detected: 'error',
+  unreachable_node: 'error',
+  duplicate_output_variable: 'error',
+  argument_invalid: 'error',
+  /** a later node writes a variable again, in an order the graph fixes: allowed, and seldom meant */
+  output_variable_rewritten: 'warning',
+} as const satisfies Record<string, Finding['severity']>;
+
+export type FindingCode = keyof typeof findingCodes;
+
+export const finding = (code: FindingCode, place: string, message: string): Finding => ({
+  severity: findingCodes[code],
+  code,
+  place,
+  message,
+});
+
+/** Appends one step to a JSON pointer (RFC 6901). */
+export const pointer = (...steps: readonly (string | number)[]): string =>
+  steps.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+export const hasErrors = (findings: readonly Finding[]): boolean => findings.some(({ severity }) => severity === 'error');
+
+/**
+ * What one definition may hold. Sources: a plan is compiled in the worker of every cold start and its bitsets grow with
+ * nodes × nodes; 2,000 nodes stay under a second with room to spare. A version is stored in one object of the bucket.
+ */
+export const definitionLimits = { nodes: 2_000, edges: 10_000, bytes: 5_242_880 } as const;

@@ -1,0 +1,73 @@
+/** The inputs of an attempt: the run's own, then what its edges bring under their labels, merged where several meet. */
+import type { EventId, IterationKey } from '../ids.ts';
+import { nodeKey } from '../ids.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
+import type { RunState } from '../log/fold.ts';
+import type { NodeState } from '../log/node-state.ts';
+import { type LoadedPayloads, contextAt, valueOf } from './context-at.ts';
+import { edgeState } from './edge-state.ts';
+import { type Contribution, merge } from './merge.ts';
+import type { NodeInput, Plan, PlanEdge, PlanNode } from './plan.ts';
+
+/** What the attempt pinned before event `before` is given. Throws `PayloadsNeeded` as the context does. */
+export function inputOf(
+  plan: Plan,
+  node: PlanNode,
+  iteration: IterationKey,
+  state: RunState,
+  before: EventId,
+  loaded: LoadedPayloads,
+): NodeInput {
+  const context = contextAt(state, before, loaded);
+  const runInput = node.inbound.some((edge) => edge.targetParamLabel !== undefined) ? context.get('input') : undefined;
+  const inputs: Record<string, JsonValue> = isJsonObject(runInput) ? { ...runInput } : {};
+  for (const [label, edges] of byLabel(node.inbound)) {
+    const strategy = edges.find((edge) => edge.mergeStrategy !== undefined)?.mergeStrategy ?? node.policy.merge;
+    const contributions = edges.flatMap((edge) => contribution(plan, edge, iteration, state, before, loaded));
+    // With the substitute policy a missing parent stands for an empty text; otherwise the run's input stays.
+    if (contributions.length > 0) inputs[label] = merge(strategy, contributions);
+    else if (node.policy.onParentFailure === 'substitute_default') inputs[label] = '';
+  }
+  return { context, inputs: inputs satisfies JsonObject, iteration };
+}
+
+function byLabel(edges: readonly PlanEdge[]): ReadonlyMap<string, readonly PlanEdge[]> {
+  const groups = new Map<string, PlanEdge[]>();
+  for (const edge of edges) {
+    if (edge.targetParamLabel === undefined) continue;
+    groups.set(edge.targetParamLabel, [...(groups.get(edge.targetParamLabel) ?? []), edge]);
+  }
+  return groups;
+}
+
+function contribution(
+  plan: Plan,
+  edge: PlanEdge,
+  iteration: IterationKey,
+  state: RunState,
+  before: EventId,
+  loaded: LoadedPayloads,
+): readonly Contribution[] {
+  const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
+  if (source === undefined || !endedBefore(source, before) || edgeState(state, edge, iteration) !== 'live') return [];
+  if (source.status !== 'completed') return [];
+  const value = pick(valueOf(source.output, loaded), edge.sourceOutputKey);
+  return [{ source: nameOf(plan, edge), value }];
+}
+
+const endedBefore = (node: NodeState, before: EventId): boolean => 'endedBy' in node && node.endedBy < before;
+
+/** `output`, or no key, is all of it; a dotted path that leads nowhere gives null. */
+function pick(output: JsonValue, path: string | undefined): JsonValue {
+  if (path === undefined || path === 'output') return output;
+  let value: JsonValue | undefined = output;
+  for (const key of path.split('.')) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value ?? null;
+}
+
+function nameOf(plan: Plan, edge: PlanEdge): string {
+  const label = plan.nodes.get(edge.source)?.label;
+  if (label === undefined) return edge.source;
+  const isShared = [...plan.nodes.values()].some((other) => other.label === label && other.id !== edge.source);
+  return isShared ? edge.source : label;
+}

@@ -1,0 +1,29 @@
+/** When a node fires: its inbound edges in, a verdict out. A verdict other than `wait` is final. */
+import type { EdgeState } from './edge-state.ts';
+import type { NodePolicy } from './plan.ts';
+
+export type Verdict = 'wait' | 'fire' | 'skip_branch' | 'skip_parent' | 'upstream_failure';
+
+/**
+ * `any` fires on the first live edge. Otherwise all edges must be resolved first. Then a failed parent asks the node's
+ * policy; without one, a single live edge is enough. A node that only a failure further up has cut off is skipped with
+ * that reason (so that its run does not count as a success), unless its policy puts a default in the place of the missing.
+ */
+export function verdict(edges: readonly EdgeState[], policy: Pick<NodePolicy, 'joinMode' | 'onParentFailure'>): Verdict {
+  const has = (state: EdgeState): boolean => edges.includes(state);
+  if (policy.joinMode === 'any' && has('live')) return 'fire';
+  if (has('unresolved')) return 'wait';
+  if (has('broken')) {
+    switch (policy.onParentFailure) {
+      case 'skip':
+        return 'skip_parent';
+      case 'propagate':
+        return 'upstream_failure';
+      case 'substitute_default':
+        return 'fire';
+    }
+  }
+  if (has('live')) return 'fire';
+  if (has('starved')) return policy.onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';
+  return 'skip_branch';
+}

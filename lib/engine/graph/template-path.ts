@@ -1,0 +1,71 @@
+/**
+ * Reads one block of a template: `{{ctx.order.lines[0]["unit price"]}}`. Paths are looked up and nothing else:
+ * no calls, no arithmetic, no logic, so a template needs no sandbox and says by itself what it depends on.
+ */
+
+/** The steps behind `ctx`: a name for an object's key, a number for an array's place. Empty: all of the context. */
+export type Path = readonly (string | number)[];
+
+export type PathReading =
+  | { readonly path: Path; /** the first character behind the block */ readonly end: number }
+  | { readonly fault: string };
+
+const space = /\s*/y;
+const root = /[\p{ID_Start}_$][\p{ID_Continue}$]*/uy;
+const dotted = /\.([\p{ID_Start}_$][\p{ID_Continue}$]*|\d+)/uy;
+const index = /\[\s*(\d{1,9})\s*\]/y;
+/** Two alternatives that begin differently and never overlap: linear, whatever the text. */
+const quoted = /\[\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*\]/sy;
+
+/** @param start the first character behind the opening braces */
+export function readPath(text: string, start: number): PathReading {
+  let at = start;
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(text);
+    if (match !== null) at += match[0].length;
+    return match;
+  };
+  take(space);
+  const name = take(root)?.[0];
+  if (name === undefined) return { fault: expected(text, at, 'a path that begins with ctx') };
+  if (name !== 'ctx') return { fault: `a path begins with ctx, and not with ${name}: write {{ctx.${name}}} if that is meant` };
+  const path: (string | number)[] = [];
+  for (;;) {
+    const byName = take(dotted)?.[1];
+    if (byName !== undefined) {
+      path.push(byName);
+      continue;
+    }
+    const byPlace = take(index)?.[1];
+    if (byPlace !== undefined) {
+      path.push(Number(byPlace));
+      continue;
+    }
+    const literal = take(quoted)?.[1];
+    if (literal === undefined) break;
+    const key = unquoted(literal);
+    if (key === undefined) return { fault: `${literal} is not a key in quotes` };
+    path.push(key);
+  }
+  take(space);
+  if (!text.startsWith('}}', at)) return { fault: expected(text, at, 'a path such as {{ctx.order.lines[0]}} and then }}') };
+  return { path, end: at + 2 };
+}
+
+const expected = (text: string, at: number, what: string): string =>
+  `expected ${what}, and found ${at < text.length ? JSON.stringify(text.slice(at, at + 12)) : 'the end'} at character ${at + 1}; calls and arithmetic are not part of templates`;
+
+/** JSON's escapes between double quotes; between single quotes the same, and the quote itself escaped. */
+const unquoted = (literal: string): string | undefined => {
+  const inner = literal.slice(1, -1);
+  const json = literal.startsWith('"')
+    ? literal
+    : `"${inner.replaceAll(/\\'|"/g, (found) => (found === '"' ? String.raw`\"` : "'"))}"`;
+  try {
+    const key: unknown = JSON.parse(json);
+    return typeof key === 'string' ? key : undefined;
+  } catch {
+    return undefined;
+  }
+};

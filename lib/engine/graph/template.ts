@@ -1,0 +1,95 @@
+/**
+ * Templates. `{{ctx.path}}` alone keeps the type of what it finds (null where there is nothing); inside text every
+ * block is made text: objects and arrays as JSON, null and what is missing as ''. Only own keys are found, so
+ * `ctx.constructor` is what a node wrote there, or nothing. There is no way to write `{{` itself.
+ */
+import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
+import type { ContextView } from './context.ts';
+import { pointer } from './findings.ts';
+import { type Path, readPath } from './template-path.ts';
+
+export type Part = { readonly text: string } | { readonly path: Path };
+export interface Parsed {
+  readonly parts: readonly Part[];
+}
+
+export function parseTemplate(text: string): Parsed | { readonly fault: string } {
+  const parts: Part[] = [];
+  let at = 0;
+  for (;;) {
+    const open = text.indexOf('{{', at);
+    const between = text.slice(at, open === -1 ? text.length : open);
+    if (between !== '') parts.push({ text: between });
+    if (open === -1) return { parts };
+    const read = readPath(text, open + 2);
+    if ('fault' in read) return read;
+    parts.push({ path: read.path });
+    at = read.end;
+  }
+}
+
+/**
+ * The value with every template in it looked up, through arrays and objects; keys of objects are not templates.
+ * Faulty templates, which validation refuses, stay as they are. Throws `PayloadsNeeded` where the context does.
+ */
+export function resolveTemplate(value: JsonValue, context: ContextView): JsonValue {
+  if (typeof value === 'string') return resolveText(value, context);
+  if (isArray(value)) return value.map((item) => resolveTemplate(item, context));
+  if (isJsonObject(value)) return mapValues(value, (item) => resolveTemplate(item, context));
+  return value;
+}
+
+function resolveText(text: string, context: ContextView): JsonValue {
+  if (!text.includes('{{')) return text;
+  const parsed = parseTemplate(text);
+  if ('fault' in parsed) return text;
+  const [first, ...others] = parsed.parts;
+  if (first !== undefined && 'path' in first && others.length === 0) return lookUp(first.path, context) ?? null;
+  return parsed.parts.map((part) => ('text' in part ? part.text : asText(lookUp(part.path, context)))).join('');
+}
+
+/** How a value reads inside text. */
+export const asText = (value: JsonValue | undefined): string => {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+};
+
+/** What is at the path, or undefined. Arrays have places and nothing else: `length` is not one of them. */
+export function lookUp(path: Path, context: ContextView): JsonValue | undefined {
+  const [key, ...steps] = path;
+  let value: JsonValue | undefined = key === undefined ? context.all() : context.get(String(key));
+  for (const step of steps) {
+    if (isArray(value)) value = /^\d+$/.test(String(step)) ? value[Number(step)] : undefined;
+    else value = isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  }
+  return value;
+}
+
+/** Every faulty template inside the value, its place as a JSON pointer below the value. */
+export const faultsOf = (value: JsonValue): readonly { readonly place: string; readonly message: string }[] =>
+  [...textsOf(value, '')].flatMap(({ place, text }) => {
+    const parsed = parseTemplate(text);
+    return 'fault' in parsed ? [{ place, message: parsed.fault }] : [];
+  });
+
+/** Every path that the value's sound templates look up, as often as they do. */
+export const pathsOf = (value: JsonValue): readonly Path[] =>
+  [...textsOf(value, '')].flatMap(({ text }) => {
+    const parsed = parseTemplate(text);
+    return 'fault' in parsed ? [] : parsed.parts.flatMap((part) => ('path' in part ? [part.path] : []));
+  });
+
+/** Does resolving this value look anything up? */
+export const isTemplate = (value: JsonValue | undefined): boolean => value !== undefined && pathsOf(value).length > 0;
+
+function* textsOf(value: JsonValue, place: string): Generator<{ readonly place: string; readonly text: string }> {
+  if (typeof value === 'string') yield { place, text: value };
+  else if (isArray(value)) for (const [index, item] of value.entries()) yield* textsOf(item, place + pointer(index));
+  else if (isJsonObject(value)) for (const [key, item] of Object.entries(value)) yield* textsOf(item, place + pointer(key));
+}
+
+const isArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
+
+/** `fromEntries` defines own keys, `__proto__` included, where an assignment would call a setter. */
+const mapValues = (object: JsonObject, change: (value: JsonValue) => JsonValue): JsonObject =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));

@@ -1,0 +1,57 @@
+/**
+ * Judges a whole definition before anything is done with it, and reports everything that is wrong at once.
+ * Pure: what a node type has to say about its own nodes is asked of `inspect`, which the service brings.
+ */
+import type { Finding, WorkflowDefinition } from './definition.ts';
+import { checkArguments } from './check-arguments.ts';
+import { checkEdges } from './check-edges.ts';
+import { checkPaths } from './check-paths.ts';
+import { checkVariables } from './check-variables.ts';
+import { definitionLimits, finding, pointer } from './findings.ts';
+import type { InspectNode } from './inspection.ts';
+import { shapeOf } from './shape.ts';
+
+/** All findings, in the order nodes, edges, paths, variables, arguments. Empty where nothing is wrong. */
+export const validate = (definition: WorkflowDefinition, inspect: InspectNode): readonly Finding[] => {
+  const tooLarge = checkSize(definition);
+  if (tooLarge.length > 0) return tooLarge;
+  const shape = shapeOf(definition);
+  const inspections = definition.nodes.map(inspect);
+  const facts = inspections.map((inspection) => inspection.facts);
+  return [
+    ...checkIds(definition),
+    ...inspections.flatMap(({ findings }, index) =>
+      findings.map(({ code, place, message }) => finding(code, `${pointer('nodes', index)}${place}`, message)),
+    ),
+    ...checkEdges(definition, facts),
+    ...checkPaths(definition, shape, facts),
+    ...checkVariables(definition, shape, facts),
+    ...checkArguments(definition.options.args ?? []),
+  ];
+};
+
+/** Counted first and reported alone: the rest of the checks is only promised to be quick below the limits. */
+const checkSize = ({ nodes, edges }: WorkflowDefinition): readonly Finding[] => [
+  ...exceeds('nodes', nodes.length, definitionLimits.nodes),
+  ...exceeds('edges', edges.length, definitionLimits.edges),
+];
+
+const exceeds = (what: 'nodes' | 'edges', count: number, limit: number): readonly Finding[] =>
+  count <= limit ? [] : [finding('definition_too_large', pointer(what), `${count} ${what} are more than the limit of ${limit}`)];
+
+const checkIds = ({ nodes }: WorkflowDefinition): readonly Finding[] => {
+  const seen = new Map<string, number>();
+  return nodes.flatMap(({ id }, index) => {
+    const earlier = seen.get(id);
+    if (earlier === undefined) seen.set(id, index);
+    return earlier === undefined
+      ? []
+      : [
+          finding(
+            'duplicate_node_id',
+            pointer('nodes', index, 'id'),
+            `the id ${id} is that of ${pointer('nodes', earlier)} already`,
+          ),
+        ];
+  });
+};

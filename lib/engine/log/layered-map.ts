@@ -1,0 +1,59 @@
+/**
+ * A map that can be forked in constant time: a fork sees its base and keeps its own changes apart.
+ * `decide` works on a fork of the fold, so that a lost commit costs nothing but the fork.
+ */
+export class LayeredMap<Key, Value> {
+  readonly #base: LayeredMap<Key, Value> | undefined;
+  readonly #own = new Map<Key, Value>();
+  readonly #removed = new Set<Key>();
+  #size: number;
+
+  constructor(base?: LayeredMap<Key, Value>) {
+    this.#base = base;
+    this.#size = base?.size ?? 0;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(key: Key): Value | undefined {
+    const own = this.#own.get(key);
+    if (own !== undefined || this.#own.has(key)) return own;
+    return this.#removed.has(key) ? undefined : this.#base?.get(key);
+  }
+
+  has(key: Key): boolean {
+    return this.#own.has(key) || (!this.#removed.has(key) && this.#base?.has(key) === true);
+  }
+
+  set(key: Key, value: Value): void {
+    if (!this.has(key)) this.#size += 1;
+    this.#removed.delete(key);
+    this.#own.set(key, value);
+  }
+
+  delete(key: Key): void {
+    if (!this.has(key)) return;
+    this.#size -= 1;
+    this.#own.delete(key);
+    if (this.#base?.has(key) === true) this.#removed.add(key);
+  }
+
+  /** Keys in the order in which they were first set; a fork's own new keys come last. */
+  *keys(): IterableIterator<Key> {
+    if (this.#base !== undefined) for (const key of this.#base.keys()) if (!this.#removed.has(key)) yield key;
+    for (const key of this.#own.keys()) if (this.#base?.has(key) !== true) yield key;
+  }
+
+  *entries(): IterableIterator<readonly [Key, Value]> {
+    for (const key of this.keys()) {
+      const value = this.get(key);
+      if (value !== undefined) yield [key, value];
+    }
+  }
+
+  fork(): LayeredMap<Key, Value> {
+    return new LayeredMap<Key, Value>(this);
+  }
+}

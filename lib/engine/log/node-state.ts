@@ -1,0 +1,56 @@
+/** What the log says of one node. Absent means pending: nothing has been decided about it yet. */
+import type { Attempt, CommitNo, EventId, IterationKey, NodeId } from '../ids.ts';
+import type { Payload } from '../json.ts';
+import type { Instant } from '../time.ts';
+import type { Failure, SkipReason, Via } from './events.ts';
+
+interface OfNode {
+  readonly nodeId: NodeId;
+  readonly iteration: IterationKey;
+}
+
+/** What is known of an attempt since it was asked for. */
+export interface Dispatched extends OfNode {
+  readonly attempt: Attempt;
+  readonly via: Via;
+  /** the commit that asked for this attempt: what its job names */
+  readonly dispatchedIn: CommitNo;
+  readonly dispatchedAt: Instant;
+  /** the attempt sees the context as it was before this event, and so does each repetition of it */
+  readonly pinnedAt: EventId;
+  readonly wave: number;
+}
+
+interface Ended extends OfNode {
+  readonly attempt: Attempt;
+  readonly endedAt: Instant;
+  /** the event that ended it: what later contexts see */
+  readonly endedBy: EventId;
+  readonly startedAt?: Instant;
+}
+
+export type OpenNode =
+  | (Dispatched & {
+      readonly status: 'queued';
+      /** the wait before a retry, or for a run that starts later */ readonly notBefore?: Instant;
+    })
+  | (Dispatched & { readonly status: 'running'; readonly startedAt: Instant })
+  | (Dispatched & { readonly status: 'waiting'; readonly wakeAt: Instant; readonly output: Payload });
+
+export type EndedNode =
+  | (Ended & {
+      readonly status: 'completed';
+      readonly handle: string | null;
+      readonly output: Payload;
+      readonly variable?: string;
+      readonly end?: 'success' | 'error';
+    })
+  | (Ended & { readonly status: 'failed' | 'timed_out'; readonly failure: Failure; readonly isHandled: boolean })
+  | (OfNode & { readonly status: 'skipped'; readonly reason: SkipReason; readonly endedAt: Instant; readonly endedBy: EventId })
+  | (Ended & { readonly status: 'cancelled' });
+
+export type NodeState = OpenNode | EndedNode;
+export type NodeStatus = NodeState['status'];
+
+export const isOpen = (node: NodeState): node is OpenNode =>
+  node.status === 'queued' || node.status === 'running' || node.status === 'waiting';

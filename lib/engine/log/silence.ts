@@ -1,0 +1,74 @@
+/**
+ * Which open nodes nobody seems to be at work on. Judged node by node, never for the run as a whole: one busy branch
+ * must not hide a dead one. Silence never fails anything: a backlog is silent too.
+ */
+import type { NodeKey } from '../ids.ts';
+import { nodeKey } from '../ids.ts';
+import { type DurationMs, type Instant, after, durationMs, earliest, instant, minutes, seconds } from '../time.ts';
+import type { RunState } from './fold.ts';
+import { type OpenNode, isOpen } from './node-state.ts';
+
+/** The last sign of life of a node, beside what the log says. */
+export interface Sign {
+  readonly node: NodeKey;
+  readonly at: Instant;
+  readonly resends: number;
+}
+
+/** Silent after this long without a beat, a dispatch or a re-send, doubled with each re-send, and at most an hour. */
+const firstPatience: DurationMs = seconds(100);
+const longestPatience: DurationMs = minutes(60);
+/** A timer may come this late by its service's precision (EventBridge Scheduler: 60 s). */
+const timerGrace: DurationMs = seconds(60);
+/** How soon the sweep looks again at a run that works. */
+const workingLook: DurationMs = minutes(2);
+
+export type Silence =
+  /** not expected to show life before then */
+  | { readonly kind: 'asleep'; readonly until: Instant }
+  /** asked for or seen at work recently */
+  | { readonly kind: 'young' }
+  | { readonly kind: 'silent'; readonly node: OpenNode; readonly resends: number };
+
+export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant): Silence {
+  const expectedAt =
+    node.status === 'waiting'
+      ? node.wakeAt
+      : node.status === 'queued'
+        ? (node.notBefore ?? node.dispatchedAt)
+        : node.dispatchedAt;
+  if (expectedAt > now) return { kind: 'asleep', until: expectedAt };
+  // A sign from before the attempt was asked for belongs to an earlier one.
+  const current = sign !== undefined && sign.at >= node.dispatchedAt ? sign : undefined;
+  const resends = current?.resends ?? 0;
+  const patience =
+    node.status === 'waiting' && resends === 0 ? timerGrace : durationMs(Math.min(longestPatience, firstPatience * 2 ** resends));
+  const lastLife = instant(Math.max(expectedAt, current?.at ?? expectedAt));
+  return now - lastLife >= patience ? { kind: 'silent', node, resends } : { kind: 'young' };
+}
+
+export function silences(state: RunState, signs: readonly Sign[], now: Instant): readonly (readonly [NodeKey, Silence])[] {
+  const byNode = new Map(signs.map((sign) => [sign.node, sign]));
+  return [...state.open.keys()].flatMap((key) => {
+    const node = state.nodes.get(key);
+    return node !== undefined && isOpen(node) ? [[nodeKey(node), silenceOf(node, byNode.get(key), now)] as const] : [];
+  });
+}
+
+/**
+ * When the sweep must look at an open run next: a minute after the next timer, every two minutes while a node is queued
+ * or running, and at the deadline in any case.
+ */
+export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): Instant {
+  const looks: Instant[] = [deadlineAt];
+  for (const key of state.open.keys()) {
+    const node = state.nodes.get(key);
+    if (node === undefined || !isOpen(node)) continue;
+    const expectedAt = node.status === 'waiting' ? node.wakeAt : node.status === 'queued' ? node.notBefore : undefined;
+    looks.push(expectedAt !== undefined && expectedAt > now ? after(expectedAt, timerGrace) : after(now, workingLook));
+  }
+  return earliest(looks) ?? after(now, workingLook);
+}
+
+/** The whole minute, since the epoch, that an instant lies in. */
+export const minuteOf = (moment: Instant): number => Math.floor(moment / 60_000);

@@ -1,0 +1,22 @@
+/** The wait before the next attempt. Formula and defaults: the two seed documents' retry sections. */
+import { invariant } from '../invariant.ts';
+import { type DurationMs, durationMs } from '../time.ts';
+import type { RetryPolicy } from './policy.ts';
+
+/**
+ * `min(maxBackoff, backoff × 2^(attempt−1))`, and with jitter between half and all of it.
+ * @param failedAttempt the attempt that just failed, from 1
+ * @param chance from 0 up to 1; unused without jitter
+ * @param askedForMs a wait the other side asked for (`Retry-After`): never come back before it
+ */
+export function backoff(
+  policy: Pick<RetryPolicy, 'backoffMs' | 'maxBackoffMs' | 'jitter'>,
+  failedAttempt: number,
+  chance: number,
+  askedForMs: number = 0,
+): DurationMs {
+  invariant(failedAttempt >= 1 && chance >= 0 && chance <= 1, `no backoff for attempt ${failedAttempt}, chance ${chance}`);
+  const full = Math.min(policy.maxBackoffMs, policy.backoffMs * 2 ** Math.min(failedAttempt - 1, 40));
+  const wait = policy.jitter === 'half' ? full * (0.5 + chance * 0.5) : full;
+  return durationMs(Math.round(Math.max(wait, askedForMs)));
+}

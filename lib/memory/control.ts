@@ -1,0 +1,88 @@
+/** The rest of the control plane's records, in memory. */
+import type { DeploymentId, KeyId, Scope } from '../engine/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import type {
+  ActiveDeployments,
+  ApiKey,
+  Audit,
+  AuditEntry,
+  Keys,
+  RateWindows,
+  Reservation,
+  Reservations,
+} from '../ports/control.ts';
+import { kept } from './kept.ts';
+import { scopeName } from './runs.ts';
+
+export class MemoryKeys implements Keys {
+  readonly #keys = new Map<KeyId, ApiKey>();
+
+  async key(keyId: KeyId): Promise<ApiKey | undefined> {
+    return this.#keys.get(keyId);
+  }
+
+  async putKey(key: ApiKey): Promise<'stored' | 'occupied'> {
+    if (this.#keys.has(key.keyId)) return 'occupied';
+    this.#keys.set(key.keyId, kept(key));
+    return 'stored';
+  }
+}
+
+export class MemoryReservations implements Reservations {
+  readonly #reservations = new Map<string, Reservation>();
+
+  async reserve(
+    scope: Scope,
+    endpoint: string,
+    key: string,
+    reservation: Reservation,
+    { notBefore }: { readonly notBefore: Instant },
+  ): ReturnType<Reservations['reserve']> {
+    const name = reservationName(scope, endpoint, key);
+    const standing = this.#reservations.get(name);
+    if (standing !== undefined && standing.reservedAt >= notBefore) return { kind: 'taken', by: standing };
+    this.#reservations.set(name, kept(reservation));
+    return { kind: 'reserved' };
+  }
+
+  async release(scope: Scope, endpoint: string, key: string, owner: string): Promise<void> {
+    const name = reservationName(scope, endpoint, key);
+    if (this.#reservations.get(name)?.owner === owner) this.#reservations.delete(name);
+  }
+}
+
+const reservationName = (scope: Scope, endpoint: string, key: string): string =>
+  JSON.stringify([scopeName(scope), endpoint, key]);
+
+export class MemoryAudit implements Audit {
+  /** by id, in the order of the first writing */
+  readonly entries = new Map<string, AuditEntry>();
+
+  async record(id: string, entry: AuditEntry): Promise<void> {
+    this.entries.set(id, kept(entry));
+  }
+}
+
+export class MemoryRateWindows implements RateWindows {
+  readonly #taken = new Map<string, number>();
+
+  async take(keyId: KeyId, windowStart: Instant, count: number): Promise<number> {
+    const window = `${keyId}#${windowStart}`;
+    const total = (this.#taken.get(window) ?? 0) + count;
+    this.#taken.set(window, total);
+    return total;
+  }
+}
+
+export class MemoryActiveDeployments implements ActiveDeployments {
+  readonly #active = new Map<string, DeploymentId>();
+
+  async active(scope: Scope): Promise<DeploymentId | undefined> {
+    return this.#active.get(scopeName(scope));
+  }
+
+  /** Sets the pointer, as an activation would. */
+  activate(scope: Scope, deploymentId: DeploymentId): void {
+    this.#active.set(scopeName(scope), deploymentId);
+  }
+}

@@ -1,0 +1,39 @@
+/** Ids and chance from a seed: the same seed gives the same ids in the same order. */
+import { encodeTime } from 'ulid';
+import { type Nonce, type RunId, nonce, runId } from '../engine/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import type { Ids } from '../ports/ids.ts';
+
+const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+/** A ULID is 48 bits of time and 80 of chance: 10 and 16 characters of 5 bits. */
+const timeLength = 10;
+const chanceLength = 16;
+
+export class MemoryIds implements Ids {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  runId(at: Instant): RunId {
+    return runId(`wrun_${encodeTime(at, timeLength)}${this.#letters(chanceLength)}`);
+  }
+
+  nonce(): Nonce {
+    return nonce(this.#letters(chanceLength));
+  }
+
+  /** mulberry32: 32 bits of state, one step per call, good enough to play dice with. */
+  chance(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  #letters(count: number): string {
+    return Array.from({ length: count }, () => crockford.charAt(Math.floor(this.chance() * crockford.length))).join('');
+  }
+}

@@ -1,0 +1,54 @@
+/** Queues in memory: sent messages lie in lists until a test or a simulation takes them. */
+import { invariant } from '../engine/invariant.ts';
+import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type Job, type Jobs, type NodeJob, type ResultMessage, longestQueueDelayMs } from '../ports/jobs.ts';
+import { kept } from './kept.ts';
+
+export interface DelayedJob {
+  readonly job: Job;
+  /** whole seconds after it was sent */
+  readonly dueAt: Instant;
+}
+
+export class MemoryJobs implements Jobs {
+  readonly #clock: Clock;
+  /** not yet taken, in the order of sending */
+  readonly sent: NodeJob[] = [];
+  readonly delayed: DelayedJob[] = [];
+  readonly results: ResultMessage[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async send(jobs: readonly NodeJob[]): Promise<void> {
+    this.sent.push(...jobs.map(kept));
+  }
+
+  async sendLater(job: Job, delay: DurationMs): Promise<void> {
+    invariant(delay <= longestQueueDelayMs, `a queue delays ${longestQueueDelayMs} ms at most, and was asked for ${delay}`);
+    this.delayed.push(kept({ job, dueAt: after(this.#clock.now(), seconds(Math.ceil(delay / 1_000))) }));
+  }
+
+  async sendResult(result: ResultMessage): Promise<void> {
+    this.results.push(kept(result));
+  }
+
+  /** Takes all jobs that were sent to be taken at once. */
+  takeSent(): readonly NodeJob[] {
+    return this.sent.splice(0);
+  }
+
+  /** Takes the delayed jobs whose time has come, the earliest first. */
+  takeDue(): readonly Job[] {
+    const now = this.#clock.now();
+    const due = this.delayed.filter(({ dueAt }) => dueAt <= now).toSorted((one, other) => one.dueAt - other.dueAt);
+    this.delayed.splice(0, this.delayed.length, ...this.delayed.filter(({ dueAt }) => dueAt > now));
+    return due.map(({ job }) => job);
+  }
+
+  takeResults(): readonly ResultMessage[] {
+    return this.results.splice(0);
+  }
+}

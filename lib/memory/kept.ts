@@ -1,0 +1,28 @@
+/** What a store keeps is nobody's any more: a frozen copy, as if it had been written out and read back. */
+
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+/** A deeply frozen copy of plain data. Absent properties stay absent, as they would in JSON. */
+export const kept = <Value>(value: Value): Value => copied(value) as Value;
+
+/** Copies made here need no second copy when they are handed in again. */
+const ownCopies = new WeakSet<object>();
+
+const copied = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null || ownCopies.has(value)) return value;
+  if (!Array.isArray(value) && !isPlain(value)) throw new TypeError('only plain data can be kept');
+  const copy = Object.freeze(
+    Array.isArray(value)
+      ? value.map(copied)
+      : Object.fromEntries(
+          Object.entries(value)
+            .filter(([, part]) => part !== undefined)
+            .map(([key, part]) => [key, copied(part)]),
+        ),
+  );
+  ownCopies.add(copy);
+  return copy;
+};

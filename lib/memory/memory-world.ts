@@ -1,0 +1,48 @@
+/** A whole world in memory: every port over shared state, a clock that is moved by hand, ids from a seed. */
+import { type Instant, instant } from '../engine/time.ts';
+import type { World } from '../ports/world.ts';
+import { MemoryBlobs } from './blobs.ts';
+import { MemoryClock } from './clock.ts';
+import { MemoryActiveDeployments, MemoryAudit, MemoryKeys, MemoryRateWindows, MemoryReservations } from './control.ts';
+import { MemoryIds } from './ids.ts';
+import { MemoryJobs } from './jobs.ts';
+import { MemoryNotices } from './notices.ts';
+import { MemoryRunIndex } from './run-index.ts';
+import { MemoryRunLog } from './run-log.ts';
+import { MemoryRuns } from './runs.ts';
+import { MemoryTimers } from './timers.ts';
+import { MemoryWorkflowStore } from './workflow-store.ts';
+
+export interface MemoryWorld extends World {
+  readonly clock: MemoryClock;
+  readonly ids: MemoryIds;
+  readonly jobs: MemoryJobs;
+  readonly timers: MemoryTimers;
+  readonly notices: MemoryNotices;
+  readonly audit: MemoryAudit;
+  readonly deployments: MemoryActiveDeployments;
+}
+
+/** 2026-01-01T00:00:00Z */
+const newYear: Instant = instant(1_767_225_600_000);
+
+export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; startAt?: Instant } = {}): MemoryWorld => {
+  const clock = new MemoryClock(startAt);
+  const runs = new MemoryRuns();
+  return {
+    clock,
+    ids: new MemoryIds(seed),
+    log: new MemoryRunLog(runs),
+    index: new MemoryRunIndex(runs),
+    jobs: new MemoryJobs(clock),
+    timers: new MemoryTimers(clock),
+    blobs: new MemoryBlobs(),
+    notices: new MemoryNotices(),
+    workflows: new MemoryWorkflowStore(),
+    keys: new MemoryKeys(),
+    reservations: new MemoryReservations(),
+    audit: new MemoryAudit(),
+    rates: new MemoryRateWindows(),
+    deployments: new MemoryActiveDeployments(),
+  };
+};

@@ -1,0 +1,70 @@
+/** Finding runs in memory. The lists are never late here; a caller may not count on that. */
+import type { RunAddress, Scope } from '../engine/ids.ts';
+import type { Head } from '../engine/log/head.ts';
+import {
+  type DueEntry,
+  type ListPosition,
+  type ListedState,
+  type RunIndex,
+  type RunPage,
+  listedState,
+} from '../ports/run-index.ts';
+import { kept } from './kept.ts';
+import { type MemoryRuns, runName } from './runs.ts';
+
+interface Listing {
+  readonly limit: number;
+  readonly after?: ListPosition;
+}
+
+export class MemoryRunIndex implements RunIndex {
+  readonly #runs: MemoryRuns;
+  readonly #due = new Map<number, Map<string, RunAddress>>();
+  #sweptMinute: number | undefined;
+
+  constructor(runs: MemoryRuns) {
+    this.#runs = runs;
+  }
+
+  async list(scope: Scope, options: Listing): Promise<RunPage> {
+    return page(this.#runs.heads(scope), options);
+  }
+
+  async listByState(scope: Scope, state: ListedState, options: Listing): Promise<RunPage> {
+    return page(
+      this.#runs.heads(scope).filter(({ projection }) => listedState(projection) === state),
+      options,
+    );
+  }
+
+  async markDue({ run, minute }: DueEntry): Promise<void> {
+    const runs = this.#due.get(minute) ?? new Map<string, RunAddress>();
+    this.#due.set(minute, runs.set(runName(run), kept(run)));
+  }
+
+  async dueIn(minute: number): Promise<readonly RunAddress[]> {
+    return [...(this.#due.get(minute)?.values() ?? [])];
+  }
+
+  async sweptMinute(): Promise<number | undefined> {
+    return this.#sweptMinute;
+  }
+
+  async passMinute(minute: number): Promise<void> {
+    this.#sweptMinute = Math.max(minute, this.#sweptMinute ?? minute);
+  }
+}
+
+const page = (heads: readonly Head[], { limit, after }: Listing): RunPage => {
+  const rest = heads
+    .filter((head) => after === undefined || newestFirst(positionOf(head), after) > 0)
+    .toSorted((one, other) => newestFirst(positionOf(one), positionOf(other)));
+  const given = rest.slice(0, limit);
+  const last = given.at(-1);
+  return rest.length > limit && last !== undefined ? { heads: given, next: positionOf(last) } : { heads: given };
+};
+
+const positionOf = (head: Head): ListPosition => ({ createdAt: head.createdAt, runId: head.address.runId });
+
+const newestFirst = (one: ListPosition, other: ListPosition): number =>
+  other.createdAt - one.createdAt || (one.runId < other.runId ? 1 : one.runId > other.runId ? -1 : 0);

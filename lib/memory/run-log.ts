@@ -1,0 +1,79 @@
+/** The run log in memory: every call is one step. */
+import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
+import { invariant } from '../engine/invariant.ts';
+import type { JsonValue, PayloadRef } from '../engine/json.ts';
+import type { Commit } from '../engine/log/commit.ts';
+import { type Head, type HeadProjection, type RunCreation, firstProjection, terminalStatuses } from '../engine/log/head.ts';
+import type { Beat, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import { kept } from './kept.ts';
+import type { MemoryRuns } from './runs.ts';
+
+const isTerminal = (head: Head): boolean => terminalStatuses.some((status) => status === head.projection.status);
+
+export class MemoryRunLog implements RunLog {
+  readonly #runs: MemoryRuns;
+
+  constructor(runs: MemoryRuns) {
+    this.#runs = runs;
+  }
+
+  async create(run: RunCreation): Promise<PutResult> {
+    invariant(run.commit.number === firstCommit, 'a run is created by its first commit');
+    const record = this.#runs.record(run.address);
+    if (record.head !== undefined) return { kind: 'occupied', nonce: record.head.commit.nonce };
+    record.head = kept({ ...run, projection: firstProjection });
+    return { kind: 'stored' };
+  }
+
+  async put(run: RunAddress, commit: Commit): Promise<PutResult> {
+    invariant(commit.number > firstCommit, 'the first commit is written with the head');
+    const { commits } = this.#runs.record(run);
+    const standing = commits.get(commit.number);
+    if (standing !== undefined) return { kind: 'occupied', nonce: standing.nonce };
+    commits.set(commit.number, kept(commit));
+    return { kind: 'stored' };
+  }
+
+  async head(run: RunAddress): Promise<Head | undefined> {
+    return this.#runs.record(run).head;
+  }
+
+  async commitsAfter(run: RunAddress, after: CommitNo): Promise<readonly Commit[]> {
+    const commits = [...this.#runs.record(run).commits.values()];
+    return commits.filter((commit) => commit.number > after).toSorted((one, other) => one.number - other.number);
+  }
+
+  async project(run: RunAddress, projection: HeadProjection): Promise<void> {
+    const record = this.#runs.record(run);
+    if (record.head === undefined || record.head.projection.asOf > projection.asOf || isTerminal(record.head)) return;
+    record.head = kept({ ...record.head, projection });
+  }
+
+  async attach(run: RunAddress, name: string, value: JsonValue): Promise<PayloadRef> {
+    const { attachments } = this.#runs.record(run);
+    if (!attachments.has(name)) attachments.set(name, kept(value));
+    return `item:${name}`;
+  }
+
+  async attached(run: RunAddress, name: string): Promise<JsonValue | undefined> {
+    return this.#runs.record(run).attachments.get(name);
+  }
+
+  async beat(run: RunAddress, beat: Beat): Promise<void> {
+    this.#runs.record(run).beats.set(beat.node, kept(beat));
+  }
+
+  async beats(run: RunAddress): Promise<readonly Beat[]> {
+    return [...this.#runs.record(run).beats.values()];
+  }
+
+  async saveSnapshot(run: RunAddress, snapshot: Snapshot): Promise<void> {
+    const record = this.#runs.record(run);
+    if (record.snapshot !== undefined && record.snapshot.asOf >= snapshot.asOf) return;
+    record.snapshot = kept(snapshot);
+  }
+
+  async snapshot(run: RunAddress): Promise<Snapshot | undefined> {
+    return this.#runs.record(run).snapshot;
+  }
+}

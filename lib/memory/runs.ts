@@ -1,0 +1,37 @@
+/** The table of runs that the run log writes and the run index reads. */
+import type { NodeKey, RunAddress, Scope } from '../engine/ids.ts';
+import type { JsonValue } from '../engine/json.ts';
+import type { Commit } from '../engine/log/commit.ts';
+import type { Head } from '../engine/log/head.ts';
+import type { Beat, Snapshot } from '../ports/run-log.ts';
+
+/** Everything kept under one run. Attachments may come before the head. */
+export interface RunRecord {
+  head?: Head;
+  snapshot?: Snapshot;
+  /** commit 2 and those after it, by number */
+  readonly commits: Map<number, Commit>;
+  readonly attachments: Map<string, JsonValue>;
+  readonly beats: Map<NodeKey, Beat>;
+}
+
+export const scopeName = (scope: Scope): string => `${scope.projectId}#${scope.environment}`;
+export const runName = (run: RunAddress): string => `${scopeName(run)}#${run.runId}`;
+
+export class MemoryRuns {
+  readonly #records = new Map<string, RunRecord>();
+
+  record(run: RunAddress): RunRecord {
+    const name = runName(run);
+    const known = this.#records.get(name);
+    if (known !== undefined) return known;
+    const fresh: RunRecord = { commits: new Map(), attachments: new Map(), beats: new Map() };
+    this.#records.set(name, fresh);
+    return fresh;
+  }
+
+  heads(scope: Scope): readonly Head[] {
+    const prefix = `${scopeName(scope)}#`;
+    return [...this.#records].flatMap(([name, { head }]) => (head !== undefined && name.startsWith(prefix) ? [head] : []));
+  }
+}

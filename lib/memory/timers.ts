@@ -1,0 +1,36 @@
+/** Timers in memory: they lie here until a test or a simulation takes the ones that are due. */
+import type { Instant } from '../engine/time.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Job } from '../ports/jobs.ts';
+import type { Timers } from '../ports/timers.ts';
+import { kept } from './kept.ts';
+
+export interface Timer {
+  readonly name: string;
+  readonly at: Instant;
+  readonly job: Job;
+}
+
+export class MemoryTimers implements Timers {
+  readonly #clock: Clock;
+  readonly #timers = new Map<string, Timer>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async set(timer: Timer): Promise<void> {
+    if (!this.#timers.has(timer.name)) this.#timers.set(timer.name, kept(timer));
+  }
+
+  pending(): readonly Timer[] {
+    return [...this.#timers.values()].toSorted((one, other) => one.at - other.at);
+  }
+
+  /** Takes the timers whose time has come, the earliest first. A taken timer's name is free again. */
+  takeDue(): readonly Timer[] {
+    const due = this.pending().filter(({ at }) => at <= this.#clock.now());
+    for (const { name } of due) this.#timers.delete(name);
+    return due;
+  }
+}

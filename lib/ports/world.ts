@@ -1,0 +1,28 @@
+/** All that the product asks of the world, in one name. A sentence of `lib/service` takes the few it needs. */
+import type { Blobs } from './blobs.ts';
+import type { Clock } from './clock.ts';
+import type { ActiveDeployments, Audit, Keys, RateWindows, Reservations } from './control.ts';
+import type { Ids } from './ids.ts';
+import type { Jobs } from './jobs.ts';
+import type { Notices } from './notices.ts';
+import type { RunIndex } from './run-index.ts';
+import type { RunLog } from './run-log.ts';
+import type { Timers } from './timers.ts';
+import type { WorkflowStore } from './workflow-store.ts';
+
+export interface World {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: RunLog;
+  readonly index: RunIndex;
+  readonly jobs: Jobs;
+  readonly timers: Timers;
+  readonly blobs: Blobs;
+  readonly notices: Notices;
+  readonly workflows: WorkflowStore;
+  readonly keys: Keys;
+  readonly reservations: Reservations;
+  readonly audit: Audit;
+  readonly rates: RateWindows;
+  readonly deployments: ActiveDeployments;
+}

@@ -1,0 +1,29 @@
+/** Cancels a run. The cancel either wins or loses; a result that arrives after it changes nothing. */
+import type { RunAddress } from '../engine/ids.ts';
+import { isTerminal } from '../engine/log/fold.ts';
+import type { TerminalStatus } from '../engine/log/head.ts';
+import { type Decider, decideRun } from './decide-run.ts';
+import { nudgeLater } from './later.ts';
+import { nudgeDelay } from './nudge-run.ts';
+import { readRun } from './read-log.ts';
+
+export type CancelAnswer =
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'not_found' }
+  /** the run had ended otherwise, before or while this was asked */
+  | { readonly kind: 'run_terminal'; readonly status: Exclude<TerminalStatus, 'cancelled'> };
+
+export async function cancelRun(decider: Decider, run: RunAddress, reason?: string): Promise<CancelAnswer> {
+  const { deps } = decider;
+  const fold = await readRun(deps, run);
+  if (fold === undefined) return { kind: 'not_found' };
+  if (!isTerminal(fold.state.progress)) {
+    // First of all: this caller holds no message that would come back if it died after the commit.
+    await nudgeLater(deps, run, nudgeDelay);
+    const plan = await decider.plans.of(deps, run, fold.head.workflow);
+    await decideRun(decider, fold, plan, [{ kind: 'cancel-requested', ...(reason === undefined ? {} : { reason }) }]);
+  }
+  const { progress } = fold.state;
+  if (progress.status === 'completed' || progress.status === 'failed') return { kind: 'run_terminal', status: progress.status };
+  return { kind: 'cancelled' };
+}

@@ -1,0 +1,40 @@
+/** Commit, then send: what a commit asks of the world. Every send may be lost here and is made again by a redelivery or the sweep. */
+import { attempt } from '../engine/ids.ts';
+import type { Commit } from '../engine/log/commit.ts';
+import { isTerminal } from '../engine/log/fold.ts';
+import { minuteOf, nextLook } from '../engine/log/silence.ts';
+import type { NodeJob } from '../ports/jobs.ts';
+import type { Deps } from './deps.ts';
+import { finishRun } from './finish-run.ts';
+import { nodeJob, wakeJob } from './jobs-of.ts';
+import { later } from './later.ts';
+import type { RunFold } from './read-log.ts';
+
+export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promise<void> {
+  const run = fold.head.address;
+  const now: NodeJob[] = [];
+  let hasParked = false;
+  for (const event of commit.events) {
+    switch (event.type) {
+      case 'NODE_DISPATCHED':
+        if (event.notBefore !== undefined) await later(deps, event.notBefore, nodeJob(run, commit.number, event));
+        else if (event.via !== 'inline') now.push(nodeJob(run, commit.number, event));
+        break;
+      case 'NODE_RETRIED':
+        if (event.via !== 'inline') {
+          await later(deps, event.retryAt, nodeJob(run, commit.number, { ...event, attempt: attempt(event.attempt + 1) }));
+        }
+        break;
+      case 'SLEEP_STARTED':
+        hasParked = true;
+        await later(deps, event.wakeAt, wakeJob(run, commit.number, event));
+        break;
+      default:
+        break;
+    }
+  }
+  if (now.length > 0) await deps.jobs.send(now);
+  if (isTerminal(fold.state.progress)) return finishRun(deps, fold);
+  if (hasParked)
+    await deps.index.markDue({ run, minute: minuteOf(nextLook(fold.state, fold.head.deadlineAt, deps.clock.now())) });
+}

@@ -1,0 +1,14 @@
+/** All that a sentence of the service may ask of the world, and the settings it goes by. */
+import type { DurationMs } from '../engine/time.ts';
+import type { World } from '../ports/world.ts';
+
+export interface Settings {
+  /** how long a run is kept after its deadline */
+  readonly retentionMs: DurationMs;
+  /** how long an idempotency key is remembered */
+  readonly idempotencyMs: DurationMs;
+}
+
+export interface Deps extends World {
+  readonly settings: Settings;
+}

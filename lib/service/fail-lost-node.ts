@@ -1,0 +1,26 @@
+/** Answers a dead letter: the node's own message never led to an answer, and that is the node's failure, on the record. */
+import { isTerminal } from '../engine/log/fold.ts';
+import type { Failure } from '../engine/log/events.ts';
+import type { Job, ResultMessage } from '../ports/jobs.ts';
+import { type Decider, decideRun } from './decide-run.ts';
+import { mendRun } from './mend-run.ts';
+import { readRun } from './read-log.ts';
+
+const lost: Failure = {
+  cause: 'lost',
+  code: 'recovery_error',
+  message: 'the message of this attempt was given to workers again and again, and none of them got to an answer',
+};
+
+export async function failLostNode(decider: Decider, message: Job | ResultMessage): Promise<void> {
+  const { deps } = decider;
+  const fold = await readRun(deps, message.run);
+  if (fold === undefined) return;
+  if (!isTerminal(fold.state.progress) && 'nodeId' in message) {
+    const node = { nodeId: message.nodeId, iteration: message.iteration };
+    const plan = await decider.plans.of(deps, message.run, fold.head.workflow);
+    await decideRun(decider, fold, plan, [{ kind: 'node-lost', node, attempt: message.attempt, failure: lost }]);
+  }
+  // Whatever else the message was to do, a redelivery would have done by looking at the whole run.
+  await mendRun(deps, fold);
+}

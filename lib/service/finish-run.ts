@@ -1,0 +1,26 @@
+/**
+ * The last duties of an ended run, in their order, the head last: while the head is open, everybody who passes
+ * does them again, and each of them may be done twice.
+ */
+import { invariant } from '../engine/invariant.ts';
+import { isTerminal } from '../engine/log/fold.ts';
+import type { Deps } from './deps.ts';
+import type { RunFold } from './read-log.ts';
+
+export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<void> {
+  const { progress, asOf } = state;
+  invariant(isTerminal(progress) && asOf !== 0, 'only an ended run has last duties');
+  await deps.notices.runStatusChanged({
+    run: head.address,
+    workflow: head.workflow,
+    status: progress.status,
+    startedAt: head.createdAt,
+    endedAt: progress.endedAt,
+  });
+  await deps.log.project(head.address, {
+    status: progress.status,
+    asOf,
+    endedAt: progress.endedAt,
+    ...(progress.status === 'failed' ? { error: progress.error } : {}),
+  });
+}

@@ -1,0 +1,82 @@
+/** What the service needs to know of graphs: plans of pinned versions, pure deciders, and how an attempt is run. */
+import { type LoadedPayloads } from '../engine/graph/context-at.ts';
+import type { DecideTools } from '../engine/graph/draft.ts';
+import type { Outcome } from '../engine/graph/outcome.ts';
+import type { EvaluatePure, NodeInput, Plan, PlanNode } from '../engine/graph/plan.ts';
+import type { WorkflowVersion } from '../engine/graph/definition.ts';
+import { type Attempt, type Scope, workflowName } from '../engine/ids.ts';
+import { invariant } from '../engine/invariant.ts';
+import type { PinnedVersion } from '../engine/log/commit.ts';
+import type { Head } from '../engine/log/head.ts';
+import type { Deps } from './deps.ts';
+
+/** The node types as the service sees them: it asks for a plan and for pure answers, never for a type. */
+export interface GraphTypes {
+  /** A published version made ready to run. */
+  compile(version: WorkflowVersion): Plan;
+  readonly evaluate: EvaluatePure;
+}
+
+/** Runs one attempt of a node that is not pure. It never throws for what the author or the world did. */
+export type RunAttempt = (
+  node: PlanNode,
+  input: NodeInput,
+  attempt: {
+    readonly number: Attempt;
+    readonly signal: AbortSignal;
+    /** the same for each repetition of this attempt */ readonly token: string;
+  },
+) => Promise<{ readonly outcome: Outcome; readonly printed: readonly string[] }>;
+
+/** Versions kept ready; a version never changes once published, so a kept plan is never stale. */
+const mostPlans = 100;
+
+/** The plans of pinned versions, compiled once per process. */
+export class Plans {
+  readonly #types: GraphTypes;
+  readonly #kept = new Map<string, Plan>();
+
+  constructor(types: GraphTypes) {
+    this.#types = types;
+  }
+
+  async of(deps: Pick<Deps, 'workflows'>, scope: Scope, pinned: PinnedVersion): Promise<Plan> {
+    const name = [scope.projectId, scope.environment, pinned.name, pinned.version].join('#');
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) return kept;
+    const version = await deps.workflows.version(scope, workflowName(pinned.name), pinned.version);
+    invariant(version !== undefined, `version ${pinned.version} of ${pinned.name}, which a run pins, is gone`);
+    return this.keep(scope, version);
+  }
+
+  /** The plan of a version already at hand. */
+  keep(scope: Scope, version: WorkflowVersion): Plan {
+    const plan = this.#types.compile(version);
+    this.#kept.set([scope.projectId, scope.environment, version.name, version.version].join('#'), plan);
+    const oldest = this.#kept.keys().next();
+    if (this.#kept.size > mostPlans && oldest.done !== true) this.#kept.delete(oldest.value);
+    return plan;
+  }
+
+  get evaluate(): EvaluatePure {
+    return this.#types.evaluate;
+  }
+}
+
+/** What `decide` is given, as of now. */
+export const decideTools = (
+  deps: Pick<Deps, 'clock' | 'ids'>,
+  plans: Plans,
+  plan: Plan,
+  head: Pick<Head, 'deadlineAt'>,
+  loaded: LoadedPayloads,
+  keepsOne = false,
+): DecideTools => ({
+  plan,
+  now: deps.clock.now(),
+  deadlineAt: head.deadlineAt,
+  chance: () => deps.ids.chance(),
+  evaluate: plans.evaluate,
+  loaded,
+  keepsOne,
+});

@@ -1,0 +1,71 @@
+/**
+ * Sending again what may never have been sent: what a redelivered message, a nudge and the sweep do alike.
+ * Only silent nodes are sent again, so that a late duplicate cannot multiply.
+ */
+import { type NodeKey } from '../engine/ids.ts';
+import { invariant } from '../engine/invariant.ts';
+import { isTerminal } from '../engine/log/fold.ts';
+import { silences } from '../engine/log/silence.ts';
+import { durationMs } from '../engine/time.ts';
+import type { Deps } from './deps.ts';
+import { finishRun } from './finish-run.ts';
+import { nodeJob, wakeJob } from './jobs-of.ts';
+import { later } from './later.ts';
+import type { RunFold } from './read-log.ts';
+
+const noDelay = durationMs(0);
+
+export interface Mended {
+  /** the nodes that were sent again */
+  readonly resent: readonly NodeKey[];
+  /** some node was asked for so recently that nobody can say yet */
+  readonly isAnyYoung: boolean;
+}
+
+/** Of an ended run the last duties; of an open one, every silent node is sent again. The fold must be fresh. */
+export async function mendRun(deps: Deps, fold: RunFold): Promise<Mended> {
+  if (isTerminal(fold.state.progress)) {
+    await finishUnlessDone(deps, fold);
+    return { resent: [], isAnyYoung: false };
+  }
+  const run = fold.head.address;
+  const now = deps.clock.now();
+  const resent: NodeKey[] = [];
+  let isAnyYoung = false;
+  for (const [key, silence] of silences(fold.state, await deps.log.beats(run), now)) {
+    switch (silence.kind) {
+      case 'young':
+        isAnyYoung = true;
+        break;
+      case 'asleep':
+        await sendAgainWhenDue(deps, fold, key);
+        break;
+      case 'silent': {
+        const { node } = silence;
+        const resends = silence.resends + 1;
+        if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(run, node.dispatchedIn, node), noDelay);
+        else await deps.jobs.send([nodeJob(run, node.dispatchedIn, node, resends)]);
+        // Sent first, noted second: a crash between the two sends once more under the same deduplication id.
+        await deps.log.beat(run, { node: key, at: now, resends }, fold.head.expiresAt);
+        resent.push(key);
+      }
+    }
+  }
+  return { resent, isAnyYoung };
+}
+
+/** The alarm of a sleeper may never have been set; setting it twice sets it once. */
+async function sendAgainWhenDue(deps: Deps, { head, state }: RunFold, key: NodeKey): Promise<void> {
+  const node = state.nodes.get(key);
+  invariant(node !== undefined, `${key} is open and has no state`);
+  if (node.status === 'waiting') await later(deps, node.wakeAt, wakeJob(head.address, node.dispatchedIn, node));
+  else if (node.status === 'queued' && node.notBefore !== undefined) {
+    await later(deps, node.notBefore, nodeJob(head.address, node.dispatchedIn, node));
+  }
+}
+
+async function finishUnlessDone(deps: Deps, fold: RunFold): Promise<void> {
+  const head = await deps.log.head(fold.head.address);
+  const isDone = head !== undefined && head.projection.status !== 'pending' && head.projection.status !== 'running';
+  if (!isDone) await finishRun(deps, fold);
+}

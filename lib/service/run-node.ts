@@ -1,0 +1,147 @@
+/**
+ * Answers a node job: runs the attempt if it is still wanted, commits what follows, and goes on with one ready node
+ * in the same invocation while time allows. So in a chain there is no read and one write per node.
+ */
+import type { Plan, PlanNode } from '../engine/graph/plan.ts';
+import { type NodeRef, nodeKey } from '../engine/ids.ts';
+import { invariant } from '../engine/invariant.ts';
+import type { Commit } from '../engine/log/commit.ts';
+import { isTerminal } from '../engine/log/fold.ts';
+import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
+import { type Instant, between, durationMs } from '../engine/time.ts';
+import type { NodeJob, WakeJob } from '../ports/jobs.ts';
+import { type NodeEnded, attemptNode } from './attempt-node.ts';
+import { type Decider, decideRun } from './decide-run.ts';
+import type { RunAttempt } from './graph.ts';
+import { nodeJob } from './jobs-of.ts';
+import { later } from './later.ts';
+import { mendAndHandOn } from './nudge-run.ts';
+import { type RunFold, readTail } from './read-log.ts';
+import type { WarmFolds } from './warm-folds.ts';
+
+export interface Worker extends Decider {
+  readonly folds: WarmFolds;
+  readonly runAttempt: RunAttempt;
+}
+
+export interface Delivery {
+  /** the message was given to somebody before: what it asked for may be done, half done, or lost */
+  readonly isRedelivered: boolean;
+  /** when this invocation must be over */
+  readonly mustEndAt: Instant;
+}
+
+/** Left at the end of an invocation for the commit and its sends. */
+const reserveMs = durationMs(5_000);
+
+export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery): Promise<void> {
+  const fold = await worker.folds.take(worker.deps, job.run, { atLeast: job.commit, isFresh: delivery.isRedelivered });
+  if (fold === undefined) return;
+  const open = wanted(fold, job);
+  if (open === undefined) {
+    // A duplicate sends nothing. A redelivery may be all that is left of a worker that died after its commit.
+    if (delivery.isRedelivered) await mendAndHandOn(worker.deps, fold);
+  } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > worker.deps.clock.now()) {
+    await later(worker.deps, open.notBefore, job);
+  } else {
+    await runChain(worker, fold, open, delivery);
+  }
+  worker.folds.keep(fold);
+}
+
+/** Wakes a sleeping node. Early, it waits again; stale, it changes nothing. */
+export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery): Promise<void> {
+  const fold = await worker.folds.take(worker.deps, job.run, { atLeast: job.commit, isFresh: delivery.isRedelivered });
+  if (fold === undefined) return;
+  const node = fold.state.nodes.get(nodeKey(job));
+  if (node?.status !== 'waiting' || node.attempt !== job.attempt) {
+    if (delivery.isRedelivered) await mendAndHandOn(worker.deps, fold);
+  } else if (node.wakeAt > worker.deps.clock.now()) {
+    await later(worker.deps, node.wakeAt, job);
+  } else {
+    const plan = await worker.plans.of(worker.deps, job.run, fold.head.workflow);
+    await freshen(worker, fold, job);
+    const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
+    const appended = await decideRun(worker, fold, plan, [{ kind: 'node-woken', node: ref, attempt: job.attempt }], true);
+    if (appended.kind === 'committed') await goOn(worker, fold, plan, appended.commit, delivery);
+  }
+  worker.folds.keep(fold);
+}
+
+async function runChain(worker: Worker, fold: RunFold, first: OpenNode, delivery: Delivery): Promise<void> {
+  const plan = await worker.plans.of(worker.deps, fold.head.address, fold.head.workflow);
+  await announce(worker, fold, plan, first);
+  const commit = await runOne(worker, fold, plan, first);
+  if (commit !== undefined) await goOn(worker, fold, plan, commit, delivery);
+}
+
+/** Runs what each commit left to its committer, until nothing is, or time is short. */
+async function goOn(worker: Worker, fold: RunFold, plan: Plan, from: Commit, delivery: Delivery): Promise<void> {
+  for (let commit: Commit | undefined = from; commit !== undefined;) {
+    const next = leftToCommitter(fold, commit);
+    if (next === undefined) return;
+    const left = between(worker.deps.clock.now(), delivery.mustEndAt);
+    const wait =
+      next.status === 'queued' && next.notBefore !== undefined ? between(worker.deps.clock.now(), next.notBefore) : durationMs(0);
+    if (left < wait + timeLimit(plan, next) + reserveMs) {
+      return worker.deps.jobs.send([nodeJob(fold.head.address, commit.number, next)]);
+    }
+    if (wait > 0) await worker.deps.clock.sleep(wait);
+    commit = await runOne(worker, fold, plan, next);
+  }
+}
+
+/** Runs the attempt and commits what follows from it, or leaves that to the collector. */
+async function runOne(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode): Promise<Commit | undefined> {
+  const ended = await attemptNode(worker, fold, plan, planned(plan, open), open);
+  if (open.via === 'collect') {
+    await sendResult(worker, fold, open, ended);
+    return undefined;
+  }
+  await freshen(worker, fold, open);
+  const appended = await decideRun(worker, fold, plan, [ended], true);
+  return appended.kind === 'committed' ? appended.commit : undefined;
+}
+
+const sendResult = ({ deps }: Worker, fold: RunFold, open: OpenNode, { node, kind: _kind, ...ended }: NodeEnded): Promise<void> =>
+  deps.jobs.sendResult({ run: fold.head.address, commit: open.dispatchedIn, ...node, ...ended });
+
+/** With siblings at work others commit too, and reading the tail costs a fifth of a lost put. */
+async function freshen({ deps }: Worker, fold: RunFold, own: NodeRef): Promise<void> {
+  const hasSiblings = [...fold.state.open.keys()].some((key) => key !== nodeKey(own));
+  if (hasSiblings) await readTail(deps, fold);
+}
+
+/** A node that may take long says that it has begun before it does; for others the completion tells. */
+async function announce(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode): Promise<void> {
+  if (!planned(plan, open).announcesStart || open.status !== 'queued' || open.via === 'collect') return;
+  const node: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
+  await freshen(worker, fold, open);
+  await decideRun(worker, fold, plan, [
+    { kind: 'node-started', node, attempt: open.attempt, startedAt: worker.deps.clock.now() },
+  ]);
+}
+
+/** The node that the commit dispatched to its own committer, if it did. */
+function leftToCommitter(fold: RunFold, commit: Commit): OpenNode | undefined {
+  if (isTerminal(fold.state.progress)) return undefined;
+  for (const event of commit.events) {
+    if ((event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_RETRIED') || event.via !== 'inline') continue;
+    const node = fold.state.nodes.get(nodeKey(event));
+    if (node !== undefined && isOpen(node) && node.dispatchedIn === commit.number) return node;
+  }
+  return undefined;
+}
+
+function wanted(fold: RunFold, job: NodeJob): OpenNode | undefined {
+  const node = fold.state.nodes.get(nodeKey(job));
+  return node !== undefined && isOpen(node) && node.status !== 'waiting' && node.attempt === job.attempt ? node : undefined;
+}
+
+function planned(plan: Plan, ref: NodeRef): PlanNode {
+  const node = plan.nodes.get(ref.nodeId);
+  invariant(node !== undefined, `the log names node ${ref.nodeId}, which the pinned version does not have`);
+  return node;
+}
+
+const timeLimit = (plan: Plan, ref: NodeRef): number => planned(plan, ref).policy.timeoutMs;

@@ -1,0 +1,85 @@
+/**
+ * The checker: folds every run beside the system, at every commit, and judges all at the end.
+ * The fold's own assertions are half of it: a gap, a second completion, a second dispatch of a join and anything after
+ * an ending all throw there (invariants 1 to 4). At the end every acknowledged run must have ended, and its head say so (5).
+ */
+import { runInvariant } from './violation.ts';
+import type { RunAddress } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { type RunState, applyCommit, emptyState, isTerminal } from '../../lib/engine/log/fold.ts';
+import type { RunLog } from '../../lib/ports/run-log.ts';
+
+interface Watched {
+  readonly address: RunAddress;
+  readonly state: RunState;
+  /** each commit as it was acknowledged, to compare with what the log says at the end */
+  readonly commits: Map<number, string>;
+}
+
+export class Checker {
+  readonly #runs = new Map<string, Watched>();
+  readonly acknowledged = new Map<string, RunAddress>();
+  commits = 0;
+
+  /** A put was answered with success, or is known to have landed. */
+  committed(address: RunAddress, commit: Commit): void {
+    this.commits += 1;
+    const watched = this.#runs.get(address.runId) ?? { address, state: emptyState(), commits: new Map<number, string>() };
+    this.#runs.set(address.runId, watched);
+    const text = JSON.stringify(commit);
+    runInvariant(1, !watched.commits.has(commit.number), `commit ${commit.number} of ${address.runId} was written twice`);
+    watched.commits.set(commit.number, text);
+    try {
+      applyCommit(watched.state, commit);
+    } catch (trouble) {
+      runInvariant(2, false, `${address.runId}: ${trouble instanceof Error ? trouble.message : String(trouble)}`);
+    }
+  }
+
+  acknowledge(address: RunAddress): void {
+    this.acknowledged.set(address.runId, address);
+  }
+
+  /** All runs that were acknowledged have ended. */
+  get isQuiet(): boolean {
+    return [...this.acknowledged.keys()].every((runId) => {
+      const watched = this.#runs.get(runId);
+      return watched !== undefined && isTerminal(watched.state.progress);
+    });
+  }
+
+  async judge(log: RunLog): Promise<void> {
+    for (const [runId, address] of this.acknowledged) {
+      const watched = this.#runs.get(runId);
+      runInvariant(9, watched !== undefined, `${runId} was acknowledged and does not exist`);
+      const head = await log.head(address);
+      runInvariant(9, head !== undefined, `${runId} was acknowledged and has no head`);
+    }
+    for (const { address, state, commits } of this.#runs.values()) {
+      runInvariant(5, isTerminal(state.progress), `${address.runId} waits for nobody: ${describe(state)}`);
+      const head = await log.head(address);
+      runInvariant(
+        5,
+        head?.projection.status === state.progress.status,
+        `${address.runId} ended as ${state.progress.status}, and its head says ${head?.projection.status}`,
+      );
+      for (const commit of head === undefined ? [] : [head.commit, ...(await log.commitsAfter(address, head.commit.number))]) {
+        runInvariant(
+          1,
+          commits.get(commit.number) === JSON.stringify(commit),
+          `commit ${commit.number} of ${address.runId} was changed`,
+        );
+      }
+    }
+  }
+
+  /** The state of each run in words, the same for the same history. */
+  get summary(): readonly string[] {
+    return [...this.#runs.values()].map(
+      ({ address, state, commits }) => `${address.runId} ${state.progress.status} ${commits.size} ${state.nextEventId}`,
+    );
+  }
+}
+
+const describe = (state: RunState): string =>
+  [...state.open.keys()].map((key) => `${key}=${state.nodes.get(key)?.status}`).join(' ');

@@ -1,0 +1,92 @@
+/** Random workflows: layered graphs of work, choices, naps and joins, with policies, drawn from the seed. */
+import { compile } from '../../lib/engine/graph/compile.ts';
+import type { EdgeDefinition, NodeDefinition, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
+import type { Outcome } from '../../lib/engine/graph/outcome.ts';
+import type { NodePolicy } from '../../lib/engine/graph/plan.ts';
+import { nodeId, workflowName } from '../../lib/engine/ids.ts';
+import type { JsonObject } from '../../lib/engine/json.ts';
+import { after, durationMs, seconds } from '../../lib/engine/time.ts';
+import type { GraphTypes } from '../../lib/service/graph.ts';
+import type { Prng } from './prng.ts';
+
+const calm: NodePolicy = {
+  joinMode: 'all',
+  errorHandling: 'continue',
+  onParentFailure: 'skip',
+  merge: 'last_write_wins',
+  retry: { attempts: 3, backoffMs: seconds(1), maxBackoffMs: seconds(8), retryOn: ['error'], jitter: 'none' },
+  timeoutMs: seconds(30),
+  isDisabled: false,
+};
+
+/** The policies that differ from the calm ones are kept in the node's config, so that a version says all of itself. */
+const policyOf = (node: NodeDefinition): NodePolicy => ({
+  ...calm,
+  ...(node.config['policy'] as Partial<NodePolicy> | undefined),
+});
+
+const pureTypes = new Set(['choice', 'nap', 'end']);
+
+/** The node types of the simulation: `work` needs a worker, the others are decided in their parent's commit. */
+export const simulatedTypes: GraphTypes = {
+  compile: (version) =>
+    compile(version, (node) => ({
+      policy: policyOf(node),
+      isPure: pureTypes.has(node.type),
+      announcesStart: node.config['announces'] === true,
+    })),
+  evaluate: (node, _input, now): Outcome => {
+    switch (node.type) {
+      case 'nap':
+        return { kind: 'sleeping', wakeAt: after(now, durationMs(Number(node.config['ms']))), output: { value: 'slept' } };
+      case 'choice':
+        return { kind: 'finished', output: { value: node.config['takes'] ?? null }, handle: String(node.config['takes']) };
+      default:
+        return { kind: 'finished', output: { value: { from: node.id } }, handle: null, end: 'success' };
+    }
+  },
+};
+
+export function randomVersion(prng: Prng, name: string): WorkflowVersion {
+  const layers = Array.from({ length: prng.whole(1, 5) }, (_, layer) =>
+    Array.from({ length: prng.whole(1, prng.isLucky(0.15) ? 14 : 3) }, (_none, index) => randomNode(prng, `n${layer}_${index}`)),
+  );
+  const nodes = [{ id: nodeId('start'), type: 'work', config: {} as JsonObject }, ...layers.flat()];
+  const edges: EdgeDefinition[] = [];
+  let above = nodes.slice(0, 1);
+  for (const layer of layers) {
+    for (const node of layer) {
+      const parents = above.filter(() => prng.isLucky(0.6));
+      for (const parent of parents.length > 0 ? parents : [prng.pick(above)]) edges.push(edge(prng, parent, node));
+    }
+    above = layer;
+  }
+  if (prng.isLucky(0.8)) {
+    const end = { id: nodeId('end'), type: 'end', config: {} as JsonObject };
+    for (const node of above) edges.push({ source: node.id, target: end.id });
+    nodes.push(end);
+  }
+  return { name: workflowName(name), version: 1, nodes, edges, options: {} };
+}
+
+function randomNode(prng: Prng, id: string): NodeDefinition {
+  const policy = {
+    joinMode: prng.isLucky(0.2) ? 'any' : 'all',
+    errorHandling: prng.isLucky(0.05) ? 'fail_workflow' : 'continue',
+    onParentFailure: prng.pick(['skip', 'skip', 'propagate', 'substitute_default']),
+    isDisabled: prng.isLucky(0.03),
+  };
+  const dice = prng.next();
+  if (dice < 0.12) return { id: nodeId(id), type: 'choice', config: { policy, takes: prng.pick(['left', 'right']) } };
+  if (dice < 0.22) return { id: nodeId(id), type: 'nap', config: { policy, ms: prng.pick([500, 20_000, 600_000, 7_200_000]) } };
+  return {
+    id: nodeId(id),
+    type: 'work',
+    config: { policy, announces: prng.isLucky(0.2), ms: prng.pick([5, 50, 800, 12_000]), fails: prng.pick([0, 0, 0, 0.3, 1]) },
+  };
+}
+
+function edge(prng: Prng, source: NodeDefinition, target: NodeDefinition): EdgeDefinition {
+  const handle = source.type === 'choice' ? prng.pick(['left', 'right']) : prng.isLucky(0.08) ? 'error' : undefined;
+  return { source: source.id, target: target.id, ...(handle === undefined ? {} : { sourceHandle: handle }) };
+}

@@ -1,0 +1,89 @@
+/**
+ * Virtual time: things happen one after another, each at its moment. Between two of them every promise that can go on
+ * does so (a macrotask boundary), so that the order of everything follows from the queue alone.
+ */
+import { type Instant, instant } from '../../lib/engine/time.ts';
+
+interface Happening {
+  readonly at: number;
+  readonly order: number;
+  readonly happen: () => void;
+}
+
+export class VirtualTime {
+  #now: number;
+  #order = 0;
+  readonly #heap: Happening[] = [];
+
+  constructor(start: number) {
+    this.#now = start;
+  }
+
+  get now(): Instant {
+    return instant(this.#now);
+  }
+
+  at(moment: number, happen: () => void): void {
+    this.#push({ at: Math.max(moment, this.#now), order: (this.#order += 1), happen });
+  }
+
+  in(ms: number, happen: () => void): void {
+    this.at(this.#now + ms, happen);
+  }
+
+  /** Runs until nothing is left, the moment has come, or `isOver` says so. @returns how many things happened */
+  async run(until: number, isOver: () => boolean): Promise<number> {
+    let happened = 0;
+    await boundary();
+    for (let next = this.#heap[0]; next !== undefined && next.at <= until && !isOver(); next = this.#heap[0]) {
+      this.#pop();
+      this.#now = next.at;
+      next.happen();
+      happened += 1;
+      await boundary();
+    }
+    return happened;
+  }
+
+  #push(entry: Happening): void {
+    const heap = this.#heap;
+    heap.push(entry);
+    for (let index = heap.length - 1; index > 0;) {
+      const parent = (index - 1) >> 1;
+      if (!this.#isBefore(index, parent)) break;
+      this.#swap(index, parent);
+      index = parent;
+    }
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    heap[0] = last;
+    for (let index = 0; ;) {
+      const [left, right] = [2 * index + 1, 2 * index + 2];
+      let least = index;
+      if (left < heap.length && this.#isBefore(left, least)) least = left;
+      if (right < heap.length && this.#isBefore(right, least)) least = right;
+      if (least === index) return;
+      this.#swap(index, least);
+      index = least;
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const [a, b] = [this.#heap[one], this.#heap[other]];
+    return a !== undefined && b !== undefined && (a.at < b.at || (a.at === b.at && a.order < b.order));
+  }
+
+  #swap(one: number, other: number): void {
+    const [a, b] = [this.#heap[one], this.#heap[other]];
+    if (a === undefined || b === undefined) return;
+    this.#heap[one] = b;
+    this.#heap[other] = a;
+  }
+}
+
+/** A macrotask: all microtasks before it have run. */
+const boundary = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
