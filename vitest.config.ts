@@ -4,8 +4,9 @@ const project = (name: string, include: string[], options: object = {}) => ({ te
 
 export default defineConfig({
   test: {
+    reporters: ['default', './test/closing-line.ts'],
     projects: [
-      project('unit', ['test/{engine,service,nodes,api,aws,memory,local,contract-names,functions,scripts,cli}/**/*.test.ts']),
+      project('unit', ['test/{engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli}/**/*.test.ts']),
       project('tidy', ['test/tidy/**/*.test.ts']),
       project('contract', ['test/contract/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('simulation', ['test/simulation/**/*.test.ts'], { testTimeout: 300_000 }),

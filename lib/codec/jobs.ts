@@ -36,10 +36,23 @@ const result = exactly<ResultMessage>()(
 const jobMessage = z.strictObject({ ...version, job });
 const resultMessage = z.strictObject({ ...version, result });
 
-export const jobBody = (content: Job): string => JSON.stringify({ v: messageVersion, job: content });
-/** The job in a message's body; throws `Unreadable`. */
-export const parseJob = (body: string): Job => readJson('a job', jobMessage, body).job;
+/**
+ * JSON without what queues refuse. SQS takes neither U+FFFE nor U+FFFF, and not everything that speaks its protocol
+ * takes characters beyond U+FFFF; escaped, they all pass.
+ */
+const body = (message: object): string =>
+  JSON.stringify(message).replaceAll(/[\ud800-\udfff\ufffe\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
 
-export const resultBody = (content: ResultMessage): string => JSON.stringify({ v: messageVersion, result: content });
+export const jobBody = (content: Job): string => body({ v: messageVersion, job: content });
+/** The job in a message's body; throws `Unreadable`. */
+export const parseJob = (text: string): Job => readJson('a job', jobMessage, text).job;
+
+export const resultBody = (content: ResultMessage): string => body({ v: messageVersion, result: content });
 /** The result in a message's body; throws `Unreadable`. */
-export const parseResult = (body: string): ResultMessage => readJson('a result', resultMessage, body).result;
+export const parseResult = (text: string): ResultMessage => readJson('a result', resultMessage, text).result;
+
+/** Whatever a dead-letter queue may hold; throws `Unreadable`. */
+export const parseMessage = (body: string): Job | ResultMessage => {
+  const message = readJson('a message', z.union([jobMessage, resultMessage]), body);
+  return 'job' in message ? message.job : message.result;
+};

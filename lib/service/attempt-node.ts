@@ -19,6 +19,8 @@ export type NodeEnded = Extract<Fact, { kind: 'node-ended' }>;
 
 /** "Still at work", at this rate; well within the patience of `engine/log/silence.ts`. */
 const beatEvery = seconds(60);
+/** A runner keeps the time limit itself and says what it was doing; this is for one that does not. */
+const graceMs = 2_000;
 /** How often a worker looks whether its run was cancelled while a node takes long. */
 const lookEvery = seconds(5);
 
@@ -35,7 +37,7 @@ export async function attemptNode(
   const { outcome, printed } = await withPayloads(deps, run, (loaded) => {
     const input = inputOf(plan, node, open.iteration, fold.state, open.pinnedAt, loaded);
     if (node.isPure) return { outcome: worker.plans.evaluate(node, input, startedAt), printed: [] };
-    const token = `${run.runId}/${nodeKey(open)}/${open.attempt}`;
+    const token = `${run.runId}/${nodeKey(open)}`;
     return underLimits(worker, fold, node, open, (signal) =>
       worker.runAttempt(node, input, { number: open.attempt, signal, token }),
     );
@@ -81,7 +83,7 @@ async function watch(
   const startedAt = deps.clock.now();
   let lastBeat = startedAt;
   for (;;) {
-    const left = node.policy.timeoutMs - between(startedAt, deps.clock.now());
+    const left = node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now());
     if (left <= 0) return stop.abort();
     await deps.clock.sleep(durationMs(Math.min(left, lookEvery)), done);
     if (done.aborted) return;

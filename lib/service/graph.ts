@@ -24,7 +24,7 @@ export type RunAttempt = (
   attempt: {
     readonly number: Attempt;
     readonly signal: AbortSignal;
-    /** the same for each repetition of this attempt */ readonly token: string;
+    /** the same for each attempt of this node: whoever is asked twice can tell */ readonly token: string;
   },
 ) => Promise<{ readonly outcome: Outcome; readonly printed: readonly string[] }>;
 

@@ -8,7 +8,7 @@ import { inline } from '../json.ts';
 import type { Failure, SkipReason, Via } from '../log/events.ts';
 import { isOpen } from '../log/node-state.ts';
 import type { Instant } from '../time.ts';
-import { type Draft, emit, hasEnded } from './draft.ts';
+import { type Draft, emit, hasEnded, mayKeepOne } from './draft.ts';
 import { edgeState } from './edge-state.ts';
 import { finish, haltRun } from './finish.ts';
 import { inputOf } from './inputs.ts';
@@ -169,15 +169,15 @@ export function fail(
     endedAt: times?.endedAt ?? now,
     ...(times?.printed === undefined ? {} : { printed: times.printed }),
   });
-  if (node.policy.errorHandling === 'fail_workflow') haltRun(draft, node, failure);
+  if (node.policy.errorHandling === 'fail_workflow') haltRun(draft, node);
 }
 
 /** Asks for the ready nodes: one goes on here, where it may; many together send their results to be collected. */
 function dispatch(draft: Draft, ready: readonly PlanNode[]): void {
   const working = [...draft.state.open.keys()].filter((key) => draft.state.nodes.get(key)?.status !== 'waiting').length;
   const isCrowded = working + ready.length > mostDirectSiblings;
-  for (const [index, node] of ready.entries()) {
-    const via: Via = isCrowded ? 'collect' : index === 0 && draft.tools.keepsOne ? 'inline' : 'queue';
+  for (const node of ready) {
+    const via: Via = isCrowded ? 'collect' : mayKeepOne(draft) ? 'inline' : 'queue';
     emit(draft, { type: 'NODE_DISPATCHED', nodeId: node.id, iteration: topLevel, attempt: firstAttempt, via, wave: node.wave });
     if (via === 'inline') {
       emit(draft, {

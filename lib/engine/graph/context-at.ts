@@ -14,6 +14,22 @@ export const valueOf = (payload: Payload, loaded: LoadedPayloads): JsonValue => 
   return value;
 };
 
+/** The answers to all questions, or one `PayloadsNeeded` for all that is missing: every round of asking costs a load. */
+export function together<Answer>(questions: readonly (() => Answer)[]): readonly Answer[] {
+  const missing = new Set<PayloadRef>();
+  const answers = questions.flatMap((question) => {
+    try {
+      return [question()];
+    } catch (trouble) {
+      if (!(trouble instanceof PayloadsNeeded)) throw trouble;
+      for (const ref of trouble.refs) missing.add(ref);
+      return [];
+    }
+  });
+  if (missing.size > 0) throw new PayloadsNeeded([...missing]);
+  return answers;
+}
+
 /** Behind this prefix the result of each node is readable by its id, whatever its output variable. */
 const nodePrefix = '__node_';
 
@@ -44,20 +60,8 @@ export function contextAt(state: RunState, before: EventId, loaded: LoadedPayloa
     return [...shown, ...nodes];
   };
 
-  const all = (options?: { readonly hidden: boolean }): JsonObject => {
-    const missing: PayloadRef[] = [];
-    const entries: [string, JsonValue][] = [];
-    for (const key of keys(options)) {
-      try {
-        entries.push([key, get(key) ?? null]);
-      } catch (trouble) {
-        if (!(trouble instanceof PayloadsNeeded)) throw trouble;
-        missing.push(...trouble.refs);
-      }
-    }
-    if (missing.length > 0) throw new PayloadsNeeded(missing);
-    return Object.fromEntries(entries);
-  };
+  const all = (options?: { readonly hidden: boolean }): JsonObject =>
+    Object.fromEntries(together(keys(options).map((key) => () => [key, get(key) ?? null])));
 
   return { get, keys, all };
 }

@@ -11,8 +11,8 @@ import { type OpenNode, isOpen } from '../log/node-state.ts';
 import { backoff } from '../retry/backoff.ts';
 import { retryableCauses } from '../retry/causes.ts';
 import { type Instant, after } from '../time.ts';
-import { advance, completed, fail, sleep } from './advance.ts';
-import { type DecideTools, type Draft, emit, hasEnded, openDraft } from './draft.ts';
+import { advance, completed, fail, mostDirectSiblings, sleep } from './advance.ts';
+import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } from './draft.ts';
 import type { Fact } from './facts.ts';
 import { mainHandle } from './outcome.ts';
 import type { PlanNode } from './plan.ts';
@@ -40,7 +40,7 @@ const dispatchLater = (draft: Draft, root: PlanNode, notBefore: Instant): void =
     nodeId: root.id,
     iteration: topLevel,
     attempt: attemptNo(1),
-    via: 'queue',
+    via: draft.tools.plan.roots.length > mostDirectSiblings ? 'collect' : 'queue',
     wave: root.wave,
     notBefore,
   });
@@ -146,7 +146,7 @@ function retryOf(draft: Draft, node: PlanNode, open: OpenNode, failure: Failure,
   const delayMs = backoff(retry, open.attempt, draft.tools.chance(), askedForMs);
   const retryAt = after(draft.tools.now, delayMs);
   if (retryAt > draft.tools.deadlineAt) return undefined;
-  const staysHere = draft.tools.keepsOne && delayMs < shortestQueueDelayMs && open.via !== 'collect';
+  const staysHere = delayMs < shortestQueueDelayMs && open.via !== 'collect' && mayKeepOne(draft);
   const via: Via = open.via === 'collect' ? 'collect' : staysHere ? 'inline' : 'queue';
   return { delayMs, retryAt, via };
 }

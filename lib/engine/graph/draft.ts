@@ -38,3 +38,7 @@ export function emit(draft: Draft, event: RunEvent): void {
 }
 
 export const hasEnded = (draft: Draft): boolean => isTerminal(draft.state.progress);
+
+/** Whether the decider can go on with one more node itself: with one, and never with two. */
+export const mayKeepOne = (draft: Draft): boolean =>
+  draft.tools.keepsOne && !draft.events.some((event) => 'via' in event && event.via === 'inline');

@@ -4,8 +4,9 @@ import { invariant } from '../invariant.ts';
 import { type JsonObject, inline, isJsonObject } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import { type NodeState, isOpen } from '../log/node-state.ts';
-import { valueOf } from './context-at.ts';
+import { together, valueOf } from './context-at.ts';
 import { type Draft, emit } from './draft.ts';
+import { type EdgeState, edgeState } from './edge-state.ts';
 import type { PlanNode } from './plan.ts';
 
 /** Ends the run: completed if every leaf completed or was not taken, failed otherwise. */
@@ -17,7 +18,7 @@ export function finish(draft: Draft): void {
 }
 
 /** A node whose failure ends the whole run. What is still open is cancelled by the run's own ending. */
-export const haltRun = (draft: Draft, node: PlanNode, failure: Failure): void => endAsFailed(draft, failureOf(node, failure));
+export const haltRun = (draft: Draft, node: PlanNode): void => endAsFailed(draft, causeOf(draft, node));
 
 export function endAsFailed(draft: Draft, error: Failure): void {
   emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
@@ -40,7 +41,7 @@ function firstFailure(draft: Draft): Failure | undefined {
         break;
       case 'failed':
       case 'timed_out':
-        return failureOf(leaf, state.failure);
+        return causeOf(draft, leaf);
       case 'skipped':
         if (state.reason === 'parent_not_successful') return causeOf(draft, leaf);
         break;
@@ -57,22 +58,26 @@ function stateOf(draft: Draft, node: PlanNode): Exclude<NodeState, { status: 'qu
   return state;
 }
 
-/** Walks up from a leaf that was cut off to the failure that did it. */
-function causeOf(draft: Draft, leaf: PlanNode): Failure {
-  const seen = new Set([leaf.id]);
-  const up = [leaf];
+/** Walks up from a node that failed or was cut off to where that began. */
+function causeOf(draft: Draft, from: PlanNode): Failure {
+  const seen = new Set([from.id]);
+  const up = [from];
   for (let node = up.shift(); node !== undefined; node = up.shift()) {
     const state = stateOf(draft, node);
-    if (state.status === 'failed' || state.status === 'timed_out') return failureOf(node, state.failure);
+    const hasFailed = state.status === 'failed' || state.status === 'timed_out';
+    if (hasFailed && state.failure.cause !== 'upstream_failure') return failureOf(node, state.failure);
     for (const edge of node.inbound) {
       const parent = draft.tools.plan.nodes.get(edge.source);
-      if (parent === undefined || seen.has(parent.id)) continue;
+      if (parent === undefined || seen.has(parent.id) || !carriesFailure(edgeState(draft.state, edge, topLevel))) continue;
       seen.add(parent.id);
       up.push(parent);
     }
   }
-  return { cause: 'internal', message: `no failure explains why node ${leaf.id} was cut off` };
+  return { cause: 'internal', message: `no failure explains why node ${from.id} was cut off` };
 }
+
+/** Not by the others: there the failure was handled, or stood in for. */
+const carriesFailure = (edge: EdgeState): boolean => edge === 'broken' || edge === 'starved';
 
 const failureOf = (node: PlanNode, failure: Failure): Failure => ({
   ...failure,
@@ -88,6 +93,7 @@ function outputOf(draft: Draft) {
   const [only] = ends;
   if (only === undefined) return inline(null);
   if (ends.length === 1) return only.output;
-  const parts = ends.toSorted((a, b) => a.endedBy - b.endedBy).map((node) => valueOf(node.output, draft.tools.loaded));
+  const inOrder = ends.toSorted((a, b) => a.endedBy - b.endedBy);
+  const parts = together(inOrder.map((node) => () => valueOf(node.output, draft.tools.loaded)));
   return inline(Object.assign({}, ...parts.filter(isJsonObject)) as JsonObject);
 }

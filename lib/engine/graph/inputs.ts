@@ -1,10 +1,10 @@
 /** The inputs of an attempt: the run's own, then what its edges bring under their labels, merged where several meet. */
 import type { EventId, IterationKey } from '../ids.ts';
 import { nodeKey } from '../ids.ts';
-import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
+import { type JsonValue, isJsonObject } from '../json.ts';
 import type { RunState } from '../log/fold.ts';
 import type { NodeState } from '../log/node-state.ts';
-import { type LoadedPayloads, contextAt, valueOf } from './context-at.ts';
+import { type LoadedPayloads, contextAt, together, valueOf } from './context-at.ts';
 import { edgeState } from './edge-state.ts';
 import { type Contribution, merge } from './merge.ts';
 import type { NodeInput, Plan, PlanEdge, PlanNode } from './plan.ts';
@@ -19,17 +19,24 @@ export function inputOf(
   loaded: LoadedPayloads,
 ): NodeInput {
   const context = contextAt(state, before, loaded);
-  const runInput = node.inbound.some((edge) => edge.targetParamLabel !== undefined) ? context.get('input') : undefined;
-  const inputs: Record<string, JsonValue> = isJsonObject(runInput) ? { ...runInput } : {};
-  for (const [label, edges] of byLabel(node.inbound)) {
+  const groups = [...byLabel(node.inbound)];
+  const own = (): Named => {
+    const runInput = context.get('input');
+    return isJsonObject(runInput) ? Object.entries(runInput) : [];
+  };
+  const brought = groups.map(([label, edges]) => (): Named => {
     const strategy = edges.find((edge) => edge.mergeStrategy !== undefined)?.mergeStrategy ?? node.policy.merge;
-    const contributions = edges.flatMap((edge) => contribution(plan, edge, iteration, state, before, loaded));
+    const contributions = together(edges.map((edge) => () => contribution(plan, edge, iteration, state, before, loaded))).flat();
+    if (contributions.length > 0) return [[label, merge(strategy, contributions)]];
     // With the substitute policy a missing parent stands for an empty text; otherwise the run's input stays.
-    if (contributions.length > 0) inputs[label] = merge(strategy, contributions);
-    else if (node.policy.onParentFailure === 'substitute_default') inputs[label] = '';
-  }
-  return { context, inputs: inputs satisfies JsonObject, iteration };
+    return node.policy.onParentFailure === 'substitute_default' ? [[label, '']] : [];
+  });
+  const inputs = together(groups.length > 0 ? [own, ...brought] : []);
+  return { context, inputs: Object.fromEntries(inputs.flat()), iteration };
 }
+
+/** Inputs by their names; a later one takes the place of an earlier one of the same name. */
+type Named = readonly (readonly [string, JsonValue])[];
 
 function byLabel(edges: readonly PlanEdge[]): ReadonlyMap<string, readonly PlanEdge[]> {
   const groups = new Map<string, PlanEdge[]>();

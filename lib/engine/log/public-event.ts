@@ -37,4 +37,4 @@ const payloadOf = (event: RunEvent): JsonObject => {
 };
 
 const publicValue = (key: string, value: JsonValue): JsonValue =>
-  key.endsWith('At') && typeof value === 'number' ? iso(instant(value)) : value;
+  (key.endsWith('At') || key === 'notBefore') && typeof value === 'number' ? iso(instant(value)) : value;

@@ -1,0 +1,10 @@
+/** Answers the HTTP API. */
+import { inspectNode } from '../../lib/nodes/catalogue.ts';
+import { deciderOf, loggerOf } from '../wiring.ts';
+import { apiOperations } from './operations/all.ts';
+import { httpFunction } from './pipeline/http-function.ts';
+import { toolsOf } from './tools.ts';
+
+const tools = toolsOf({ decider: deciderOf('api'), inspect: inspectNode, logger: loggerOf('api') });
+
+export const handler = httpFunction(tools, apiOperations(tools));

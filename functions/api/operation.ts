@@ -1,0 +1,68 @@
+/** What an operation is given and may answer. The types come from the table of routes. */
+import type { ErrorCode, RefusalDetails } from '../../lib/api/errors.ts';
+import type { Route } from '../../lib/api/route.ts';
+import type { AnswerOf, BodyOf, ErrorOf, OperationId, OperationOf, ParamsOf, QueryOf } from '../../lib/api/routes.ts';
+import type { Scope } from '../../lib/engine/ids.ts';
+import type { JsonObject } from '../../lib/engine/json.ts';
+
+export interface Request<Id extends OperationId> {
+  readonly params: ParamsOf<Id>;
+  readonly query: QueryOf<Id>;
+  readonly body: BodyOf<Id>;
+  /** the header Accept */
+  readonly accept: string | undefined;
+  /** whose records; the null scope of a route without a key is never looked at */
+  readonly scope: Scope;
+  /** present where the route requires one */
+  readonly idempotencyKey: string;
+}
+
+export interface Refusal<Code extends ErrorCode = ErrorCode> {
+  readonly refused: Code;
+  readonly details?: RefusalDetails;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What the audit trail says beside who, when and how it ended. */
+export interface AuditNote {
+  readonly resource: string;
+  readonly facts?: JsonObject;
+}
+
+export type Answer<Id extends OperationId> = (AnswerOf<Id> | Refusal<ErrorOf<Id>>) & {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly audit?: AuditNote;
+};
+
+export type Operation<Id extends OperationId> = (request: Request<Id>) => Promise<Answer<Id>>;
+
+/** Every operation a function must answer; a new route stops this from compiling until something answers it. */
+export type Operations<Served extends Route['servedBy']> = { readonly [Id in OperationOf<Served>]: Operation<Id> };
+
+/** Any answer, as the pipeline sees it. */
+export type AnyAnswer = (Refusal | { readonly status: number | string; readonly body: unknown }) & {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly audit?: AuditNote;
+};
+
+/** A request as its own route's schemas have parsed it. */
+export interface ReadRequest {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly accept: string | undefined;
+  readonly idempotencyKey: string;
+}
+
+export type AnyOperation = (request: ReadRequest & { readonly scope: Scope }) => Promise<AnyAnswer>;
+export type AnyOperations = { readonly [Id in OperationId]?: AnyOperation };
+
+/** The pipeline calls an operation only with what the schemas of its own route made, which is what its type asks for. */
+export const anyOf = <Served extends Route['servedBy']>(operations: Operations<Served>): AnyOperations =>
+  operations as AnyOperations;
+
+/** The one place where a service's word becomes a refusal: the kinds of refusing answers are codes of the catalogue. */
+export const refuse = <Code extends ErrorCode>(refused: Code, details?: RefusalDetails): Refusal<Code> => ({
+  refused,
+  ...(details === undefined ? {} : { details }),
+});

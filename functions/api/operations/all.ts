@@ -1,0 +1,12 @@
+/** Everything the API function answers. */
+import type { Operations } from '../operation.ts';
+import type { Tools } from '../tools.ts';
+import { runOperations } from './runs.ts';
+import { serviceOperations } from './service.ts';
+import { workflowOperations } from './workflows.ts';
+
+export const apiOperations = (tools: Tools): Operations<'api'> => ({
+  ...serviceOperations(tools),
+  ...workflowOperations(tools),
+  ...runOperations(tools),
+});

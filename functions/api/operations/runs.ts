@@ -1,0 +1,102 @@
+/** The routes about runs. */
+import * as z from 'zod';
+import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
+import type { Fault } from '../../../lib/api/errors.ts';
+import { bodyHash } from '../../../lib/api/idempotency.ts';
+import type { BodyOf } from '../../../lib/api/routes.ts';
+import { type Instant, after, days, instant } from '../../../lib/engine/time.ts';
+import { cancelRun } from '../../../lib/service/cancel-run.ts';
+import { getRun } from '../../../lib/service/get-run.ts';
+import { listRuns } from '../../../lib/service/list-runs.ts';
+import { startRun } from '../../../lib/service/start-run.ts';
+import { type Operations, refuse } from '../operation.ts';
+import { runOf, runSummaryOf } from '../present/run.ts';
+import type { Tools } from '../tools.ts';
+
+type Own = 'startRun' | 'listRuns' | 'getRun' | 'cancelRun';
+
+/** The one version of the start's body that there is. */
+const knownSpecVersion = 1;
+/** DESIGN section 2: no run is kept open, or put off, for longer than a year. */
+const longestWait = days(365);
+
+const position = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
+
+export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> => ({
+  startRun: async ({ scope, body, idempotencyKey }) => {
+    const audit = { resource: `workflow/${body.workflowName}`, facts: { idempotencyKeyHash: bodyHash(idempotencyKey) } };
+    const refusal = startRefusal(body, decider.deps.clock.now());
+    if (refusal !== undefined) return { ...refusal, audit };
+    const { specVersion: _specVersion, deploymentId: _deploymentId, ...wanted } = body;
+    const result = await startRun(decider, { ...wanted, scope, idempotencyKey, bodyHash: bodyHash(body) });
+    switch (result.kind) {
+      case 'started': {
+        const { runId, deploymentId, isReplay } = result;
+        return {
+          status: 202,
+          body: { runId, status: 'pending', deploymentId },
+          headers: { location: `/v1/runs/${runId}`, ...(isReplay ? { 'idempotency-replayed': 'true' } : {}) },
+          audit: { resource: `run/${runId}`, facts: { ...audit.facts, deduped: isReplay, runId } },
+        };
+      }
+      case 'input_invalid':
+        return { ...refuse(result.kind, { errors: result.faults }), audit };
+      case 'run_exists':
+      case 'idempotency_conflict':
+      case 'no_active_deployment':
+      case 'workflow_not_found':
+      case 'workflow_archived':
+        return { ...refuse(result.kind), audit };
+    }
+  },
+
+  listRuns: async ({ scope, query }) => {
+    const { cursor, limit, ...filters } = query;
+    const listing = { operationId: 'listRuns', scope, filters };
+    const start = cursor === undefined ? undefined : decodeCursor(listing, position, cursor);
+    if (cursor !== undefined && start === undefined) return refuse('cursor_invalid');
+    const found = await listRuns(decider.deps, scope, filters, { limit, ...(start === undefined ? {} : { after: start }) });
+    const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
+    return { status: 200, body: { data: found.runs.map(runSummaryOf), cursor: next, hasMore: next !== null } };
+  },
+
+  getRun: async ({ scope, params, query }) => {
+    const result = await getRun(decider, { ...scope, ...params }, query.resolveData === 'all');
+    return result.kind === 'found' ? { status: 200, body: runOf(result.run) } : refuse(result.kind);
+  },
+
+  cancelRun: async ({ scope, params, body }) => {
+    const audit = { resource: `run/${params.runId}`, facts: { runId: params.runId } };
+    const result = await cancelRun(decider, { ...scope, ...params }, body.reason);
+    switch (result.kind) {
+      case 'cancelled':
+        return { status: 200, body: { runId: params.runId, status: 'cancelled' }, audit };
+      case 'run_terminal':
+        return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
+      case 'not_found':
+        return { ...refuse(result.kind), audit };
+    }
+  },
+});
+
+/**
+ * What is wrong with a start before anything is looked up. Only bounds that a later repetition keeps are checked
+ * against the clock: a start that was accepted once must be answered the same way again.
+ */
+const startRefusal = ({ specVersion, deploymentId, availableAt, deadlineAt }: BodyOf<'startRun'>, now: Instant) => {
+  if (specVersion !== knownSpecVersion) return refuse('unsupported_spec_version');
+  // A drawn graph pins its version and belongs to no deployment, so no id names one that could run it.
+  if (deploymentId !== undefined) return refuse('not_found', { message: `There is no deployment ${deploymentId}.` });
+  const latest = after(now, longestWait);
+  const faults: Fault[] = [];
+  if (availableAt !== undefined && availableAt > latest) {
+    faults.push({ place: '/availableAt', code: 'too_late', message: 'must be within 365 days from now' });
+  }
+  if (deadlineAt !== undefined && deadlineAt > latest) {
+    faults.push({ place: '/deadlineAt', code: 'too_late', message: 'must be within 365 days from now' });
+  }
+  if (availableAt !== undefined && deadlineAt !== undefined && deadlineAt <= availableAt) {
+    faults.push({ place: '/deadlineAt', code: 'too_early', message: 'must be after availableAt' });
+  }
+  return faults.length === 0 ? undefined : refuse('invalid_request', { errors: faults });
+};

@@ -1,0 +1,50 @@
+/** Whose request it is, whether the key has requests left, and whether it may do this: in that order. */
+import { parseKey } from '../../../lib/api/auth/key-format.ts';
+import { allows } from '../../../lib/api/auth/authorize.ts';
+import type { KeyScope } from '../../../lib/ports/control.ts';
+import type { ApiKey } from '../../../lib/ports/control.ts';
+import type { Authentication } from '../../../lib/service/authenticate.ts';
+import type { Rate } from '../../../lib/service/take-rate.ts';
+import { type Refusal, refuse } from '../operation.ts';
+import type { Tools } from '../tools.ts';
+import type { HttpCall } from './http-call.ts';
+
+export type Authenticated =
+  | { readonly kind: 'authenticated'; readonly key: ApiKey }
+  | { readonly kind: 'unauthorized'; readonly why: string; readonly key?: ApiKey };
+
+/** One scheme, one space, one key. A text that cannot be a key is refused without a look-up. */
+const bearer = /^Bearer +([^\s]+)$/i;
+
+export const authenticate = async ({ authenticator }: Pick<Tools, 'authenticator'>, call: HttpCall): Promise<Authenticated> => {
+  const header = call.headers['authorization'];
+  if (header === undefined) return { kind: 'unauthorized', why: 'missing' };
+  const presented = parseKey(bearer.exec(header.trim())?.[1] ?? '');
+  if (presented === undefined) return { kind: 'unauthorized', why: 'malformed' };
+  return authenticator.authenticate(presented) satisfies Promise<Authentication>;
+};
+
+/** The windows are minutes; the headers are those of draft-ietf-httpapi-ratelimit-headers. */
+const windowSeconds = 60;
+
+export const checkRate = async (
+  { rates }: Pick<Tools, 'rates'>,
+  key: ApiKey,
+): Promise<{ readonly headers: Readonly<Record<string, string>>; readonly refusal?: Refusal }> => {
+  const rate = await rates.take(key);
+  if (rate.kind === 'unlimited') return { headers: {} };
+  const headers = rateHeaders(rate);
+  if (rate.kind === 'taken') return { headers };
+  return { headers: { ...headers, 'retry-after': String(secondsOf(rate)) }, refusal: refuse('rate_limited') };
+};
+
+type Limited = Exclude<Rate, { kind: 'unlimited' }>;
+const secondsOf = ({ resetsIn }: Limited): number => Math.max(1, Math.ceil(resetsIn / 1_000));
+
+const rateHeaders = (rate: Limited) => ({
+  'ratelimit-policy': `"default";q=${rate.limit};w=${windowSeconds}`,
+  ratelimit: `"default";r=${rate.remaining};t=${secondsOf(rate)}`,
+});
+
+export const checkScope = (key: ApiKey, required: KeyScope): Refusal | undefined =>
+  allows(key.scopes, required) ? undefined : refuse('missing_scope', { required });

@@ -1,0 +1,39 @@
+/** A request of the gateway in the few parts that the product looks at, and the answer it gives back. */
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+
+export interface HttpCall {
+  readonly method: string;
+  readonly path: string;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly query: Readonly<Record<string, string | undefined>>;
+  /** names in lower case */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** the bytes as text; undefined where there are none */
+  readonly body: string | undefined;
+  /** from the gateway's own connection, never from a header that a caller may write */
+  readonly ip: string | undefined;
+  readonly userAgent: string | undefined;
+}
+
+export interface HttpAnswer {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The event after the header normalizer and the router have been over it. */
+export const callOf = (event: APIGatewayProxyEvent): HttpCall => ({
+  method: event.httpMethod,
+  path: event.path,
+  params: event.pathParameters ?? {},
+  query: event.queryStringParameters ?? {},
+  headers: event.headers,
+  body: bodyOf(event),
+  ip: event.requestContext.identity.sourceIp,
+  userAgent: event.headers['user-agent'],
+});
+
+const bodyOf = ({ body, isBase64Encoded }: APIGatewayProxyEvent): string | undefined => {
+  if (body === null || body === '') return undefined;
+  return isBase64Encoded ? Buffer.from(body, 'base64').toString('utf8') : body;
+};

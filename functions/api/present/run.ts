@@ -1,0 +1,91 @@
+/** Runs as answers show them. Nothing whose name begins with `__` is among it. */
+import type { AnswerOf } from '../../../lib/api/routes.ts';
+import type { Failure } from '../../../lib/engine/log/events.ts';
+import type { Head, RunStatus } from '../../../lib/engine/log/head.ts';
+import type { NodeState } from '../../../lib/engine/log/node-state.ts';
+import { between, iso } from '../../../lib/engine/time.ts';
+import { type RunView, type Shown, type ShownNode, statusWithoutState } from '../../../lib/service/get-run.ts';
+import type { ListedRun } from '../../../lib/service/list-runs.ts';
+import { times } from './times.ts';
+
+type Run = AnswerOf<'getRun'>['body'];
+type RunNode = Run['nodes'][number];
+type RunSummary = AnswerOf<'listRuns'>['body']['data'][number];
+
+const failureOf = ({ cause, message, code, details }: Failure) => ({
+  code: code ?? cause,
+  cause,
+  message,
+  ...(details === undefined ? {} : { details }),
+});
+
+const factsOf = ({ address, workflow, deploymentId, createdAt, deadlineAt, availableAt }: Head, status: RunStatus) => ({
+  runId: address.runId,
+  status,
+  workflowName: workflow.name,
+  workflowVersion: workflow.version,
+  deploymentId,
+  specVersion: 1 as const,
+  createdAt: iso(createdAt),
+  deadlineAt: iso(deadlineAt),
+  ...times({ availableAt }),
+});
+
+/** The projection may be late: what it says about the end is only shown where it agrees with the log's status. */
+export const runSummaryOf = ({ head, status }: ListedRun): RunSummary => {
+  const { projection } = head;
+  const isOpen = status === 'pending' || status === 'running';
+  const hasEnd = projection.status === status;
+  return {
+    ...factsOf(head, status),
+    ...(isOpen && projection.attention !== undefined ? { attention: projection.attention } : {}),
+    ...(hasEnd ? times({ completedAt: projection.endedAt }) : {}),
+    ...(hasEnd && projection.error !== undefined ? { error: failureOf(projection.error) } : {}),
+  };
+};
+
+export const runOf = ({ head, progress, input, output, nodes, lastEventId }: RunView): Run => ({
+  ...factsOf(head, progress.status),
+  ...(progress.status === 'running' ? { startedAt: iso(progress.startedAt) } : {}),
+  ...('endedAt' in progress ? { completedAt: iso(progress.endedAt) } : {}),
+  ...(progress.status === 'failed' ? { error: failureOf(progress.error) } : {}),
+  ...(progress.status === 'cancelled' && progress.reason !== undefined ? { cancelReason: progress.reason } : {}),
+  ...(input === undefined ? {} : 'value' in input ? { input: input.value } : { inputOmitted: { bytes: input.omittedBytes } }),
+  ...outputOf(output),
+  nodes: nodes.map((node) => nodeOf(node, statusWithoutState(progress))),
+  lastEventId,
+});
+
+const outputOf = (shown: Shown | undefined) =>
+  shown === undefined ? {} : 'value' in shown ? { output: shown.value } : { outputOmitted: { bytes: shown.omittedBytes } };
+
+const nodeOf = ({ node, state, output }: ShownNode, otherwise: RunNode['status']): RunNode => {
+  const named = { nodeId: node.id, type: node.type, ...(node.label === undefined ? {} : { label: node.label }) };
+  if (state === undefined) return { ...named, status: otherwise, attempt: 0 };
+  return { ...named, status: state.status, ...stateOf(state), ...outputOf(output) };
+};
+
+const stateOf = (state: NodeState) => {
+  switch (state.status) {
+    case 'queued':
+      return { attempt: state.attempt };
+    case 'running':
+      return { attempt: state.attempt, startedAt: iso(state.startedAt) };
+    case 'waiting':
+      return { attempt: state.attempt, startedAt: iso(state.dispatchedAt), wakeAt: iso(state.wakeAt) };
+    case 'completed':
+    case 'cancelled':
+      return { attempt: state.attempt, ...spanOf(state) };
+    case 'failed':
+    case 'timed_out':
+      return { attempt: state.attempt, ...spanOf(state), error: failureOf(state.failure) };
+    case 'skipped':
+      return { attempt: 0, completedAt: iso(state.endedAt), skipReason: state.reason };
+  }
+};
+
+const spanOf = ({ startedAt, endedAt }: Extract<NodeState, { attempt: unknown; endedAt: unknown }>) => ({
+  ...times({ startedAt }),
+  completedAt: iso(endedAt),
+  ...(startedAt === undefined ? {} : { durationMs: between(startedAt, endedAt) }),
+});

@@ -1,0 +1,33 @@
+/** Takes the results of many siblings together: ten at a time, parted by run, each run's decided in one commit. */
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { parseResult } from '../../lib/codec/jobs.ts';
+import { byRun, collectResults } from '../../lib/service/collect-results.ts';
+import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { failures, isRedelivered } from '../batch.ts';
+import { deciderOf, loggerOf } from '../wiring.ts';
+
+const logger = loggerOf('collect');
+const collector = { ...deciderOf('collect'), folds: new WarmFolds() };
+
+export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
+  const failed: SQSRecord[] = [];
+  const received = event.Records.flatMap((record) => {
+    try {
+      return [{ record, result: parseResult(record.body), isRedelivered: isRedelivered(record) }];
+    } catch (trouble) {
+      logger.error('a result cannot be read', { messageId: record.messageId, error: trouble instanceof Error ? trouble : String(trouble) });
+      failed.push(record);
+      return [];
+    }
+  });
+  for (const results of byRun(received)) {
+    try {
+      await collectResults(collector, results);
+    } catch (trouble) {
+      logger.error('the results of a run come back', { runId: results.run.runId, error: trouble instanceof Error ? trouble : String(trouble) });
+      // A run is a group: all its messages return together, so their order holds.
+      failed.push(...received.filter(({ result }) => result.run.runId === results.run.runId).map(({ record }) => record));
+    }
+  }
+  return failures(failed);
+}

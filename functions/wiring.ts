@@ -1,0 +1,37 @@
+/** The one place that names concrete adapters for the functions: the ports on AWS, the node types, the log. */
+import { Logger } from '@aws-lambda-powertools/logger';
+import type { Context } from 'aws-lambda';
+import { awsWorld } from '../lib/aws/aws-world.ts';
+import { settingsFrom } from '../lib/aws/environment.ts';
+import { compile } from '../lib/engine/graph/compile.ts';
+import { type Instant, after, days, durationMs, hours } from '../lib/engine/time.ts';
+import { evaluatePure, termsOf } from '../lib/nodes/catalogue.ts';
+import type { Decider } from '../lib/service/decide-run.ts';
+import type { Deps } from '../lib/service/deps.ts';
+import { type GraphTypes, Plans } from '../lib/service/graph.ts';
+
+export const graphTypes: GraphTypes = { compile: (version) => compile(version, termsOf), evaluate: evaluatePure };
+
+/** The world of this function. Nothing in it is built, and no setting read, before it is used. */
+export function depsOf(variables: Readonly<Record<string, string | undefined>> = process.env): Deps {
+  const environment = settingsFrom(variables);
+  return Object.assign(awsWorld(environment), {
+    settings: {
+      get retentionMs() {
+        return days(environment.retentionDays);
+      },
+      get idempotencyMs() {
+        return hours(environment.idempotencyHours);
+      },
+    },
+  });
+}
+
+/** Who decides in this function. Made once per environment, so that plans stay warm. */
+export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({ deps, plans: new Plans(graphTypes), by });
+
+export const loggerOf = (by: string): Logger => new Logger({ serviceName: `stepwell-${by}` });
+
+/** When this invocation must be over. */
+export const endOf = (context: Pick<Context, 'getRemainingTimeInMillis'>, now: Instant): Instant =>
+  after(now, durationMs(Math.max(0, context.getRemainingTimeInMillis())));

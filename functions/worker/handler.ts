@@ -1,0 +1,31 @@
+/** Runs nodes: takes jobs from the node queue and from the queue of delayed jobs, one at a time. */
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { parseJob } from '../../lib/codec/jobs.ts';
+import { unreachable } from '../../lib/engine/invariant.ts';
+import { runAttempt } from '../../lib/nodes/runners.ts';
+import { nudgeRun } from '../../lib/service/nudge-run.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
+import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { eachMessage, isRedelivered } from '../batch.ts';
+import { deciderOf, endOf, loggerOf } from '../wiring.ts';
+
+const logger = loggerOf('worker');
+const worker: Worker = { ...deciderOf('worker'), folds: new WarmFolds(), runAttempt };
+
+export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
+  eachMessage(event.Records, logger, (record) => take(record, context));
+
+async function take(record: SQSRecord, context: Context): Promise<void> {
+  const job = parseJob(record.body);
+  const delivery = { isRedelivered: isRedelivered(record), mustEndAt: endOf(context, worker.deps.clock.now()) };
+  switch (job.kind) {
+    case 'node':
+      return runNode(worker, job, delivery);
+    case 'wake':
+      return wakeNode(worker, job, delivery);
+    case 'nudge':
+      return nudgeRun(worker.deps, job);
+    default:
+      return unreachable(job);
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * The lens document's snake_case spellings of a definition's keys, accepted at the door. camelCase is what is stored and
+ * answered. A node's config is not looked into: its type reads its own spellings.
+ */
+
+const edgeAliases = {
+  source_handle: 'sourceHandle',
+  source_output_key: 'sourceOutputKey',
+  target_param_label: 'targetParamLabel',
+  merge_strategy: 'mergeStrategy',
+} as const;
+const optionAliases = { deadline_seconds: 'deadlineSeconds' } as const;
+/** Settings that the lens document writes on the node itself; they belong to its config. */
+const nodeSettings = ['on_parent_failure', 'timeout_ms', 'retry', 'merge', 'join_mode', 'error_handling'] as const;
+
+type Keyed = Readonly<Record<string, unknown>>;
+const isKeyed = (value: unknown): value is Keyed => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Renames; where both spellings are given the alias stays, and is refused as the unknown key it then is. */
+const renamed = (value: unknown, aliases: Readonly<Record<string, string>>): unknown => {
+  if (!isKeyed(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, held]) => {
+      const canonical = Object.hasOwn(aliases, key) ? aliases[key] : undefined;
+      return [canonical === undefined || Object.hasOwn(value, canonical) ? key : canonical, held];
+    }),
+  );
+};
+
+const settled = (node: unknown): unknown => {
+  if (!isKeyed(node)) return node;
+  const config = node['config'] ?? {};
+  const moved = nodeSettings.filter((key) => Object.hasOwn(node, key) && isKeyed(config) && !Object.hasOwn(config, key));
+  if (moved.length === 0 || !isKeyed(config)) return node;
+  const kept = Object.entries(node).filter(([key]) => !moved.some((setting) => setting === key));
+  return { ...Object.fromEntries(kept), config: { ...config, ...Object.fromEntries(moved.map((key) => [key, node[key]])) } };
+};
+
+const each = (list: unknown, change: (item: unknown) => unknown): unknown => (Array.isArray(list) ? list.map(change) : list);
+
+/** A definition's body with every known alias replaced; anything else is left for the schema to judge. */
+export const canonicalDefinition = (body: unknown): unknown => {
+  if (!isKeyed(body)) return body;
+  return {
+    ...body,
+    ...(Object.hasOwn(body, 'nodes') ? { nodes: each(body['nodes'], settled) } : {}),
+    ...(Object.hasOwn(body, 'edges') ? { edges: each(body['edges'], (edge) => renamed(edge, edgeAliases)) } : {}),
+    ...(Object.hasOwn(body, 'options') ? { options: renamed(body['options'], optionAliases) } : {}),
+  };
+};

@@ -1,0 +1,67 @@
+/**
+ * The text of an API key: `sw_<environment>_<keyId>_<secret><checksum>`. The secret is 256 bits of chance in 43 base62
+ * letters; the checksum is the CRC-32 of all before it in 6, so that a mistyped key is refused without a look-up and
+ * a scanner can tell a leaked key from a word. What is stored is the SHA-256 of the secret, never the secret.
+ */
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { type Environment, type KeyId, environment, environmentPattern, keyId, keyIdPattern } from '../../engine/ids.ts';
+
+export interface PresentedKey {
+  readonly environment: Environment;
+  readonly keyId: KeyId;
+  /** SHA-256 of the secret, in hex */
+  readonly secretHash: string;
+}
+
+const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const secretBytes = 32;
+/** 62^43 is just above 2^256. */
+const secretLength = 43;
+/** 62^6 is above 2^32. */
+const checksumLength = 6;
+/** 80 bits: two keys of one table never meet. */
+const keyIdBytes = 10;
+const keyIdLength = 14;
+
+const base62 = (value: bigint, length: number): string => {
+  let rest = value;
+  let text = '';
+  while (text.length < length) {
+    text = letters.charAt(Number(rest % 62n)) + text;
+    rest /= 62n;
+  }
+  return text;
+};
+
+const numberOf = (bytes: Uint8Array): bigint => bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+const checksumOf = (text: string): string => base62(BigInt(crc32(text)), checksumLength);
+const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+
+/** What the text says, or undefined where it is not a key: wrong shape or wrong checksum. */
+export const parseKey = (text: string): PresentedKey | undefined => {
+  const [prefix, place, id, tail, ...more] = text.split('_');
+  if (prefix !== 'sw' || place === undefined || id === undefined || tail === undefined || more.length > 0) return undefined;
+  if (!environmentPattern.test(place) || !keyIdPattern.test(id)) return undefined;
+  if (
+    tail.length !== secretLength + checksumLength ||
+    checksumOf(text.slice(0, -checksumLength)) !== text.slice(-checksumLength)
+  ) {
+    return undefined;
+  }
+  return { environment: environment(place), keyId: keyId(id), secretHash: hashOf(tail.slice(0, secretLength)) };
+};
+
+/**
+ * A new key. `text` is shown once and kept nowhere; `secretHash` is what is stored.
+ * @param random gives that many bytes of cryptographic chance
+ */
+export const newKey = (
+  place: Environment,
+  random: (count: number) => Uint8Array,
+): { readonly text: string; readonly keyId: KeyId; readonly secretHash: string } => {
+  const id = keyId(base62(numberOf(random(keyIdBytes)), keyIdLength));
+  const secret = base62(numberOf(random(secretBytes)), secretLength);
+  const text = `sw_${place}_${id}_${secret}`;
+  return { text: text + checksumOf(text), keyId: id, secretHash: hashOf(secret) };
+};

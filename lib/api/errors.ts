@@ -1,0 +1,159 @@
+/**
+ * The one catalogue of error codes. A code keeps its meaning for ever; messages may get better. Each says whose trouble
+ * it is: the caller's to mend, the key owner's, temporary (the same request may be repeated), or ours.
+ */
+
+export type Trouble = 'caller' | 'key' | 'temporary' | 'ours';
+
+interface ErrorEntry {
+  readonly status: number;
+  readonly trouble: Trouble;
+  readonly message: string;
+  /** what to do about it */
+  readonly recovery?: string;
+}
+
+export const errorCatalogue = {
+  unauthorized: {
+    status: 401,
+    trouble: 'key',
+    message: 'The API key is missing, unknown, expired or revoked.',
+    recovery: 'Send a valid key: "Authorization: Bearer sw_…".',
+  },
+  missing_scope: {
+    status: 403,
+    trouble: 'key',
+    message: 'The API key does not have the scope that this needs.',
+    recovery: 'Use a key that has the scope named in "required", or the scope admin.',
+  },
+  request_blocked: { status: 403, trouble: 'caller', message: 'The request was blocked before it reached the service.' },
+  rate_limited: {
+    status: 429,
+    trouble: 'temporary',
+    message: 'The key has used up its requests for this minute.',
+    recovery: 'Wait for as many seconds as Retry-After says.',
+  },
+  invalid_request: {
+    status: 400,
+    trouble: 'caller',
+    message: 'The request is not what this route takes.',
+    recovery: 'See "errors" for each place and what is wrong there.',
+  },
+  payload_too_large: { status: 413, trouble: 'caller', message: 'The body is too large.' },
+  not_acceptable: {
+    status: 406,
+    trouble: 'caller',
+    message: 'The answer cannot be given in the form that was asked for.',
+    recovery: 'Send "Accept: application/json".',
+  },
+  not_found: { status: 404, trouble: 'caller', message: 'There is nothing here by that name.' },
+  method_not_allowed: {
+    status: 405,
+    trouble: 'caller',
+    message: 'This path does not answer that method.',
+    recovery: 'The header Allow names the methods it answers.',
+  },
+  cursor_invalid: {
+    status: 400,
+    trouble: 'caller',
+    message: 'The cursor is not one that this listing gave, or its filters have changed.',
+    recovery: 'Begin again without a cursor.',
+  },
+  workflow_exists: {
+    status: 409,
+    trouble: 'caller',
+    message: 'A workflow of that name exists already.',
+    recovery: 'Publish a new version of it: POST /v1/workflows/{name}/versions.',
+  },
+  workflow_not_found: { status: 404, trouble: 'caller', message: 'There is no workflow of that name.' },
+  workflow_archived: { status: 409, trouble: 'caller', message: 'The workflow is archived: it takes no runs and no versions.' },
+  definition_invalid: {
+    status: 400,
+    trouble: 'caller',
+    message: 'The definition has errors.',
+    recovery: 'See "errors" for every finding and its place.',
+  },
+  input_invalid: {
+    status: 400,
+    trouble: 'caller',
+    message: 'The input does not fit the arguments that the workflow declares.',
+    recovery: 'See "errors" for each place and what is wrong there.',
+  },
+  unsupported_spec_version: { status: 400, trouble: 'caller', message: 'Only specVersion 1 is understood.' },
+  idempotency_required: {
+    status: 400,
+    trouble: 'caller',
+    message: 'Idempotency-Key header is required',
+    recovery: 'Send a key of your own, 1 to 255 printable characters, and the same one when you repeat the request.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The idempotency key was used with another body.',
+    recovery: 'Use a new key for a new request.',
+  },
+  run_exists: { status: 409, trouble: 'caller', message: 'A run with that id exists already.' },
+  run_terminal: { status: 409, trouble: 'caller', message: 'The run has ended already.' },
+  no_active_deployment: {
+    status: 409,
+    trouble: 'caller',
+    message: 'No active deployment. Activate a deployment before triggering runs.',
+  },
+  internal: {
+    status: 500,
+    trouble: 'ours',
+    message: 'Something went wrong on our side.',
+    recovery: 'Report the correlation id.',
+  },
+  unavailable: {
+    status: 503,
+    trouble: 'temporary',
+    message: 'The service cannot answer now; what was asked for may or may not have been done.',
+    recovery: 'Repeat the same request, with the same idempotency key where there is one, after Retry-After seconds.',
+  },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+export const errorCodes = Object.keys(errorCatalogue).filter((code): code is ErrorCode => Object.hasOwn(errorCatalogue, code));
+
+/** One fault of a request. A place in the body is a JSON pointer; others begin with `query/`, `path/` or `header/`. */
+export interface Fault {
+  /** of a definition's findings: a warning alone would not have refused it */
+  readonly severity?: 'error' | 'warning';
+  readonly place: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What a particular refusal adds to its code. */
+export interface RefusalDetails {
+  readonly message?: string;
+  /** the scope that is missing */
+  readonly required?: string;
+  readonly errors?: readonly Fault[];
+}
+
+export interface ErrorEnvelope {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly required?: string;
+  readonly recovery?: string;
+  readonly correlationId: string;
+  readonly errors?: readonly Fault[];
+}
+
+/** Faults told at most; a body that is wrong everywhere is not answered with as much again. */
+const mostFaults = 100;
+
+export const envelope = (code: ErrorCode, correlationId: string, details: RefusalDetails = {}): ErrorEnvelope => {
+  const entry: ErrorEntry = errorCatalogue[code];
+  return {
+    code,
+    message: details.message ?? entry.message,
+    ...(details.required === undefined ? {} : { required: details.required }),
+    ...(entry.recovery === undefined ? {} : { recovery: entry.recovery }),
+    correlationId,
+    ...(details.errors === undefined ? {} : { errors: details.errors.slice(0, mostFaults) }),
+  };
+};

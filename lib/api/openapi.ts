@@ -1,0 +1,68 @@
+/** The OpenAPI 3.1 document, made from the table of routes and nothing else. */
+import { type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, createDocument } from 'zod-openapi';
+import * as z from 'zod';
+import { type ErrorCode, errorCatalogue } from './errors.ts';
+import { type Route, errorsOf } from './route.ts';
+import { errorAnswer } from './schemas/service.ts';
+
+export const openApiDocument = (routes: readonly Route[]) =>
+  createDocument(
+    {
+      openapi: '3.1.0',
+      info: { title: 'Stepwell', version: '1', description: 'Durable workflows in your own AWS account' },
+      paths: pathsOf(routes),
+      components: {
+        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'sw_<environment>_<keyId>_<secret>' } },
+      },
+    },
+    { allowEmptySchema: { custom: true } },
+  );
+
+const pathsOf = (routes: readonly Route[]): ZodOpenApiPathsObject => {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) };
+  }
+  return paths;
+};
+
+const operation = (route: Route): ZodOpenApiOperationObject => ({
+  operationId: route.operationId,
+  summary: route.summary,
+  security: route.scope === null ? [] : [{ key: [] }],
+  ...(route.scope === null ? {} : { description: `Needs a key with the scope \`${route.scope}\`.` }),
+  requestParams: {
+    ...(route.params === undefined ? {} : { path: route.params }),
+    ...(route.query === undefined ? {} : { query: route.query }),
+    ...(route.idempotencyKey === 'required' ? { header: idempotencyHeader } : {}),
+  },
+  ...(route.body === undefined
+    ? {}
+    : {
+        requestBody: { required: route.body.isOptional !== true, content: { 'application/json': { schema: route.body.schema } } },
+      }),
+  responses: {
+    ...Object.fromEntries(
+      Object.entries(route.answers).map(([status, { description, schema }]) => [
+        status,
+        { description, content: { 'application/json': { schema } } },
+      ]),
+    ),
+    ...errorResponses(errorsOf(route)),
+  },
+});
+
+const idempotencyHeader = z.object({ 'Idempotency-Key': z.string().min(1).max(255) });
+
+const errorResponses = (codes: readonly ErrorCode[]) => {
+  const byStatus = Map.groupBy(codes, (code) => errorCatalogue[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, same]) => [
+      String(status),
+      {
+        description: same.map((code) => `\`${code}\`: ${errorCatalogue[code].message}`).join(' '),
+        content: { 'application/json': { schema: errorAnswer } },
+      },
+    ]),
+  );
+};

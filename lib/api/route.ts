@@ -1,0 +1,52 @@
+/** What a route is: everything about it that is not done by code. */
+import type * as z from 'zod';
+import type { KeyScope } from '../ports/control.ts';
+import type { ErrorCode } from './errors.ts';
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** parameters in braces, as the gateway writes them */
+  readonly path: `/v1/${string}`;
+  readonly operationId: string;
+  readonly summary: string;
+  /** which function answers it */
+  readonly servedBy: 'api' | 'events';
+  /** null: no key is asked for */
+  readonly scope: KeyScope | null;
+  readonly params?: z.ZodObject;
+  /** what a parameter that cannot be one is answered with: the same as an unknown one */
+  readonly missing?: ErrorCode;
+  readonly query?: z.ZodObject;
+  readonly body?: RouteBody;
+  readonly idempotencyKey: 'required' | 'none';
+  /** the name of the mutation in the audit trail; absent: nothing is changed */
+  readonly action?: string;
+  readonly answers: Readonly<Record<number, { readonly description: string; readonly schema: z.ZodType }>>;
+  /** the codes of its own, beside those that every route has */
+  readonly errors: readonly ErrorCode[];
+}
+
+export interface RouteBody {
+  readonly schema: z.ZodObject;
+  readonly limitBytes: number;
+  /** an empty body counts as an empty object */
+  readonly isOptional?: true;
+  /** brings older spellings into form before the schema judges */
+  readonly prepare?: (body: unknown) => unknown;
+}
+
+/** What can happen to every request, and to every request that needs a key. */
+export const commonErrors = ['internal', 'unavailable'] as const satisfies readonly ErrorCode[];
+export const keyedErrors = ['unauthorized', 'missing_scope', 'rate_limited'] as const satisfies readonly ErrorCode[];
+export const bodyErrors = ['invalid_request', 'payload_too_large'] as const satisfies readonly ErrorCode[];
+
+export const errorsOf = (route: Route): readonly ErrorCode[] => [
+  ...new Set<ErrorCode>([
+    ...(route.scope === null ? [] : keyedErrors),
+    ...(route.query === undefined ? [] : ['invalid_request' as const]),
+    ...(route.body === undefined ? [] : bodyErrors),
+    ...(route.missing === undefined ? [] : [route.missing]),
+    ...route.errors,
+    ...commonErrors,
+  ]),
+];

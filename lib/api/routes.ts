@@ -1,0 +1,227 @@
+/**
+ * The table of routes: the router, the OpenAPI document, the scope checks and their tests are all made from it.
+ * A new route is one entry here; what answers it stops compiling until it does.
+ */
+import type * as z from 'zod';
+import { definitionLimits } from '../engine/graph/findings.ts';
+import { canonicalDefinition } from './aliases.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Route } from './route.ts';
+import * as runs from './schemas/runs.ts';
+import * as service from './schemas/service.ts';
+import * as workflows from './schemas/workflows.ts';
+
+/** A start's input ends in the run's log, or beside it in the bucket. */
+const inputLimitBytes = 1_048_576;
+const smallLimitBytes = 16_384;
+
+const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
+const definition = <Schema extends z.ZodObject>(schema: Schema) => ({
+  schema,
+  limitBytes: definitionLimits.bytes,
+  prepare: canonicalDefinition,
+});
+
+export const routes = [
+  {
+    method: 'GET',
+    path: '/v1/health',
+    operationId: 'getHealth',
+    summary: 'Says that the service answers',
+    servedBy: 'api',
+    scope: null,
+    idempotencyKey: 'none',
+    answers: { 200: ok('It answers', service.healthAnswer) },
+    errors: [],
+  },
+  {
+    method: 'GET',
+    path: '/v1/openapi.json',
+    operationId: 'getOpenApi',
+    summary: 'This document',
+    servedBy: 'api',
+    scope: null,
+    idempotencyKey: 'none',
+    answers: { 200: ok('OpenAPI 3.1', service.openApiAnswer) },
+    errors: [],
+  },
+  {
+    method: 'POST',
+    path: '/v1/workflows',
+    operationId: 'createWorkflow',
+    summary: 'Publishes version 1 of a new workflow',
+    servedBy: 'api',
+    scope: 'workflows:write',
+    body: definition(workflows.createWorkflowBody),
+    idempotencyKey: 'none',
+    action: 'workflows.create',
+    answers: { 201: ok('Published', workflows.publishedAnswer) },
+    errors: ['definition_invalid', 'workflow_exists'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/workflows',
+    operationId: 'listWorkflows',
+    summary: 'Lists workflows by name',
+    servedBy: 'api',
+    scope: 'workflows:read',
+    query: workflows.listWorkflowsQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('A page of workflows', workflows.workflowList) },
+    errors: ['cursor_invalid'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/workflows/validate',
+    operationId: 'validateWorkflow',
+    summary: 'Judges a definition and publishes nothing',
+    servedBy: 'api',
+    scope: 'workflows:read',
+    body: definition(workflows.validateWorkflowBody),
+    idempotencyKey: 'none',
+    answers: { 200: ok('Every finding', workflows.validatedAnswer) },
+    errors: [],
+  },
+  {
+    method: 'GET',
+    path: '/v1/workflows/{name}',
+    operationId: 'getWorkflow',
+    summary: 'The definition of the latest version, or of one by its number',
+    servedBy: 'api',
+    scope: 'workflows:read',
+    params: workflows.workflowParams,
+    missing: 'workflow_not_found',
+    query: workflows.getWorkflowQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('The workflow', workflows.workflowAnswer) },
+    errors: ['workflow_not_found', 'not_found'],
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/workflows/{name}',
+    operationId: 'archiveWorkflow',
+    summary: 'Archives a workflow: runs in flight go on, new ones are refused',
+    servedBy: 'api',
+    scope: 'workflows:write',
+    params: workflows.workflowParams,
+    missing: 'workflow_not_found',
+    idempotencyKey: 'none',
+    action: 'workflows.archive',
+    answers: { 200: ok('Archived', workflows.archivedAnswer) },
+    errors: ['workflow_not_found'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/workflows/{name}/versions',
+    operationId: 'publishVersion',
+    summary: 'Publishes the next version of a workflow',
+    servedBy: 'api',
+    scope: 'workflows:write',
+    params: workflows.workflowParams,
+    missing: 'workflow_not_found',
+    body: definition(workflows.publishVersionBody),
+    idempotencyKey: 'none',
+    action: 'workflows.publish',
+    answers: { 201: ok('Published', workflows.publishedAnswer) },
+    errors: ['definition_invalid', 'workflow_not_found', 'workflow_archived'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs',
+    operationId: 'startRun',
+    summary: 'Starts a run',
+    servedBy: 'api',
+    scope: 'trigger:write',
+    body: { schema: runs.startRunBody, limitBytes: inputLimitBytes },
+    idempotencyKey: 'required',
+    action: 'runs.create',
+    answers: { 202: ok('The run exists and will be worked on', runs.startedAnswer) },
+    errors: [
+      'idempotency_required',
+      'idempotency_conflict',
+      'run_exists',
+      'no_active_deployment',
+      'workflow_not_found',
+      'workflow_archived',
+      'input_invalid',
+      'unsupported_spec_version',
+      'not_found',
+    ],
+  },
+  {
+    method: 'GET',
+    path: '/v1/runs',
+    operationId: 'listRuns',
+    summary: 'Lists runs, newest first',
+    servedBy: 'api',
+    scope: 'runs:read',
+    query: runs.listRunsQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('A page of runs', runs.runList) },
+    errors: ['cursor_invalid'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}',
+    operationId: 'getRun',
+    summary: 'A run and its nodes',
+    servedBy: 'api',
+    scope: 'runs:read',
+    params: runs.runParams,
+    missing: 'not_found',
+    query: runs.getRunQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('The run', runs.runAnswer) },
+    errors: ['not_found'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}/events',
+    operationId: 'listRunEvents',
+    summary: 'What happened to a run, in order',
+    servedBy: 'events',
+    scope: 'runs:read',
+    params: runs.runParams,
+    missing: 'not_found',
+    query: runs.listEventsQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('Events', runs.eventList) },
+    errors: ['not_found', 'cursor_invalid', 'not_acceptable'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/{runId}/cancel',
+    operationId: 'cancelRun',
+    summary: 'Cancels a run; once more changes nothing',
+    servedBy: 'api',
+    scope: 'runs:write',
+    params: runs.runParams,
+    missing: 'not_found',
+    body: { schema: runs.cancelRunBody, limitBytes: smallLimitBytes, isOptional: true },
+    idempotencyKey: 'none',
+    action: 'runs.cancel',
+    answers: { 200: ok('Cancelled', runs.cancelledAnswer) },
+    errors: ['not_found', 'run_terminal'],
+  },
+] as const satisfies readonly Route[];
+
+type Routes = (typeof routes)[number];
+export type OperationId = Routes['operationId'];
+export type RouteOf<Id extends OperationId> = Extract<Routes, { operationId: Id }>;
+/** The operations that one function answers. */
+export type OperationOf<Served extends Route['servedBy']> = Extract<Routes, { servedBy: Served }>['operationId'];
+
+type Out<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+export type ParamsOf<Id extends OperationId> = RouteOf<Id> extends { params: infer Schema } ? Out<Schema> : undefined;
+export type QueryOf<Id extends OperationId> = RouteOf<Id> extends { query: infer Schema } ? Out<Schema> : undefined;
+export type BodyOf<Id extends OperationId> = RouteOf<Id> extends { body: { schema: infer Schema } } ? Out<Schema> : undefined;
+export type ErrorOf<Id extends OperationId> = Extract<RouteOf<Id>['errors'][number] | 'invalid_request', ErrorCode>;
+
+type Answers<Id extends OperationId> = RouteOf<Id>['answers'];
+/** A status with the body that belongs to it. */
+export type AnswerOf<Id extends OperationId> = {
+  [Status in keyof Answers<Id>]: {
+    readonly status: Status;
+    readonly body: Answers<Id>[Status] extends { schema: infer Schema extends z.ZodType } ? z.input<Schema> : never;
+  };
+}[keyof Answers<Id>];

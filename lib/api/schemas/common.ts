@@ -1,0 +1,46 @@
+/** Parts that many bodies share. A branded id or a time comes out of its schema as one. */
+import * as z from 'zod';
+import * as ids from '../../engine/ids.ts';
+import type { JsonObject, JsonValue } from '../../engine/json.ts';
+import { type Instant, instant } from '../../engine/time.ts';
+
+const text = (pattern: RegExp, what: string) => z.string().regex(pattern, `must be ${what}: ${pattern.source}`);
+
+export const runId = text(ids.runIdPattern, 'a run id').transform(ids.runId);
+export const nodeId = text(ids.nodeIdPattern, 'a node id').transform(ids.nodeId);
+export const workflowName = text(ids.workflowNamePattern, 'a workflow name').transform(ids.workflowName);
+export const deploymentId = text(ids.deploymentIdPattern, 'a deployment id').transform(ids.deploymentId);
+
+/** What `JSON.parse` gave is JSON; only its absence is to be found out. */
+export const json = z.custom<JsonValue>((value) => value !== undefined, 'is required').meta({ description: 'any JSON value' });
+export const jsonObject = z
+  .custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'must be an object')
+  .meta({ override: { type: 'object' } });
+
+/** A time with its offset, in. */
+export const time = z.iso
+  .datetime({ offset: true, error: 'must be a time of RFC 3339, such as 2026-01-31T12:00:00Z' })
+  .transform((value): Instant => instant(Date.parse(value)));
+/** A time in UTC, out: `iso` made it. */
+export const moment = z.string().meta({ format: 'date-time' });
+
+/** Rows of one page. */
+export const limit = z.coerce.number().int().min(1).max(100);
+export const cursor = z.string().min(1).max(2_048);
+
+export const page = <Row extends z.ZodType>(row: Row) =>
+  z.strictObject({
+    data: z.array(row).readonly(),
+    cursor: z.string().nullable().meta({ description: 'where the listing goes on; null at its end' }),
+    hasMore: z.boolean(),
+  });
+
+/** Why a run or a node failed. */
+export const failure = z
+  .strictObject({
+    code: z.string(),
+    cause: z.string(),
+    message: z.string(),
+    details: jsonObject.exactOptional(),
+  })
+  .meta({ id: 'Failure' });

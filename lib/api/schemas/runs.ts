@@ -1,0 +1,132 @@
+/** Bodies about runs. */
+import * as z from 'zod';
+import { runStatuses } from '../../engine/log/head.ts';
+import { publicEventNames } from '../../engine/log/event-names.ts';
+import { cursor, deploymentId, failure, json, jsonObject, limit, moment, page, runId, time, workflowName } from './common.ts';
+
+export const startRunBody = z
+  .strictObject({
+    workflowName,
+    input: json.exactOptional(),
+    runId: runId.exactOptional(),
+    deploymentId: deploymentId.exactOptional(),
+    specVersion: z.int().default(1),
+    availableAt: time.exactOptional(),
+    deadlineAt: time.exactOptional(),
+  })
+  .meta({ id: 'StartRun' });
+
+export const startedAnswer = z.strictObject({
+  runId: z.string(),
+  status: z.literal('pending'),
+  deploymentId: z.string().nullable(),
+});
+
+export const runParams = z.strictObject({ runId });
+export const cancelRunBody = z.strictObject({ reason: z.string().min(1).max(1_024).exactOptional() }).meta({ id: 'CancelRun' });
+export const cancelledAnswer = z.strictObject({ runId: z.string(), status: z.literal('cancelled') });
+
+export const listRunsQuery = z.strictObject({
+  limit: limit.default(25),
+  cursor: cursor.exactOptional(),
+  status: z.enum(runStatuses).exactOptional(),
+  workflowName: workflowName.exactOptional(),
+  createdAfter: time.exactOptional(),
+  createdBefore: time.exactOptional(),
+  attention: z.enum(['waiting', 'retrying']).exactOptional(),
+});
+
+const runFacts = {
+  runId: z.string(),
+  status: z.enum(runStatuses),
+  workflowName: z.string(),
+  workflowVersion: z.int(),
+  deploymentId: z.string().nullable(),
+  specVersion: z.literal(1),
+  createdAt: moment,
+  availableAt: moment.exactOptional(),
+  deadlineAt: moment,
+  completedAt: moment.exactOptional(),
+  error: failure.exactOptional(),
+};
+
+export const runSummary = z
+  .strictObject({ ...runFacts, attention: z.enum(['waiting', 'retrying']).exactOptional() })
+  .meta({ id: 'RunSummary' });
+export const runList = page(runSummary);
+
+export const nodeStatuses = [
+  'pending',
+  'queued',
+  'running',
+  'waiting',
+  'completed',
+  'failed',
+  'timed_out',
+  'skipped',
+  'cancelled',
+] as const;
+
+/** A value that was left out because the answer would have become too large for the gateway. */
+const omitted = z.strictObject({ bytes: z.int() }).meta({ id: 'Omitted' });
+
+const runNode = z
+  .strictObject({
+    nodeId: z.string(),
+    type: z.string(),
+    label: z.string().exactOptional(),
+    status: z.enum(nodeStatuses),
+    attempt: z.int(),
+    startedAt: moment.exactOptional(),
+    completedAt: moment.exactOptional(),
+    wakeAt: moment.exactOptional(),
+    durationMs: z.number().exactOptional(),
+    output: json.exactOptional(),
+    outputOmitted: omitted.exactOptional(),
+    error: failure.exactOptional(),
+    skipReason: z.string().exactOptional(),
+  })
+  .meta({ id: 'RunNode' });
+
+export const getRunQuery = z.strictObject({
+  resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` leaves input and outputs away' }),
+});
+
+export const runAnswer = z
+  .strictObject({
+    ...runFacts,
+    startedAt: moment.exactOptional(),
+    cancelReason: z.string().exactOptional(),
+    input: json.exactOptional(),
+    inputOmitted: omitted.exactOptional(),
+    output: json.exactOptional(),
+    outputOmitted: omitted.exactOptional(),
+    nodes: z.array(runNode).readonly(),
+    lastEventId: z.int(),
+  })
+  .meta({ id: 'Run' });
+
+/** 0 is before the first event. */
+export const listEventsQuery = z.strictObject({
+  after: z.string().max(32).exactOptional().meta({ description: 'the id of the last event seen; only later ones are given' }),
+  limit: z.coerce.number().int().min(1).max(1_000).default(200),
+});
+
+export const eventList = z.strictObject({
+  data: z
+    .array(
+      z
+        .strictObject({
+          eventId: z.int(),
+          sequence: z.int(),
+          type: z.enum(publicEventNames),
+          runId: z.string(),
+          timestamp: moment,
+          payload: jsonObject,
+        })
+        .meta({ id: 'RunEvent' }),
+    )
+    .readonly(),
+  cursor: z.string().meta({ description: 'pass it as `after` to go on, now or later' }),
+  hasMore: z.boolean(),
+});

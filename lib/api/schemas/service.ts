@@ -1,0 +1,26 @@
+/** Answers about the service itself, and the form of every error. */
+import * as z from 'zod';
+import { errorCodes } from '../errors.ts';
+import { jsonObject, moment } from './common.ts';
+
+export const healthAnswer = z.strictObject({ healthy: z.literal(true), timestamp: moment });
+export const openApiAnswer = jsonObject;
+
+export const errorAnswer = z
+  .strictObject({
+    code: z.enum(errorCodes),
+    message: z.string(),
+    required: z.string().exactOptional().meta({ description: 'the scope that is missing' }),
+    recovery: z.string().exactOptional(),
+    correlationId: z.string(),
+    errors: z
+      .array(z.strictObject({
+          severity: z.enum(['error', 'warning']).exactOptional(),
+          place: z.string(),
+          code: z.string(),
+          message: z.string(),
+        }))
+      .readonly()
+      .exactOptional(),
+  })
+  .meta({ id: 'Error' });

@@ -1,0 +1,100 @@
+/** Bodies about workflows. Unknown keys are refused with their place. */
+import * as z from 'zod';
+import { mergeStrategies } from '../../engine/graph/definition.ts';
+import { cursor, json, jsonObject, limit, moment, nodeId, page, workflowName } from './common.ts';
+
+const day = 86_400;
+/** DESIGN section 2: a workflow may declare up to a year. */
+const longestDeadlineSeconds = 365 * day;
+const label = z.string().max(256);
+
+const node = z
+  .strictObject({
+    id: nodeId,
+    type: z.string().min(1).max(64),
+    label: label.exactOptional(),
+    config: jsonObject.default({}),
+    position: z.strictObject({ x: z.number(), y: z.number() }).exactOptional(),
+  })
+  .meta({ id: 'Node' });
+
+const edge = z
+  .strictObject({
+    id: z.string().min(1).max(128).exactOptional(),
+    source: nodeId,
+    target: nodeId,
+    sourceHandle: z.string().min(1).max(128).exactOptional(),
+    sourceOutputKey: z.string().min(1).max(512).exactOptional(),
+    targetParamLabel: z.string().min(1).max(256).exactOptional(),
+    mergeStrategy: z.enum(mergeStrategies).exactOptional(),
+  })
+  .meta({ id: 'Edge' });
+
+const argument = z.strictObject({
+  name: z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,127}$/, 'must be a name: letters, digits and _, not beginning with a digit'),
+  type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
+  required: z.boolean().default(false),
+  default: json.exactOptional(),
+});
+
+const options = z.strictObject({
+  args: z.array(argument).max(200).exactOptional(),
+  deadlineSeconds: z.int().min(1).max(longestDeadlineSeconds).exactOptional(),
+});
+
+const graph = { nodes: z.array(node), edges: z.array(edge).default([]), options: options.default({}) };
+
+export const createWorkflowBody = z.strictObject({ name: workflowName, ...graph }).meta({ id: 'CreateWorkflow' });
+/** The name may be repeated, so that the same document serves both; it must be the path's. */
+export const publishVersionBody = z.strictObject({ name: workflowName.exactOptional(), ...graph }).meta({ id: 'PublishVersion' });
+export const validateWorkflowBody = z
+  .strictObject({ name: workflowName.exactOptional(), ...graph })
+  .meta({ id: 'ValidateWorkflow' });
+
+export const workflowParams = z.strictObject({ name: workflowName });
+export const getWorkflowQuery = z.strictObject({ version: z.coerce.number().int().min(1).exactOptional() });
+export const listWorkflowsQuery = z.strictObject({
+  limit: limit.default(50),
+  cursor: cursor.exactOptional(),
+  archived: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true'),
+});
+
+export const finding = z
+  .strictObject({
+    severity: z.enum(['error', 'warning']),
+    code: z.string(),
+    place: z.string().meta({ description: 'a JSON pointer into the body' }),
+    message: z.string(),
+  })
+  .meta({ id: 'Finding' });
+
+export const publishedAnswer = z.strictObject({
+  name: z.string(),
+  version: z.int(),
+  createdAt: moment,
+  warnings: z.array(finding).readonly(),
+});
+export const archivedAnswer = z.strictObject({ name: z.string(), archivedAt: moment });
+export const validatedAnswer = z.strictObject({ valid: z.boolean(), findings: z.array(finding).readonly() });
+
+const summary = {
+  name: z.string(),
+  latestVersion: z.int(),
+  createdAt: moment,
+  updatedAt: moment,
+  archivedAt: moment.exactOptional(),
+};
+export const workflowList = page(z.strictObject(summary).meta({ id: 'WorkflowSummary' }));
+
+export const workflowAnswer = z
+  .strictObject({
+    ...summary,
+    version: z.int(),
+    nodes: z.array(jsonObject).readonly().meta({ description: 'nodes as they were published' }),
+    edges: z.array(jsonObject).readonly().meta({ description: 'edges as they were published' }),
+    options: jsonObject,
+  })
+  .meta({ id: 'Workflow' });

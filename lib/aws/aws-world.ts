@@ -1,0 +1,107 @@
+/** Every port on AWS. Each is built when it is first asked for, so a function needs settings only for what it uses. */
+import type { World } from '../ports/world.ts';
+import { DynamoActiveDeployments } from './active-deployments.ts';
+import { DynamoAudit } from './audit.ts';
+import { S3Blobs } from './blobs.ts';
+import { bucketClient, dynamoClient, eventBusClient, queueClient, schedulerClient } from './clients.ts';
+import type { Settings } from './environment.ts';
+import { type QueueUrls, SqsJobs } from './jobs.ts';
+import { DynamoKeys } from './keys.ts';
+import { EventBridgeNotices } from './notices.ts';
+import { DynamoRateWindows } from './rate-windows.ts';
+import { DynamoReservations } from './reservations.ts';
+import { DynamoRunIndex, type Tables } from './run-index.ts';
+import { DynamoRunLog } from './run-log.ts';
+import { SystemClock } from './system-clock.ts';
+import { SystemIds } from './system-ids.ts';
+import { Table } from './table.ts';
+import { SchedulerTimers } from './timers.ts';
+import { DynamoWorkflowStore } from './workflow-store.ts';
+
+/** Made at the first call, and the same one ever after. */
+const once = <Made>(make: () => Made): (() => Made) => {
+  let made: { readonly value: Made } | undefined;
+  return () => (made ??= { value: make() }).value;
+};
+
+export const awsWorld = (settings: Settings): World => {
+  const clock = new SystemClock();
+  const ids = new SystemIds();
+  const dynamo = once(dynamoClient);
+  const runs = once(() => new Table(dynamo(), settings.runsTable));
+  const control = once(() => new Table(dynamo(), settings.controlTable));
+  const log = once(() => new DynamoRunLog(runs()));
+  const tables: Tables = {
+    get runs() {
+      return runs();
+    },
+    get control() {
+      return control();
+    },
+  };
+  const queues: QueueUrls = {
+    get nodes() {
+      return settings.nodeQueueUrl;
+    },
+    get delays() {
+      return settings.delayQueueUrl;
+    },
+    get results() {
+      return settings.resultsQueueUrl;
+    },
+  };
+  const index = once(() => new DynamoRunIndex(tables, log()));
+  const jobs = once(() => new SqsJobs(queueClient(), queues));
+  const timers = once(() => {
+    const { scheduleGroup: group, delayQueueArn: queueArn, scheduleRoleArn: roleArn } = settings;
+    return new SchedulerTimers(schedulerClient(), { group, queueArn, roleArn }, clock);
+  });
+  const blobs = once(() => new S3Blobs(bucketClient(), settings.bucket));
+  const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName));
+  const workflows = once(() => new DynamoWorkflowStore(control()));
+  const keys = once(() => new DynamoKeys(control()));
+  const reservations = once(() => new DynamoReservations(control()));
+  const audit = once(() => new DynamoAudit(control()));
+  const rates = once(() => new DynamoRateWindows(control()));
+  const deployments = once(() => new DynamoActiveDeployments(control()));
+  return {
+    clock,
+    ids,
+    get log() {
+      return log();
+    },
+    get index() {
+      return index();
+    },
+    get jobs() {
+      return jobs();
+    },
+    get timers() {
+      return timers();
+    },
+    get blobs() {
+      return blobs();
+    },
+    get notices() {
+      return notices();
+    },
+    get workflows() {
+      return workflows();
+    },
+    get keys() {
+      return keys();
+    },
+    get reservations() {
+      return reservations();
+    },
+    get audit() {
+      return audit();
+    },
+    get rates() {
+      return rates();
+    },
+    get deployments() {
+      return deployments();
+    },
+  };
+};

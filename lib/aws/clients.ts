@@ -1,0 +1,20 @@
+/** How this program talks to each service: few tries, short waits, connections kept open (the SDK's default). */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SchedulerClient } from '@aws-sdk/client-scheduler';
+import { SQSClient } from '@aws-sdk/client-sqs';
+
+/** A function waits for at most three answers; whoever gets none comes back by its message, or its caller does. */
+const patience = (answerWithinMs: number) => ({
+  retryMode: 'standard',
+  maxAttempts: 3,
+  requestHandler: { connectionTimeout: 1_000, requestTimeout: answerWithinMs, throwOnRequestTimeout: true },
+});
+
+export const dynamoClient = (): DynamoDBClient => new DynamoDBClient(patience(2_000));
+export const queueClient = (): SQSClient => new SQSClient(patience(5_000));
+export const schedulerClient = (): SchedulerClient => new SchedulerClient(patience(5_000));
+export const eventBusClient = (): EventBridgeClient => new EventBridgeClient(patience(5_000));
+/** Objects have megabytes. */
+export const bucketClient = (): S3Client => new S3Client(patience(15_000));

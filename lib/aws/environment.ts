@@ -1,0 +1,72 @@
+/** What the stacks told this function about itself, each value parsed when it is first asked for. */
+import { z } from 'zod';
+import { type EnvironmentName, environmentNames } from '../contract/environment.ts';
+
+const filled = z.string().min(1);
+const url = z.url();
+const arn = z.string().startsWith('arn:');
+const count = z.coerce.number().int().min(1);
+
+const schemas = {
+  runsTable: filled,
+  controlTable: filled,
+  bucket: filled,
+  nodeQueueUrl: url,
+  delayQueueUrl: url,
+  resultsQueueUrl: url,
+  delayQueueArn: arn,
+  scheduleGroup: filled,
+  scheduleRoleArn: arn,
+  eventBusName: filled,
+  retentionDays: count,
+  idempotencyHours: count,
+} satisfies Record<EnvironmentName, z.ZodType>;
+
+/** A function is given only the names that it needs, and may ask only for those; asking for another throws and names it. */
+export type Settings = { readonly [Name in EnvironmentName]: z.output<(typeof schemas)[Name]> };
+
+export const settingsFrom = (variables: Readonly<Record<string, string | undefined>>): Settings => {
+  const setting = <Value>(name: EnvironmentName, schema: z.ZodType<Value>): Value => {
+    const result = schema.safeParse(variables[environmentNames[name]]);
+    if (!result.success) throw new Error(`${environmentNames[name]}: ${z.prettifyError(result.error)}`);
+    return result.data;
+  };
+  return {
+    get runsTable() {
+      return setting('runsTable', schemas.runsTable);
+    },
+    get controlTable() {
+      return setting('controlTable', schemas.controlTable);
+    },
+    get bucket() {
+      return setting('bucket', schemas.bucket);
+    },
+    get nodeQueueUrl() {
+      return setting('nodeQueueUrl', schemas.nodeQueueUrl);
+    },
+    get delayQueueUrl() {
+      return setting('delayQueueUrl', schemas.delayQueueUrl);
+    },
+    get resultsQueueUrl() {
+      return setting('resultsQueueUrl', schemas.resultsQueueUrl);
+    },
+    get delayQueueArn() {
+      return setting('delayQueueArn', schemas.delayQueueArn);
+    },
+    get scheduleGroup() {
+      return setting('scheduleGroup', schemas.scheduleGroup);
+    },
+    get scheduleRoleArn() {
+      return setting('scheduleRoleArn', schemas.scheduleRoleArn);
+    },
+    get eventBusName() {
+      return setting('eventBusName', schemas.eventBusName);
+    },
+    get retentionDays() {
+      return setting('retentionDays', schemas.retentionDays);
+    },
+    get idempotencyHours() {
+      return setting('idempotencyHours', schemas.idempotencyHours);
+    },
+  };
+};

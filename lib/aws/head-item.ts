@@ -1,0 +1,99 @@
+/** The head's item: commit 1, what the run was made from, and the projection beside it. */
+import { z } from 'zod';
+import * as schema from '../codec/ids.ts';
+import { failure } from '../codec/events.ts';
+import { unpack } from '../codec/packed.ts';
+import { read, readJson } from '../codec/unreadable.ts';
+import { runsTableKeys } from '../contract/environment.ts';
+import { firstCommit } from '../engine/ids.ts';
+import { type Head, type HeadProjection, type RunCreation, firstProjection, runStatuses } from '../engine/log/head.ts';
+import {
+  type Item,
+  expiry,
+  instantAttribute,
+  number,
+  numberAttribute,
+  packed,
+  packedAttribute,
+  present,
+  text,
+  textAttribute,
+} from './attributes.ts';
+import { commitAttributes, commitOf, commitShape } from './commit-item.ts';
+import { creationSort, projectPartitionOf, runIn } from './run-keys.ts';
+
+const headItem = z.object({
+  ...commitShape,
+  pk: textAttribute.transform(runIn),
+  k: textAttribute.pipe(z.literal('graph')),
+  w: textAttribute,
+  wv: numberAttribute,
+  d: textAttribute.pipe(schema.deploymentId).exactOptional(),
+  ca: instantAttribute,
+  da: instantAttribute,
+  aa: instantAttribute.exactOptional(),
+  x: instantAttribute,
+  h: textAttribute,
+  status: textAttribute.pipe(z.enum(runStatuses)),
+  asOf: numberAttribute.pipe(schema.commitNo),
+  attention: textAttribute.pipe(z.enum(['waiting', 'retrying'])).exactOptional(),
+  endedAt: instantAttribute.exactOptional(),
+  error: packedAttribute.exactOptional(),
+});
+
+export const headAttributes = (run: RunCreation): Item => ({
+  ...commitAttributes(run.commit),
+  ...present({
+    k: text(run.kind),
+    w: text(run.workflow.name),
+    wv: number(run.workflow.version),
+    d: run.deploymentId === null ? undefined : text(run.deploymentId),
+    ca: number(run.createdAt),
+    da: number(run.deadlineAt),
+    aa: run.availableAt === undefined ? undefined : number(run.availableAt),
+    x: number(run.expiresAt),
+    h: text(run.bodyHash),
+  }),
+  ...projectionAttributes(firstProjection),
+  [runsTableKeys.expiry]: expiry(run.expiresAt),
+  [runsTableKeys.byProject.partition]: text(projectPartitionOf(run.address)),
+  [runsTableKeys.byProject.sort]: text(creationSort(run.createdAt, run.address.runId)),
+});
+
+/** What a projection sets; the optional attributes that it does not name are to be removed. */
+export const projectionAttributes = (projection: HeadProjection): Item =>
+  present({
+    status: text(projection.status),
+    asOf: number(projection.asOf),
+    attention: projection.attention && text(projection.attention),
+    endedAt: projection.endedAt === undefined ? undefined : number(projection.endedAt),
+    error: projection.error && packed(projection.error),
+  });
+export const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
+
+export const headIn = (item: Item): Head => {
+  const { pk, k, w, wv, d, ca, da, aa, x, h, status, asOf, attention, endedAt, error, ...commit } = read(
+    'a head',
+    headItem,
+    item,
+  );
+  return {
+    address: pk,
+    kind: k,
+    workflow: { name: w, version: wv },
+    deploymentId: d ?? null,
+    createdAt: ca,
+    deadlineAt: da,
+    ...(aa !== undefined && { availableAt: aa }),
+    expiresAt: x,
+    bodyHash: h,
+    commit: commitOf(firstCommit, commit),
+    projection: {
+      status,
+      asOf,
+      ...(attention !== undefined && { attention }),
+      ...(endedAt !== undefined && { endedAt }),
+      ...(error !== undefined && { error: readJson('the error of a head', failure, unpack('the error of a head', error)) }),
+    },
+  };
+};

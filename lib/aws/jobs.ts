@@ -1,0 +1,88 @@
+/** Jobs and results on SQS queues. */
+import {
+  type BatchResultErrorEntry,
+  SendMessageBatchCommand,
+  type SendMessageBatchRequestEntry,
+  SendMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import { jobBody, resultBody } from '../codec/jobs.ts';
+import { invariant } from '../engine/invariant.ts';
+import type { DurationMs } from '../engine/time.ts';
+import { type Job, type Jobs, type NodeJob, type ResultMessage, longestQueueDelayMs } from '../ports/jobs.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import { type MessageIdentity, nodeJobIdentity, resultIdentity } from './message-identity.ts';
+import { reach } from './reach.ts';
+
+export interface QueueUrls {
+  readonly nodes: string;
+  readonly delays: string;
+  readonly results: string;
+}
+
+/** What SQS takes in one request. */
+const batchSize = 10;
+
+export class SqsJobs implements Jobs {
+  readonly #client: SQSClient;
+  readonly #urls: QueueUrls;
+
+  constructor(client: SQSClient, urls: QueueUrls) {
+    this.#client = client;
+    this.#urls = urls;
+  }
+
+  async send(jobs: readonly NodeJob[]): Promise<void> {
+    const entries = jobs.map((job, index) => ({
+      Id: String(index),
+      MessageBody: jobBody(job),
+      ...onQueue(this.#urls.nodes, nodeJobIdentity(job)),
+    }));
+    await Promise.all(batchesOf(entries).map((batch) => this.#sendAll(batch)));
+  }
+
+  async sendLater(job: Job, delay: DurationMs): Promise<void> {
+    invariant(delay <= longestQueueDelayMs, `a queue delays ${longestQueueDelayMs} ms at most, and was asked for ${delay}`);
+    const command = new SendMessageCommand({
+      QueueUrl: this.#urls.delays,
+      MessageBody: jobBody(job),
+      DelaySeconds: Math.ceil(delay / 1_000),
+    });
+    await reach('the delay queue', () => this.#client.send(command));
+  }
+
+  async sendResult(result: ResultMessage): Promise<void> {
+    const command = new SendMessageCommand({
+      QueueUrl: this.#urls.results,
+      MessageBody: resultBody(result),
+      ...onQueue(this.#urls.results, resultIdentity(result)),
+    });
+    await reach('the results queue', () => this.#client.send(command));
+  }
+
+  /** A batch may fail in part: what failed is sent once more. */
+  async #sendAll(batch: readonly SendMessageBatchRequestEntry[]): Promise<void> {
+    const failed = await this.#sendBatch(batch);
+    if (failed.length === 0) return;
+    const again = batch.filter(({ Id }) => failed.some((failure) => failure.Id === Id));
+    const failedAgain = await this.#sendBatch(again);
+    if (failedAgain.length > 0) throw new Unavailable('the node queue', { cause: failedAgain });
+  }
+
+  async #sendBatch(batch: readonly SendMessageBatchRequestEntry[]): Promise<readonly BatchResultErrorEntry[]> {
+    const command = new SendMessageBatchCommand({ QueueUrl: this.#urls.nodes, Entries: [...batch] });
+    const failed = (await reach('the node queue', () => this.#client.send(command))).Failed ?? [];
+    const fault = failed.find(({ SenderFault }) => SenderFault);
+    if (fault !== undefined) throw new Error(`the node queue refused a message: ${fault.Code}: ${fault.Message}`);
+    return failed;
+  }
+}
+
+/** Only a FIFO queue knows groups; on a standard one node jobs come in any order, and nothing depends on it. */
+const onQueue = (url: string, identity: MessageIdentity) =>
+  url.endsWith('.fifo') ? { MessageGroupId: identity.group, MessageDeduplicationId: identity.deduplication } : {};
+
+const batchesOf = <Entry>(entries: readonly Entry[]): readonly (readonly Entry[])[] =>
+  Array.from({ length: Math.ceil(entries.length / batchSize) }, (_, batch) =>
+    entries.slice(batch * batchSize, (batch + 1) * batchSize),
+  );

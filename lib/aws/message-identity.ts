@@ -1,0 +1,38 @@
+/** What parts and what marks a message on a FIFO queue. */
+import { createHash } from 'node:crypto';
+import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
+import type { NodeJob, ResultMessage } from '../ports/jobs.ts';
+
+export interface MessageIdentity {
+  /** messages of one group are taken one after the other; a dead one locks its group for the visibility time */
+  readonly group: string;
+  /** the same id within five minutes is the same message */
+  readonly deduplication: string;
+}
+
+/** The longest group and deduplication id that SQS takes. */
+const longestId = 128;
+
+const digest = (...parts: readonly unknown[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+
+const attemptParts = (of: NodeRef & { run: RunAddress; attempt: number }): readonly unknown[] => {
+  const { projectId, environment, runId } = of.run;
+  return [projectId, environment, runId, of.nodeId, of.iteration, of.attempt];
+};
+
+/** A node's jobs follow each other; a job sent again goes past the one that may be dead. */
+export const nodeJobIdentity = (job: NodeJob): MessageIdentity => {
+  const resend = job.resend === 0 ? '' : `#r${job.resend}`;
+  const group = `${job.run.runId}#${nodeKey(job)}${resend}`;
+  return {
+    // Deep iterations make long names; their digest parts them just as well.
+    group: group.length <= longestId ? group : `${job.run.runId}#${digest(nodeKey(job))}${resend}`,
+    deduplication: digest('node', ...attemptParts(job), job.resend),
+  };
+};
+
+/** A run's results follow each other, so that one collector decides for many at once. */
+export const resultIdentity = (result: ResultMessage): MessageIdentity => ({
+  group: result.run.runId,
+  deduplication: digest('result', ...attemptParts(result)),
+});

@@ -1,0 +1,35 @@
+/** The one change that a head knows after its creation. */
+import { runsTableKeys } from '../contract/environment.ts';
+import type { RunAddress } from '../engine/ids.ts';
+import type { HeadProjection } from '../engine/log/head.ts';
+import { listedState } from '../ports/run-index.ts';
+import { text } from './attributes.ts';
+import { optionalProjectionNames, projectionAttributes } from './head-item.ts';
+import { statePartition } from './run-keys.ts';
+import type { Expression } from './table.ts';
+
+const { byProject, byState } = runsTableKeys;
+
+/** Sets what the projection names, removes what it does not, and moves the run into or out of the sparse index. */
+export const projecting = (run: RunAddress, projection: HeadProjection): Expression => {
+  const attributes = projectionAttributes(projection);
+  const state = listedState(projection);
+  const sets = Object.keys(attributes).map((name) => `#${name} = :${name}`);
+  const gone = optionalProjectionNames.filter((name) => !(name in attributes)).map((name) => `#${name}`);
+  // The sparse index is sorted as the other one is, by creation: the item knows its own.
+  if (state !== undefined) sets.push(`#sp = :sp`, `#ss = #gs`);
+  else gone.push('#sp', '#ss');
+  return {
+    expression: `SET ${sets.join(', ')}${gone.length > 0 ? ` REMOVE ${gone.join(', ')}` : ''}`,
+    names: {
+      ...Object.fromEntries([...Object.keys(attributes), ...optionalProjectionNames].map((name) => [`#${name}`, name])),
+      '#sp': byState.partition,
+      '#ss': byState.sort,
+      ...(state !== undefined && { '#gs': byProject.sort }),
+    },
+    values: {
+      ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
+      ...(state !== undefined && { ':sp': text(statePartition(run, state)) }),
+    },
+  };
+};

@@ -1,0 +1,75 @@
+/** Idempotency keys in the control table. */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { runId } from '../codec/ids.ts';
+import { read } from '../codec/unreadable.ts';
+import { controlTableKeys } from '../contract/environment.ts';
+import type { Scope } from '../engine/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import type { Reservation, Reservations } from '../ports/control.ts';
+import { type Item, expiry, instantAttribute, number, text, textAttribute } from './attributes.ts';
+import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { scopeKey } from './run-keys.ts';
+import type { Key, Table } from './table.ts';
+
+/** A caller's key may be long and hold anything, so its digest stands for it. */
+const reservationKey = (scope: Scope, endpoint: string, key: string): Key => {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([endpoint, key]))
+    .digest('base64url');
+  return { pk: `${scopeKey(scope)}#idempotency#${digest}`, sk: 'reservation' };
+};
+
+export class DynamoReservations implements Reservations {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async reserve(
+    scope: Scope,
+    endpoint: string,
+    key: string,
+    reservation: Reservation,
+    { notBefore, expiresAt }: { readonly notBefore: Instant; readonly expiresAt: Instant },
+  ): ReturnType<Reservations['reserve']> {
+    const attributes = reservationAttributes(reservation, expiresAt);
+    const put = await this.#table.put(reservationKey(scope, endpoint, key), attributes, {
+      expression: 'attribute_not_exists(#pk) OR reservedAt < :notBefore',
+      names: { '#pk': controlTableKeys.partition },
+      values: { ':notBefore': number(notBefore) },
+    });
+    return put.kind === 'stored' ? { kind: 'reserved' } : { kind: 'taken', by: reservationIn(put.standing) };
+  }
+
+  async release(scope: Scope, endpoint: string, key: string, owner: string): Promise<void> {
+    await this.#table.delete(reservationKey(scope, endpoint, key), {
+      expression: '#owner = :owner',
+      names: { '#owner': 'owner' },
+      values: { ':owner': text(owner) },
+    });
+  }
+}
+
+const reservationItem = z.object({
+  v: itemVersionAttribute,
+  runId: textAttribute.pipe(runId),
+  bodyHash: textAttribute,
+  reservedAt: instantAttribute,
+  owner: textAttribute,
+});
+
+const reservationAttributes = (reservation: Reservation, expiresAt: Instant): Item => ({
+  v: itemVersion,
+  runId: text(reservation.runId),
+  bodyHash: text(reservation.bodyHash),
+  reservedAt: number(reservation.reservedAt),
+  owner: text(reservation.owner),
+  [controlTableKeys.expiry]: expiry(expiresAt),
+});
+
+const reservationIn = (item: Item): Reservation => {
+  const { v: _v, ...reservation } = read('a reservation', reservationItem, item);
+  return reservation;
+};

@@ -1,0 +1,138 @@
+/** Finding runs in DynamoDB: two indexes of keys for people, partitions of due minutes for the sweep. */
+import { z } from 'zod';
+import { read } from '../codec/unreadable.ts';
+import { controlTableKeys, runsTableKeys } from '../contract/environment.ts';
+import type { RunAddress, Scope } from '../engine/ids.ts';
+import { days, minutes } from '../engine/time.ts';
+import {
+  type DueEntry,
+  type ListPosition,
+  type ListedState,
+  type RunIndex,
+  type RunPage,
+  listedState,
+} from '../ports/run-index.ts';
+import type { RunLog } from '../ports/run-log.ts';
+import { type Item, expiry, number, numberAttribute, text, textAttribute } from './attributes.ts';
+import { itemVersion } from './item-version.ts';
+import {
+  duePartition,
+  dueKey,
+  positionOfSort,
+  positionSort,
+  projectPartition,
+  runDue,
+  runIn,
+  shards,
+  statePartition,
+} from './run-keys.ts';
+import { type Key, type Table, allOf, firstOf } from './table.ts';
+
+export interface Tables {
+  readonly runs: Table;
+  /** holds the sweep's progress */
+  readonly control: Table;
+}
+
+interface Listing {
+  readonly limit: number;
+  readonly after?: ListPosition;
+}
+
+interface Row {
+  readonly run: RunAddress;
+  /** creation time and run id as the index sorts them */
+  readonly sort: string;
+}
+
+/** A due entry outlives its minute by as long as the sweep may stand still and still find all. */
+const dueKeptMs = days(30);
+
+const sweptKey: Key = { pk: '~sweep', sk: 'minute' };
+
+export class DynamoRunIndex implements RunIndex {
+  readonly #tables: Tables;
+  readonly #log: Pick<RunLog, 'head'>;
+
+  constructor(tables: Tables, log: Pick<RunLog, 'head'>) {
+    this.#tables = tables;
+    this.#log = log;
+  }
+
+  async list(scope: Scope, options: Listing): Promise<RunPage> {
+    const parts = shards.map((shard) => this.#rows(runsTableKeys.byProject, projectPartition(scope, shard), options));
+    return this.#page((await Promise.all(parts)).flat(), options.limit);
+  }
+
+  async listByState(scope: Scope, state: ListedState, options: Listing): Promise<RunPage> {
+    const page = await this.#page(await this.#rows(runsTableKeys.byState, statePartition(scope, state), options), options.limit);
+    // The index may be late, the heads are not: a run that has moved on is not shown where it was.
+    return { ...page, heads: page.heads.filter((head) => listedState(head.projection) === state) };
+  }
+
+  async markDue({ run, minute }: DueEntry): Promise<void> {
+    await this.#tables.runs.put(dueKey(run, minute), {
+      v: itemVersion,
+      [runsTableKeys.expiry]: expiry(minutes(minute) + dueKeptMs),
+    });
+  }
+
+  async dueIn(minute: number): Promise<readonly RunAddress[]> {
+    const parts = shards.map((shard) =>
+      allOf(
+        this.#tables.runs.query({
+          ConsistentRead: true,
+          KeyConditionExpression: 'pk = :pk',
+          ExpressionAttributeValues: { ':pk': text(duePartition(minute, shard)) },
+        }),
+      ),
+    );
+    return (await Promise.all(parts)).flat().map((item) => runDue(read('a due entry', sortOnly, item).sk));
+  }
+
+  async sweptMinute(): Promise<number | undefined> {
+    const item = await this.#tables.control.get(sweptKey);
+    return item && read('the swept minute', sweptItem, item).swept;
+  }
+
+  async passMinute(minute: number): Promise<void> {
+    await this.#tables.control.update(
+      sweptKey,
+      { expression: 'SET swept = :minute', values: { ':minute': number(minute) } },
+      { expression: 'attribute_not_exists(#pk) OR swept < :minute', names: { '#pk': controlTableKeys.partition } },
+    );
+  }
+
+  /** One row more than asked for, so that it is known whether the list goes on. */
+  async #rows(
+    index: (typeof runsTableKeys)['byProject' | 'byState'],
+    partition: string,
+    { limit, after }: Listing,
+  ): Promise<readonly Row[]> {
+    const items = this.#tables.runs.query({
+      IndexName: index.name,
+      ScanIndexForward: false,
+      Limit: limit + 1,
+      KeyConditionExpression: after === undefined ? '#p = :p' : '#p = :p AND #s < :s',
+      ExpressionAttributeNames: { '#p': index.partition, ...(after && { '#s': index.sort }) },
+      ExpressionAttributeValues: { ':p': text(partition), ...(after && { ':s': text(positionSort(after)) }) },
+    });
+    return (await firstOf(items, limit + 1)).map((item) => rowIn(item, index.sort));
+  }
+
+  async #page(rows: readonly Row[], limit: number): Promise<RunPage> {
+    const newest = rows.toSorted((one, other) => (one.sort < other.sort ? 1 : -1));
+    const given = newest.slice(0, limit);
+    const heads = (await Promise.all(given.map(({ run }) => this.#log.head(run)))).filter((head) => head !== undefined);
+    const last = given.at(-1);
+    return newest.length > limit && last !== undefined ? { heads, next: positionOfSort(last.sort) } : { heads };
+  }
+}
+
+const sortOnly = z.object({ sk: textAttribute });
+const sweptItem = z.object({ swept: numberAttribute });
+
+const rowIn = (item: Item, sortName: string): Row => ({
+  run: read('a row of an index', z.object({ pk: textAttribute.transform(runIn) }), item).pk,
+  sort: read('a row of an index', textAttribute, item[sortName]),
+});

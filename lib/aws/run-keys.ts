@@ -1,0 +1,58 @@
+/** Where a run's items are. Every key starts with the project and environment, so that roles can part them by it. */
+import { createHash } from 'node:crypto';
+import type { NodeKey, RunAddress, Scope } from '../engine/ids.ts';
+import { type Instant, instant, iso } from '../engine/time.ts';
+import type { ListedState, ListPosition } from '../ports/run-index.ts';
+import { read } from '../codec/unreadable.ts';
+import { runAddress } from '../codec/jobs.ts';
+import type { Key } from './table.ts';
+
+export const scopeKey = (scope: Scope): string => `${scope.projectId}#${scope.environment}`;
+export const runPartition = (run: RunAddress): string => `${scopeKey(run)}#run#${run.runId}`;
+
+export const headKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'head' });
+
+/** Eight digits: no run comes to a hundred million commits. */
+const digits = 8;
+const logPrefix = 'log#';
+const beatPrefix = 'beat#';
+export const logSort = (number: number): string => `${logPrefix}${String(number).padStart(digits, '0')}`;
+export const lastLogSort = `${logPrefix}${'9'.repeat(digits)}`;
+export const commitNumberIn = (sort: string): number => Number(sort.slice(logPrefix.length));
+export const logKey = (run: RunAddress, number: number): Key => ({ pk: runPartition(run), sk: logSort(number) });
+
+export const beatSorts = beatPrefix;
+export const beatKey = (run: RunAddress, node: NodeKey): Key => ({ pk: runPartition(run), sk: `${beatPrefix}${node}` });
+export const nodeIn = (sort: string): string => sort.slice(beatPrefix.length);
+export const attachmentKey = (run: RunAddress, name: string): Key => ({ pk: runPartition(run), sk: `item#${name}` });
+export const snapshotKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'snapshot' });
+
+/** Eight partitions for what many runs write at once: a minute's due entries, a project's newest runs. */
+export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
+const shardOf = (run: RunAddress): number => createHash('sha256').update(run.runId).digest().readUInt8(0) % shards.length;
+
+export const duePartition = (minute: number, shard: number): string => `due#${minute}#${shard}`;
+export const dueKey = (run: RunAddress, minute: number): Key => ({
+  pk: duePartition(minute, shardOf(run)),
+  sk: `${scopeKey(run)}#${run.runId}`,
+});
+/** The run in the sort key of a due entry. */
+export const runDue = (sort: string): RunAddress => addressOf(sort.split('#'));
+/** The run in the partition key of its items. */
+export const runIn = (partition: string): RunAddress => addressOf(partition.split('#').toSpliced(2, 1));
+
+const addressOf = ([projectId, environment, runId]: readonly string[]): RunAddress =>
+  read('a key of a run', runAddress, { projectId, environment, runId });
+
+export const projectPartition = (scope: Scope, shard: number): string => `${scopeKey(scope)}#${shard}`;
+export const projectPartitionOf = (run: RunAddress): string => projectPartition(run, shardOf(run));
+export const statePartition = (scope: Scope, state: ListedState): string => `${scopeKey(scope)}#${state}`;
+
+/** ISO times of the years 0 to 9999 sort as text. */
+export const creationSort = (createdAt: Instant, runId: string): string => `${iso(createdAt)}#${runId}`;
+export const positionSort = (position: ListPosition): string => creationSort(position.createdAt, position.runId);
+/** The position that a sort key of an index stands for. */
+export const positionOfSort = (sort: string): ListPosition => {
+  const [createdAt = '', runId = ''] = sort.split('#');
+  return { createdAt: instant(Date.parse(createdAt)), runId };
+};

@@ -1,0 +1,21 @@
+/** The machine's clock. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type DurationMs, type Instant, instant } from '../engine/time.ts';
+import type { Clock } from '../ports/clock.ts';
+
+/** Node fires a longer timer at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+export class SystemClock implements Clock {
+  now(): Instant {
+    return instant(Date.now());
+  }
+
+  async sleep(wait: DurationMs, signal?: AbortSignal): Promise<void> {
+    for (let left: number = wait; left > 0 && signal?.aborted !== true; left -= longestTimerMs) {
+      await delay(Math.min(left, longestTimerMs), undefined, signal && { signal }).catch((error: unknown) => {
+        if (signal?.aborted !== true) throw error;
+      });
+    }
+  }
+}

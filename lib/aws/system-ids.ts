@@ -1,0 +1,21 @@
+/** Ids from the machine's own chance. */
+import { randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
+import { type Nonce, type RunId, nonce, runId } from '../engine/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import type { Ids } from '../ports/ids.ts';
+
+export class SystemIds implements Ids {
+  runId(at: Instant): RunId {
+    return runId(`wrun_${ulid(at)}`);
+  }
+
+  /** 96 bits: no two writers of one slot ever draw the same. */
+  nonce(): Nonce {
+    return nonce(randomBytes(12).toString('base64url'));
+  }
+
+  chance(): number {
+    return Math.random();
+  }
+}

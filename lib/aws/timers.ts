@@ -1,0 +1,59 @@
+/** One-time schedules of EventBridge Scheduler that deliver to the delay queue and delete themselves. */
+import { createHash } from 'node:crypto';
+import { ConflictException, CreateScheduleCommand, type SchedulerClient } from '@aws-sdk/client-scheduler';
+import { jobBody } from '../codec/jobs.ts';
+import { type Instant, after, instant, iso, minutes } from '../engine/time.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Timers } from '../ports/timers.ts';
+import { reach } from './reach.ts';
+
+export interface ScheduleSettings {
+  readonly group: string;
+  /** the standard queue: a FIFO one as a target would need content-based deduplication */
+  readonly queueArn: string;
+  /** with which the schedule may send to that queue */
+  readonly roleArn: string;
+}
+
+/** A schedule is precise to a minute; one for a time already past might never fire. */
+const soonest = minutes(1);
+
+export class SchedulerTimers implements Timers {
+  readonly #client: SchedulerClient;
+  readonly #settings: ScheduleSettings;
+  readonly #clock: Clock;
+
+  constructor(client: SchedulerClient, settings: ScheduleSettings, clock: Clock) {
+    this.#client = client;
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  async set({ name, at, job }: Parameters<Timers['set']>[0]): Promise<void> {
+    const scheduleName = scheduleNameOf(name);
+    const fireAt = instant(Math.max(at, after(this.#clock.now(), soonest)));
+    const command = new CreateScheduleCommand({
+      Name: scheduleName,
+      GroupName: this.#settings.group,
+      ClientToken: scheduleName,
+      ScheduleExpression: `at(${wholeSecond(fireAt)})`,
+      ScheduleExpressionTimezone: 'UTC',
+      ActionAfterCompletion: 'DELETE',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      Target: { Arn: this.#settings.queueArn, RoleArn: this.#settings.roleArn, Input: jobBody(job) },
+    });
+    try {
+      await reach('the scheduler', () => this.#client.send(command));
+    } catch (error) {
+      // The same name is the same timer, and it is set.
+      if (!(error instanceof ConflictException)) throw error;
+    }
+  }
+}
+
+/** A name has at most 64 characters of `[0-9a-zA-Z-_.]`, and ours hold more; a digest has 43 of them. */
+const scheduleNameOf = (name: string): string => createHash('sha256').update(name).digest('base64url');
+
+/** `yyyy-mm-ddThh:mm:ss`, rounded up: a wake that comes early must wait again. */
+const wholeSecond = (moment: Instant): string =>
+  iso(instant(Math.ceil(moment / 1_000) * 1_000)).slice(0, 'yyyy-mm-ddThh:mm:ss'.length);

@@ -1,0 +1,21 @@
+import * as apigateway from 'aws-cdk-lib/aws-apigateway';
+
+/** Without the path: it may hold a token. `resourcePath` says which route it was, the function's own log says the rest. */
+export function accessLogFormat(): apigateway.AccessLogFormat {
+  const { AccessLogField: field } = apigateway;
+  return apigateway.AccessLogFormat.custom(
+    JSON.stringify({
+      requestId: field.contextRequestId(),
+      at: field.contextRequestTimeEpoch(),
+      ip: field.contextIdentitySourceIp(),
+      userAgent: field.contextIdentityUserAgent(),
+      method: field.contextHttpMethod(),
+      resourcePath: field.contextResourcePath(),
+      status: field.contextStatus(),
+      bytes: field.contextResponseLength(),
+      latencyMs: field.contextResponseLatency(),
+      integrationLatencyMs: field.contextIntegrationLatency(),
+      gatewayAnswer: field.contextErrorResponseType(),
+    }),
+  );
+}

@@ -1,0 +1,145 @@
+/** Every alarm of the product: what is measured, where the line is and why there. Each has a page in docs/RUNBOOK.md. */
+import {
+  type MetricOf,
+  deadLettersLeft,
+  errorsOf,
+  serverErrors,
+  slowestOf,
+  startsOf,
+  tableThrottles,
+  throttlesOf,
+  timersDropped,
+  waitIn,
+} from './alarm-metrics.ts';
+
+export interface AlarmEntry {
+  /** its construct id, and so part of the alarm's name */
+  readonly name: string;
+  /** the heading in docs/RUNBOOK.md, word for word */
+  readonly heading: string;
+  /** why the line is where it is */
+  readonly reason: string;
+  readonly metric: MetricOf;
+  readonly threshold: number;
+  /** periods of five minutes in a row that must be over the line. Default: 1 */
+  readonly periods?: number;
+  /** `below`: too little is the trouble, and no data is too little. Default: at or above the threshold, and no data is well. */
+  readonly alarmsWhen?: 'below';
+}
+
+export const alarmEntries: readonly AlarmEntry[] = [
+  {
+    name: 'DeadLetters',
+    heading: 'Dead letters',
+    reason:
+      'A dead letter is consumed within seconds and fails its node in the log; one that stays is work that nobody knows of.',
+    metric: deadLettersLeft,
+    threshold: 1,
+    periods: 3,
+  },
+  {
+    name: 'NodeJobsWait',
+    heading: 'Node jobs wait too long',
+    reason: 'A job normally waits for less than a second. Ten minutes is twice what a worker may take by default.',
+    metric: waitIn('nodeJobs'),
+    threshold: 600,
+    periods: 2,
+  },
+  {
+    name: 'ResultsWait',
+    heading: 'Results wait too long',
+    reason: 'Ten results are decided in well under a second. Five minutes is five failed tries, and then they are dead letters.',
+    metric: waitIn('results'),
+    threshold: 300,
+    periods: 2,
+  },
+  {
+    name: 'WorkerErrors',
+    heading: 'The worker fails',
+    reason: 'A node that fails is an outcome and no error. Errors here are crashes and time-outs, each tried again at a cost.',
+    metric: errorsOf('worker'),
+    threshold: 5,
+    periods: 2,
+  },
+  {
+    name: 'CollectErrors',
+    heading: 'The collector fails',
+    reason: 'Its batches come back by themselves; five errors in five minutes, twice, is more than a slow moment of the table.',
+    metric: errorsOf('collect'),
+    threshold: 5,
+    periods: 2,
+  },
+  {
+    name: 'SweepStandsStill',
+    heading: 'The sweep stands still',
+    reason: 'It starts every minute. Without it a run whose message was lost waits for nobody.',
+    metric: startsOf('sweep'),
+    threshold: 1,
+    alarmsWhen: 'below',
+  },
+  {
+    name: 'SweepErrors',
+    heading: 'The sweep fails',
+    reason: 'The next minute makes a failed one good. Three in five minutes, twice, is something that it cannot get past.',
+    metric: errorsOf('sweep'),
+    threshold: 3,
+    periods: 2,
+  },
+  {
+    name: 'DeadLetterErrors',
+    heading: 'Dead letters cannot be recorded',
+    reason: 'This function is the last that sees a message. What it cannot record stays for 14 days and then is lost.',
+    metric: errorsOf('dead-letter'),
+    threshold: 1,
+    periods: 2,
+  },
+  {
+    name: 'ApiServerErrors',
+    heading: 'The API answers with server errors',
+    reason: 'Temporary trouble of AWS is answered with 503 now and then; ten in five minutes, twice, is not that.',
+    metric: serverErrors,
+    threshold: 10,
+    periods: 2,
+  },
+  {
+    name: 'ApiSlow',
+    heading: 'The API is slow',
+    reason:
+      'A start is a handful of writes of some 10 ms; three seconds at the 99th percentile is more than cold starts explain.',
+    // The function's duration and not the gateway's latency, which counts open streams.
+    metric: slowestOf('api'),
+    threshold: 3_000,
+    periods: 3,
+  },
+  {
+    name: 'FunctionsThrottled',
+    heading: 'Functions are throttled',
+    reason: 'Queues bear a moment without free concurrency. Ten in five minutes, three times, is a limit that is too low.',
+    metric: throttlesOf((name) => name !== 'events'),
+    threshold: 10,
+    periods: 3,
+  },
+  {
+    name: 'WatchersAtTheCap',
+    heading: 'Watchers are turned away',
+    reason: 'Each watcher of a run holds one invocation. Those over the cap are refused and have to ask again.',
+    metric: throttlesOf((name) => name === 'events'),
+    threshold: 10,
+    periods: 3,
+  },
+  {
+    name: 'TablesThrottled',
+    heading: 'Tables are throttled',
+    reason: 'The client repeats a throttled request unseen. A hundred in five minutes, twice, is a hot run or a cold table.',
+    metric: tableThrottles,
+    threshold: 100,
+    periods: 2,
+  },
+  {
+    name: 'TimersDropped',
+    heading: 'Timers are dropped',
+    reason: 'A schedule that could not deliver for a day is given up. The sweep wakes its run, yet one is already too many.',
+    metric: timersDropped,
+    threshold: 1,
+  },
+];

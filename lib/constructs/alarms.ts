@@ -1,0 +1,43 @@
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
+import * as actions from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type * as sns from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import { type AlarmEntry, alarmEntries } from './alarm-list.ts';
+import type { Watched } from './alarm-metrics.ts';
+
+export interface AlarmsProps {
+  readonly watched: Watched;
+  /** Told of every alarm and of its end. */
+  readonly topic: sns.ITopic | undefined;
+}
+
+/** Where the alarms send whoever is on call: the page of the same heading. */
+const runbook = 'docs/RUNBOOK.md';
+
+export class Alarms extends Construct {
+  constructor(scope: Construct, id: string, { watched, topic }: AlarmsProps) {
+    super(scope, id);
+    for (const entry of alarmEntries) {
+      const metric = entry.metric(watched);
+      if (metric === undefined) continue;
+      const alarm = new cloudwatch.Alarm(this, entry.name, { ...alarmProps(entry), metric });
+      if (topic === undefined) continue;
+      alarm.addAlarmAction(new actions.SnsAction(topic));
+      alarm.addOkAction(new actions.SnsAction(topic));
+    }
+  }
+}
+
+const alarmProps = ({ heading, reason, threshold, periods, alarmsWhen }: AlarmEntry) => ({
+  alarmDescription: `${heading}. ${reason} ${runbook}#${anchor(heading)}`,
+  threshold,
+  evaluationPeriods: periods ?? 1,
+  comparisonOperator:
+    alarmsWhen === 'below'
+      ? cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+      : cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+  treatMissingData: alarmsWhen === 'below' ? cloudwatch.TreatMissingData.BREACHING : cloudwatch.TreatMissingData.NOT_BREACHING,
+});
+
+/** The fragment under which a heading of a Markdown page is found. */
+export const anchor = (heading: string) => heading.toLowerCase().replaceAll(' ', '-');

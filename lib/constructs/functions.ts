@@ -1,0 +1,91 @@
+/** The functions of the product that are bundled, and what makes them run: queues, dead letters. The HTTP API is beside it. */
+import type * as kms from 'aws-cdk-lib/aws-kms';
+import type * as logs from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import type { EnvironmentName, FunctionName } from '../contract/environment.ts';
+import { bundledFunctions } from './bundled-functions.ts';
+import { functionShapes } from './function-shapes.ts';
+import type { Places } from './permissions.ts';
+import { type Network, ProductFunction } from './product-function.ts';
+
+export interface FunctionsProps {
+  readonly directory: string;
+  readonly places: Places;
+  readonly idempotencyHours: number;
+  readonly encryptionKey: kms.IKey | undefined;
+  readonly network: Network | undefined;
+  readonly logRetention: logs.RetentionDays;
+  readonly memoryMb: Partial<Record<FunctionName, number>>;
+  readonly workerTimeoutSeconds: number;
+  readonly nodeConcurrency: number;
+  readonly resultConcurrency: number;
+  /** undefined: as many watchers as the account's concurrency allows */
+  readonly watchers: number | undefined;
+}
+
+export class Functions extends Construct {
+  readonly byName: ReadonlyMap<FunctionName, ProductFunction>;
+
+  constructor(scope: Construct, id: string, props: FunctionsProps) {
+    super(scope, id);
+    const values = environmentValues(props);
+    this.byName = new Map(
+      bundledFunctions(props.directory).map((name) => {
+        const shape = functionShapes[name];
+        const fn = new ProductFunction(this, pascal(name), {
+          ...props,
+          name,
+          values,
+          shape: {
+            ...shape,
+            memoryMb: props.memoryMb[name] ?? shape.memoryMb,
+            timeoutSeconds: name === 'worker' ? props.workerTimeoutSeconds : shape.timeoutSeconds,
+          },
+          reservedConcurrency: name === 'events' ? props.watchers : undefined,
+        });
+        return [name, fn];
+      }),
+    );
+    this.connectQueues(props);
+  }
+
+  get(name: FunctionName): ProductFunction | undefined {
+    return this.byName.get(name);
+  }
+
+  private connectQueues({ places: { queues }, nodeConcurrency, resultConcurrency }: FunctionsProps): void {
+    // One message at a time: a batch may mix groups, and a chain of nodes should delay nobody else's.
+    const worker = this.get('worker');
+    worker?.consume('NodeQueue', queues.nodeJobs, { batchSize: 1, maxConcurrency: nodeConcurrency });
+    worker?.consume('DelayQueue', queues.delayed, { batchSize: 1, maxConcurrency: nodeConcurrency });
+    this.get('collect')?.consume('ResultsQueue', queues.results, { batchSize: 10, maxConcurrency: resultConcurrency });
+    for (const queue of queues.deadLetters) {
+      this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: 2 });
+    }
+  }
+}
+
+function environmentValues({ places, idempotencyHours }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
+  const { storage, queues, timers, eventBus } = places;
+  return {
+    runsTable: storage.runsTable.tableName,
+    controlTable: storage.controlTable.tableName,
+    bucket: storage.bucket.bucketName,
+    nodeQueueUrl: queues.nodeJobs.queueUrl,
+    delayQueueUrl: queues.delayed.queueUrl,
+    resultsQueueUrl: queues.results.queueUrl,
+    delayQueueArn: queues.delayed.queueArn,
+    scheduleGroup: timers.group.scheduleGroupName,
+    scheduleRoleArn: timers.role.roleArn,
+    eventBusName: eventBus.eventBusName,
+    retentionDays: String(storage.retentionDays),
+    idempotencyHours: String(idempotencyHours),
+  };
+}
+
+/** `dead-letter` → `DeadLetter`: ids of constructs are written so. */
+const pascal = (name: string) =>
+  name
+    .split('-')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');

@@ -1,0 +1,65 @@
+/** What the gateway itself answers, in the words of the product: `{ code, message, correlationId }`. */
+import * as apigateway from 'aws-cdk-lib/aws-apigateway';
+import type { ErrorCode } from '../api/errors.ts';
+
+interface GatewayAnswer {
+  readonly type: apigateway.ResponseType;
+  readonly code: ErrorCode;
+  /** absent: the gateway's own, where it differs from case to case */
+  readonly status?: number;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const { ResponseType } = apigateway;
+
+const gatewayAnswers: readonly GatewayAnswer[] = [
+  { type: ResponseType.DEFAULT_4XX, code: 'invalid_request', message: 'The request could not be accepted.' },
+  {
+    type: ResponseType.DEFAULT_5XX,
+    code: 'internal',
+    message: 'Something went wrong. Repeat the request with the same idempotency key.',
+  },
+  { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, code: 'not_found', status: 404, message: 'There is no such route.' },
+  { type: ResponseType.RESOURCE_NOT_FOUND, code: 'not_found', status: 404, message: 'There is no such route.' },
+  { type: ResponseType.REQUEST_TOO_LARGE, code: 'payload_too_large', status: 413, message: 'The body is larger than 10 MB.' },
+  // Requests over the stage's rate are counted by the second.
+  {
+    type: ResponseType.THROTTLED,
+    code: 'rate_limited',
+    status: 429,
+    message: 'Too many requests.',
+    headers: { 'Retry-After': "'1'" },
+  },
+  {
+    type: ResponseType.QUOTA_EXCEEDED,
+    code: 'rate_limited',
+    status: 429,
+    message: 'Too many requests.',
+    headers: { 'Retry-After': "'60'" },
+  },
+  { type: ResponseType.WAF_FILTERED, code: 'request_blocked', status: 403, message: 'The request was blocked.' },
+  {
+    type: ResponseType.INTEGRATION_TIMEOUT,
+    code: 'unavailable',
+    status: 504,
+    message: 'The answer took too long. Repeat the request with the same idempotency key.',
+  },
+  {
+    type: ResponseType.INTEGRATION_FAILURE,
+    code: 'unavailable',
+    status: 503,
+    message: 'The service is not available. Repeat the request with the same idempotency key.',
+  },
+];
+
+export function addGatewayResponses(api: apigateway.RestApi): void {
+  for (const { type, code, status, message, headers } of gatewayAnswers) {
+    api.addGatewayResponse(type.responseType, {
+      type,
+      ...(status === undefined ? {} : { statusCode: String(status) }),
+      responseHeaders: { 'x-workflow-correlation-id': 'context.requestId', ...headers },
+      templates: { 'application/json': JSON.stringify({ code, message, correlationId: '$context.requestId' }) },
+    });
+  }
+}

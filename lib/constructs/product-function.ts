@@ -1,0 +1,136 @@
+/** One Lambda function with its own role and its own log group. */
+import { join } from 'node:path';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import type * as ec2 from 'aws-cdk-lib/aws-ec2';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import type * as kms from 'aws-cdk-lib/aws-kms';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import * as logs from 'aws-cdk-lib/aws-logs';
+import type * as sqs from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
+import { type FunctionShape, toldToAll } from './function-shapes.ts';
+import { keyStatement } from './key-statement.ts';
+import { type Places, payloadsArn, permissions } from './permissions.ts';
+import { acknowledgeWildcard } from './wildcards.ts';
+
+export interface Network {
+  readonly vpc: ec2.IVpc;
+  /** Default: the private subnets. */
+  readonly subnets?: ec2.SubnetSelection;
+  /** Default: one group of the function's own. */
+  readonly securityGroups?: readonly ec2.ISecurityGroup[];
+}
+
+export interface ProductFunctionProps {
+  readonly name: FunctionName;
+  readonly shape: FunctionShape;
+  /** Folder with `<name>/index.mjs`. */
+  readonly directory: string;
+  readonly places: Places;
+  /** Every name that a function may be told, with its value. */
+  readonly values: Readonly<Record<EnvironmentName, string>>;
+  readonly encryptionKey: kms.IKey | undefined;
+  readonly network: Network | undefined;
+  readonly logRetention: logs.RetentionDays;
+  readonly reservedConcurrency: number | undefined;
+}
+
+export class ProductFunction extends Construct {
+  readonly lambda: lambda.Function;
+  readonly role: iam.Role;
+
+  constructor(scope: Construct, id: string, props: ProductFunctionProps) {
+    super(scope, id);
+    const { name, shape, places, encryptionKey, network } = props;
+    this.role = new iam.Role(this, 'Role', {
+      description: `Stepwell: ${shape.description.toLowerCase()}`,
+      assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
+    });
+    const logGroup = new logs.LogGroup(this, 'Logs', {
+      retention: props.logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+      ...(encryptionKey === undefined ? {} : { encryptionKey }),
+    });
+    logGroup.grantWrite(this.role);
+
+    const granted = shape.may.map((permission) => permissions[permission]);
+    for (const permission of granted) {
+      for (const statement of permission.statements(places)) this.role.addToPolicy(statement);
+    }
+    if (encryptionKey !== undefined) this.role.addToPolicy(keyStatement(this, encryptionKey, ['dynamodb', 's3', 'sqs']));
+    const told = new Set<EnvironmentName>([...granted.flatMap((permission) => permission.environment), ...toldToAll]);
+
+    this.lambda = new lambda.Function(this, 'Function', {
+      description: shape.description,
+      // The maps beside the bundle are for people: they would only make a cold start longer.
+      code: lambda.Code.fromAsset(join(props.directory, name), { exclude: ['*.map'] }),
+      handler: 'index.handler',
+      runtime: lambda.Runtime.NODEJS_24_X,
+      architecture: lambda.Architecture.ARM_64,
+      memorySize: shape.memoryMb,
+      timeout: Duration.seconds(shape.timeoutSeconds),
+      role: this.role,
+      logGroup,
+      loggingFormat: lambda.LoggingFormat.JSON,
+      environment: Object.fromEntries([...told].map((key) => [environmentNames[key], props.values[key]])),
+      ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
+      ...(network === undefined ? {} : networkProps(network)),
+    });
+    if (network !== undefined) this.allowNetworkInterfaces();
+    this.acknowledgeWildcards(props);
+  }
+
+  /** Starts the function with messages of the queue. Only the messages that it names as failed come back. */
+  consume(id: string, queue: sqs.IQueue, limits: { readonly batchSize: number; readonly maxConcurrency: number }): void {
+    // Not the library's own event source: it would grant more, and the use of the key without going through SQS.
+    this.role.addToPolicy(
+      new iam.PolicyStatement({
+        actions: ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
+        resources: [queue.queueArn],
+      }),
+    );
+    this.lambda.addEventSourceMapping(id, { eventSourceArn: queue.queueArn, reportBatchItemFailures: true, ...limits });
+  }
+
+  /** A function in a VPC makes its own network interfaces, and EC2 takes no resource for that. */
+  private allowNetworkInterfaces(): void {
+    this.role.addToPolicy(
+      new iam.PolicyStatement({
+        actions: [
+          'ec2:AssignPrivateIpAddresses',
+          'ec2:CreateNetworkInterface',
+          'ec2:DeleteNetworkInterface',
+          'ec2:DescribeNetworkInterfaces',
+          'ec2:DescribeSubnets',
+          'ec2:UnassignPrivateIpAddresses',
+        ],
+        resources: ['*'],
+      }),
+    );
+    acknowledgeWildcard(
+      this.role,
+      '*',
+      'Lambda makes and removes network interfaces in the VPC with these actions, which take no resource.',
+    );
+  }
+
+  private acknowledgeWildcards({ shape, places }: ProductFunctionProps): void {
+    if (shape.may.includes('read payloads') || shape.may.includes('write payloads')) {
+      acknowledgeWildcard(this.role, payloadsArn(places), 'Payloads are named by run and digest; the prefix holds nothing else.');
+    }
+    if (shape.may.includes('set timers')) {
+      acknowledgeWildcard(
+        this.role,
+        places.timers.schedulesArn,
+        'Schedules are named by the run; their group holds nothing else.',
+      );
+    }
+  }
+}
+
+const networkProps = ({ vpc, subnets, securityGroups }: Network) => ({
+  vpc,
+  ...(subnets === undefined ? {} : { vpcSubnets: subnets }),
+  ...(securityGroups === undefined ? {} : { securityGroups: [...securityGroups] }),
+});

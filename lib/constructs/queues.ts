@@ -1,0 +1,88 @@
+/** The queues between the functions, each with the queue that takes what nobody could work on. */
+import { Duration } from 'aws-cdk-lib';
+import type * as kms from 'aws-cdk-lib/aws-kms';
+import * as sqs from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+
+export type NodeQueueKind = 'fifo' | 'standard';
+
+export interface QueuesProps {
+  readonly nodeQueue: NodeQueueKind;
+  /** The worker's time-out: a message must stay invisible for longer, or two workers hold it at once. */
+  readonly workerTimeoutSeconds: number;
+  readonly encryptionKey: kms.IKey | undefined;
+}
+
+/** How much longer than the worker's time-out a message stays invisible: a poller may hand it over late. */
+const visibilityMarginSeconds = 60;
+/** Six times the collector's time-out: its batches are retried while the next ones wait. */
+const resultsVisibilitySeconds = 60;
+/** Above the time-out of the function that consumes the dead letters. */
+const deadLetterVisibilitySeconds = 90;
+const maxReceiveCount = 5;
+
+interface QueueShape {
+  readonly fifo: boolean;
+  readonly visibilitySeconds: number;
+  readonly encryptionKey: kms.IKey | undefined;
+}
+
+export class Queues extends Construct {
+  /** Node jobs to be run now. */
+  readonly nodeJobs: sqs.Queue;
+  /** Jobs to be run later, by at most 15 minutes, and what one-time schedules deliver. */
+  readonly delayed: sqs.Queue;
+  /** Results of wide joins, gathered ten at a time. */
+  readonly results: sqs.Queue;
+
+  constructor(scope: Construct, id: string, props: QueuesProps) {
+    super(scope, id);
+    const worked = {
+      visibilitySeconds: props.workerTimeoutSeconds + visibilityMarginSeconds,
+      encryptionKey: props.encryptionKey,
+    };
+    this.nodeJobs = withDeadLetters(this, 'NodeQueue', { ...worked, fifo: props.nodeQueue === 'fifo' });
+    // Standard: a FIFO queue refuses a delay per message, and a schedule's message brings no deduplication id.
+    this.delayed = withDeadLetters(this, 'DelayQueue', { ...worked, fifo: false });
+    this.results = withDeadLetters(this, 'ResultsQueue', { ...worked, visibilitySeconds: resultsVisibilitySeconds, fifo: true });
+  }
+
+  get all(): readonly sqs.Queue[] {
+    return [this.nodeJobs, this.delayed, this.results];
+  }
+
+  get deadLetters(): readonly sqs.IQueue[] {
+    return this.all.flatMap((queue) => (queue.deadLetterQueue === undefined ? [] : [queue.deadLetterQueue.queue]));
+  }
+}
+
+function withDeadLetters(scope: Construct, id: string, shape: QueueShape): sqs.Queue {
+  const deadLetters = new sqs.Queue(scope, `${id}DeadLetters`, {
+    ...queueProps({ ...shape, visibilitySeconds: deadLetterVisibilitySeconds }),
+    // A standard queue's dead letter keeps the age it had: this must be longer than the retention of the queue it came from.
+    retentionPeriod: Duration.days(14),
+  });
+  return new sqs.Queue(scope, id, {
+    ...queueProps(shape),
+    retentionPeriod: Duration.days(4),
+    deadLetterQueue: { queue: deadLetters, maxReceiveCount },
+  });
+}
+
+function queueProps({ fifo, visibilitySeconds, encryptionKey }: QueueShape): sqs.QueueProps {
+  return {
+    visibilityTimeout: Duration.seconds(visibilitySeconds),
+    enforceSSL: true,
+    ...(encryptionKey === undefined
+      ? { encryption: sqs.QueueEncryption.SQS_MANAGED }
+      : { encryption: sqs.QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
+    // High throughput: order, deduplication and rate are counted per message group, and groups do not hinder each other.
+    ...(fifo
+      ? {
+          fifo: true,
+          deduplicationScope: sqs.DeduplicationScope.MESSAGE_GROUP,
+          fifoThroughputLimit: sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+        }
+      : {}),
+  };
+}

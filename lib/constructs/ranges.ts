@@ -1,0 +1,19 @@
+import type { Construct } from 'constructs';
+
+export interface Range {
+  readonly name: string;
+  /** absent: the default stands, which is in range */
+  readonly value: number | undefined;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Makes the synthesis fail with one sentence for each whole number that is out of its range. */
+export function checkRanges(construct: Construct, ranges: readonly Range[]): void {
+  construct.node.addValidation({ validate: () => ranges.flatMap(finding) });
+}
+
+function finding({ name, value, from, to }: Range): readonly string[] {
+  if (value === undefined || (Number.isInteger(value) && value >= from && value <= to)) return [];
+  return [`${name} must be a whole number from ${from} to ${to}, and is ${value}`];
+}

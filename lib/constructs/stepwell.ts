@@ -1,0 +1,144 @@
+/** Stepwell, to be placed in a stack of one's own: `new Stepwell(this, 'Stepwell', { functionsDirectory })`. */
+import * as events from 'aws-cdk-lib/aws-events';
+import type * as kms from 'aws-cdk-lib/aws-kms';
+import * as logs from 'aws-cdk-lib/aws-logs';
+import type * as sns from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import type { FunctionName } from '../contract/environment.ts';
+import { Alarms } from './alarms.ts';
+import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
+import { Functions } from './functions.ts';
+import { type Domain, HttpApi } from './http-api.ts';
+import type { Network } from './product-function.ts';
+import { type NodeQueueKind, Queues } from './queues.ts';
+import { type Range, checkRanges } from './ranges.ts';
+import { Storage, type StorageProps } from './storage.ts';
+import { SweepSchedule } from './sweep-schedule.ts';
+import { Timers } from './timers.ts';
+import { asSeenBy } from './wildcards.ts';
+
+export interface StepwellProps {
+  /** Folder with `<name>/index.mjs` for each function, as `npm run build:functions` writes it. Those found are deployed. */
+  readonly functionsDirectory: string;
+  /** The tables and the bucket, or how to make them in this stack. A stack of their own lets them outlive this one. */
+  readonly storage?: Storage | StorageProps;
+  /** Hours for which an idempotency key is remembered, 1 to 168. Default: 24. */
+  readonly idempotencyHours?: number;
+  /** Encrypts queues and logs. Default: the storage's key. */
+  readonly encryptionKey?: kms.IKey;
+  readonly domain?: Domain;
+  /** A regional web ACL for the API's stage. Default: none. */
+  readonly webAclArn?: string;
+  /** Default: the functions are in no VPC. */
+  readonly network?: Network;
+  /** Memory of single functions, 128 to 10240 MB. Default: what functionShapes says. */
+  readonly memoryMb?: Partial<Record<FunctionName, number>>;
+  /** The longest a worker may take for one message, 30 to 900 s. A killed worker's message comes back a minute later. Default: 300. */
+  readonly workerTimeoutSeconds?: number;
+  /** Workers at once, for each of the two queues that feed them, 2 to 1000. Default: 100. */
+  readonly nodeConcurrency?: number;
+  /** Collectors at once, 2 to 1000. Default: 10. */
+  readonly resultConcurrency?: number;
+  /** Streams open at once, each of which holds an invocation; taken from the account's concurrency. Default: 50. */
+  readonly watchers?: number | 'uncapped';
+  /** `standard` starts nodes sooner; order is kept by neither as far as correctness goes. Default: `fifo`. */
+  readonly nodeQueue?: NodeQueueKind;
+  readonly logRetention?: logs.RetentionDays;
+  /** Told of every alarm. Default: nobody, the alarms are only seen in CloudWatch. */
+  readonly alarmTopic?: sns.ITopic;
+  /** Requests a second that the API accepts, 1 to 10000, and how many may come at once. Default: 1000 and 2000. */
+  readonly requestsPerSecond?: number;
+  readonly requestBurst?: number;
+  /** Whether to set the role with which all REST APIs of the account write logs. Default: true; false where it is set already. */
+  readonly setsAccountLogRole?: boolean;
+}
+
+export class Stepwell extends Construct {
+  readonly storage: Storage;
+  readonly queues: Queues;
+  readonly timers: Timers;
+  /** Status changes of runs, for others to listen to. */
+  readonly eventBus: events.EventBus;
+  readonly functions: Functions;
+  /** undefined until the function that answers it is bundled */
+  readonly httpApi: HttpApi | undefined;
+
+  constructor(scope: Construct, id: string, props: StepwellProps) {
+    super(scope, id);
+    checkRanges(this, rangesOf(props));
+    this.storage = props.storage instanceof Storage ? props.storage : new Storage(this, 'Storage', props.storage);
+    const encryptionKey = props.encryptionKey ?? this.storage.encryptionKey;
+    const workerTimeoutSeconds = props.workerTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
+    const logRetention = props.logRetention ?? logs.RetentionDays.ONE_MONTH;
+
+    this.queues = new Queues(this, 'Queues', { nodeQueue: props.nodeQueue ?? 'fifo', workerTimeoutSeconds, encryptionKey });
+    this.timers = new Timers(this, 'Timers', { delayQueue: this.queues.delayed, encryptionKey });
+    this.eventBus = new events.EventBus(this, 'EventBus', { description: 'Status changes of the runs of Stepwell' });
+    this.functions = new Functions(this, 'Functions', {
+      directory: props.functionsDirectory,
+      places: {
+        storage: this.storage,
+        queues: this.queues,
+        timers: this.timers,
+        eventBus: this.eventBus,
+        bucketArn: asSeenBy(this, this.storage, this.storage.bucket.bucketArn),
+      },
+      idempotencyHours: props.idempotencyHours ?? 24,
+      encryptionKey,
+      network: props.network,
+      logRetention,
+      memoryMb: props.memoryMb ?? {},
+      workerTimeoutSeconds,
+      nodeConcurrency: props.nodeConcurrency ?? 100,
+      resultConcurrency: props.resultConcurrency ?? 10,
+      watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? 50),
+    });
+
+    const sweep = this.functions.get('sweep');
+    if (sweep !== undefined) new SweepSchedule(this, 'SweepSchedule', { sweep: sweep.lambda, group: this.timers.group });
+    this.httpApi = this.openApi(props, { encryptionKey, logRetention });
+    new Alarms(this, 'Alarms', {
+      watched: {
+        queues: this.queues,
+        storage: this.storage,
+        timers: this.timers,
+        functions: this.functions.byName,
+        restApi: this.httpApi?.restApi,
+      },
+      topic: props.alarmTopic,
+    });
+  }
+
+  private openApi(props: StepwellProps, shared: { encryptionKey: kms.IKey | undefined; logRetention: logs.RetentionDays }) {
+    const api = this.functions.get('api');
+    if (api === undefined) return undefined;
+    return new HttpApi(this, 'HttpApi', {
+      ...shared,
+      api: api.lambda,
+      events: this.functions.get('events')?.lambda,
+      requestsPerSecond: props.requestsPerSecond ?? 1_000,
+      requestBurst: props.requestBurst ?? 2_000,
+      domain: props.domain,
+      webAclArn: props.webAclArn,
+      setsAccountLogRole: props.setsAccountLogRole ?? true,
+    });
+  }
+}
+
+function rangesOf(props: StepwellProps): readonly Range[] {
+  return [
+    { name: 'idempotencyHours', value: props.idempotencyHours, from: 1, to: 168 },
+    { name: 'workerTimeoutSeconds', value: props.workerTimeoutSeconds, from: 30, to: 900 },
+    { name: 'nodeConcurrency', value: props.nodeConcurrency, from: 2, to: 1_000 },
+    { name: 'resultConcurrency', value: props.resultConcurrency, from: 2, to: 1_000 },
+    { name: 'watchers', value: props.watchers === 'uncapped' ? undefined : props.watchers, from: 1, to: 1_000 },
+    { name: 'requestsPerSecond', value: props.requestsPerSecond, from: 1, to: 10_000 },
+    { name: 'requestBurst', value: props.requestBurst, from: 1, to: 5_000 },
+    ...Object.entries(props.memoryMb ?? {}).map(([name, value]) => ({
+      name: `memoryMb of ${name}`,
+      value,
+      from: 128,
+      to: 10_240,
+    })),
+  ];
+}

@@ -1,0 +1,42 @@
+/** A fold as plain data, so that a long log need not be folded from its first commit. A cache: `foldSchema` names its meaning. */
+import { type CommitNo, type EventId, nodeKey } from '../ids.ts';
+import { invariant } from '../invariant.ts';
+import { type RunProgress, type RunState, type Written, emptyState } from './fold.ts';
+import { type NodeState, isOpen } from './node-state.ts';
+
+export interface StoredFold {
+  readonly asOf: CommitNo;
+  readonly nextEventId: EventId;
+  readonly progress: RunProgress;
+  readonly nodes: readonly NodeState[];
+  readonly written: readonly { readonly key: string; readonly values: readonly Written[] }[];
+}
+
+export function storeFold(state: RunState): StoredFold {
+  invariant(state.asOf !== 0, 'an empty fold is not worth storing');
+  return {
+    asOf: state.asOf,
+    nextEventId: state.nextEventId,
+    progress: state.progress,
+    nodes: [...state.nodes.entries()].map(([, node]) => node),
+    written: [...state.written.entries()].map(([key, values]) => ({ key, values })),
+  };
+}
+
+/** The state that was stored: the same as the log up to `asOf` folds to. */
+export function restoreFold(stored: StoredFold): RunState {
+  const state = { ...emptyState(), asOf: stored.asOf, nextEventId: stored.nextEventId, progress: stored.progress };
+  for (const node of stored.nodes) {
+    state.nodes.set(nodeKey(node), node);
+    if (isOpen(node)) state.open.set(nodeKey(node), true);
+  }
+  for (const { key, values } of stored.written) state.written.set(key, values);
+  return state;
+}
+
+/** The first snapshot is worth its write here; a log shorter than this is one cheap query. */
+const firstSnapshotAt = 64;
+/** Each snapshot is taken when the log has grown by half since the last, so that all of them together cost a few logs. */
+const growth = 1.5;
+
+export const isWorthASnapshot = (asOf: number, lastSnapshotAt: number): boolean => asOf >= Math.max(firstSnapshotAt, lastSnapshotAt * growth);

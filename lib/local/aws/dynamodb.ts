@@ -1,0 +1,62 @@
+/** DynamoDB: which tables and indexes a request touches; the answer is the emulator's. */
+import { z } from 'zod';
+import { arns, lastPart } from '../place.ts';
+import type { Need } from '../policy/evaluate.ts';
+import { jsonBody, jsonFault, targetOperation, unknownOperation, type Service, type WireRequest, type WireResponse } from './wire.ts';
+
+const inputShape = z.looseObject({
+  TableName: z.string().optional(),
+  IndexName: z.string().optional(),
+  RequestItems: z.record(z.string(), z.unknown()).optional(),
+  TransactItems: z.array(z.record(z.string(), z.looseObject({ TableName: z.string() }))).optional(),
+});
+
+/** The verbs inside a transaction and the permissions they need. */
+const transactVerbs: Readonly<Record<string, string>> = {
+  Put: 'PutItem',
+  Update: 'UpdateItem',
+  Delete: 'DeleteItem',
+  Get: 'GetItem',
+  ConditionCheck: 'ConditionCheckItem',
+};
+
+const operations = new Set([
+  ...['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'Scan', 'DescribeTable'],
+  ...['BatchGetItem', 'BatchWriteItem', 'TransactGetItems', 'TransactWriteItems'],
+]);
+
+const tableArn = (name: string): string => arns.table(lastPart(name));
+
+function needsOf(operation: string, input: z.infer<typeof inputShape>): readonly Need[] {
+  const action = `dynamodb:${operation}`;
+  if (input.RequestItems !== undefined) {
+    return Object.keys(input.RequestItems).map((table) => ({ action, resource: tableArn(table) }));
+  }
+  if (input.TransactItems !== undefined) {
+    return input.TransactItems.flatMap((item) =>
+      Object.entries(item).map(([verb, { TableName }]) => ({
+        action: `dynamodb:${transactVerbs[verb] ?? verb}`,
+        resource: tableArn(TableName),
+      })),
+    );
+  }
+  const table = lastPart(input.TableName ?? '');
+  return [{ action, resource: input.IndexName === undefined ? arns.table(table) : arns.index(table, input.IndexName) }];
+}
+
+/** `forward` hands the request to the emulator as it is. */
+export function dynamodb(forward: (request: WireRequest) => Promise<WireResponse>): Service {
+  return {
+    name: 'dynamodb',
+    read(request) {
+      const name = targetOperation(request);
+      if (!operations.has(name)) return unknownOperation(name);
+      const input = inputShape.safeParse(jsonBody(request));
+      if (!input.success) return { code: 'SerializationException', message: 'The body is not understood', status: 400 };
+      return { name, input: input.data, needs: needsOf(name, input.data) };
+    },
+    answer: (request) => forward(request),
+    refuse: (fault) =>
+      jsonFault(fault.code === 'AccessDeniedException' ? 'com.amazon.coral.service#' : 'com.amazonaws.dynamodb.v20120810#', fault),
+  };
+}

@@ -1,0 +1,78 @@
+/** EventBridge: PutEvents is accepted and the last events are kept to be looked at. Nobody is told: the template has no rules. */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { arns, lastPart } from '../place.ts';
+import { jsonBody, jsonFault, jsonResponse, targetOperation, unknownOperation, type Service } from './wire.ts';
+
+const entryShape = z.looseObject({
+  EventBusName: z.string().default('default'),
+  Source: z.string().optional(),
+  DetailType: z.string().optional(),
+  Detail: z.string().optional(),
+});
+const inputShape = z.looseObject({ Entries: z.array(entryShape).min(1).max(10) });
+
+export interface BusEvent {
+  readonly bus: string;
+  readonly source: string;
+  readonly detailType: string;
+  readonly detail: unknown;
+  readonly at: Date;
+}
+
+/** How many of the last events are kept. */
+const kept = 1_000;
+/** EventBridge's limit for one request, in bytes. */
+const requestLimitBytes = 1024 * 1024;
+
+type Result = { readonly EventId: string } | { readonly ErrorCode: string; readonly ErrorMessage: string };
+
+export interface EventBuses {
+  readonly service: Service;
+  /** the oldest first */
+  readonly recent: () => readonly BusEvent[];
+}
+
+export function eventBridge(busNames: ReadonlySet<string>): EventBuses {
+  const recent: BusEvent[] = [];
+
+  function accept(entry: z.infer<typeof entryShape>): Result {
+    const { Source, DetailType, Detail } = entry;
+    const bus = lastPart(entry.EventBusName);
+    if (Source === undefined || DetailType === undefined || Detail === undefined) {
+      return { ErrorCode: 'InvalidArgument', ErrorMessage: 'Parameter Source, DetailType or Detail is not valid. Reason: it is required.' };
+    }
+    let detail: unknown;
+    try {
+      detail = JSON.parse(Detail);
+    } catch {
+      return { ErrorCode: 'MalformedDetail', ErrorMessage: 'Detail is malformed.' };
+    }
+    // AWS accepts events for a bus that does not exist and drops them; here they are dropped as well
+    if (busNames.has(bus)) recent.push({ bus, source: Source, detailType: DetailType, detail, at: new Date() });
+    if (recent.length > kept) recent.shift();
+    return { EventId: randomUUID() };
+  }
+
+  const service: Service = {
+    name: 'events',
+    read(request) {
+      const name = targetOperation(request);
+      if (name !== 'PutEvents') return unknownOperation(name);
+      const input = inputShape.safeParse(jsonBody(request));
+      if (!input.success) return { code: 'ValidationException', message: input.error.message, status: 400 };
+      if (request.body.length > requestLimitBytes) {
+        return { code: 'ValidationException', message: 'Total size of the entries in the request is over the limit.', status: 400 };
+      }
+      const buses = new Set(input.data.Entries.map(({ EventBusName }) => lastPart(EventBusName)));
+      return { name, input: input.data, needs: [...buses].map((bus) => ({ action: 'events:PutEvents', resource: arns.eventBus(bus) })) };
+    },
+    async answer(_request, { input }) {
+      const results = inputShape.parse(input).Entries.map(accept);
+      const FailedEntryCount = results.filter((result) => 'ErrorCode' in result).length;
+      return jsonResponse(200, { FailedEntryCount, Entries: results }, 'application/x-amz-json-1.1');
+    },
+    refuse: (fault) => jsonFault('', fault, 'application/x-amz-json-1.1'),
+  };
+  return { service, recent: () => [...recent] };
+}

@@ -1,0 +1,122 @@
+/**
+ * The one endpoint that all handlers reach by `AWS_ENDPOINT_URL`: who asks, may they, and what do the services answer.
+ * Use 127.0.0.1 and never localhost in its URL: S3 clients put the bucket before a host name, and an address forces the path.
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { isLocalHost } from '../http/local-host.ts';
+import { listen, readBody, type Listening } from '../http/listen.ts';
+import type { Recorder } from '../recorder/recorder.ts';
+import { isExpired, readCredential } from './credential.ts';
+import type { Principals } from './principals.ts';
+import { isFault, jsonResponse, type Service, type ServiceFault, type WireRequest, type WireResponse } from './wire.ts';
+
+export interface GatewayParts {
+  readonly principals: Principals;
+  readonly services: readonly Service[];
+  readonly recorder: Recorder;
+  /** a denial and an unknown operation are mistakes of template or handler: the person at the terminal is told */
+  readonly warn: (line: string) => void;
+}
+
+/** S3's largest single upload here; the emulator takes 11 MiB and nobody else comes near. */
+const bodyLimitBytes = 64 * 1024 * 1024;
+
+const missingToken: ServiceFault = {
+  code: 'MissingAuthenticationTokenException',
+  message: 'Request is missing Authentication Token',
+  status: 403,
+};
+const badToken: ServiceFault = {
+  code: 'UnrecognizedClientException',
+  message: 'The security token included in the request is invalid.',
+  status: 403,
+};
+
+/** Answers one request; apart from HTTP, so that tests and event sources may ask directly. */
+export async function answer(parts: GatewayParts, request: WireRequest): Promise<WireResponse> {
+  const credential = readCredential(request);
+  if (credential === undefined) return jsonResponse(403, { __type: missingToken.code, message: missingToken.message });
+  const service = parts.services.find(({ name }) => name === credential.service);
+  if (service === undefined) {
+    parts.warn(`a handler called the service ${credential.service}, which the embedded cloud does not have`);
+    return jsonResponse(400, { __type: 'UnknownService', message: `No service ${credential.service} here` });
+  }
+  const principal = parts.principals.byKey(credential.accessKeyId);
+  if (principal === undefined) return service.refuse(badToken);
+  if (isExpired(request.query, new Date())) return service.refuse({ code: 'AccessDenied', message: 'Request has expired', status: 403 });
+  const operation = service.read(request);
+  if (isFault(operation)) {
+    parts.warn(`${principal.name}: ${service.name}: ${operation.message}`);
+    return service.refuse(operation);
+  }
+  const refusal = parts.principals.refusal(principal, operation.needs);
+  if (refusal !== undefined) {
+    parts.warn(`AccessDenied: ${refusal}`);
+    return service.refuse({ code: 'AccessDeniedException', message: refusal, status: service.name === 's3' ? 403 : 400 });
+  }
+  const startedAt = performance.now();
+  const response = await service.answer(request, operation);
+  parts.recorder.record({
+    by: principal.name,
+    service: service.name,
+    operation: operation.name,
+    input: operation.input,
+    requestBytes: request.body.length,
+    status: response.status,
+    response: response.body,
+    tookMs: performance.now() - startedAt,
+  });
+  return response;
+}
+
+async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  if (!isLocalHost(incoming.headers.host)) {
+    outgoing.writeHead(403).end();
+    return;
+  }
+  const body = await readBody(incoming, bodyLimitBytes);
+  if (body === 'too large') {
+    outgoing.writeHead(413).end();
+    return;
+  }
+  const url = new URL(incoming.url ?? '/', 'http://127.0.0.1');
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  const request: WireRequest = {
+    method: incoming.method ?? 'GET',
+    path: url.pathname,
+    query: url.searchParams,
+    url: incoming.url ?? '/',
+    headers,
+    body,
+  };
+  const response = await answer(parts, request);
+  outgoing.writeHead(response.status, {
+    'x-amzn-requestid': randomUUID(),
+    ...response.headers,
+    ...(request.method === 'HEAD' ? {} : { 'content-length': String(response.body.length) }),
+  });
+  outgoing.end(request.method === 'HEAD' ? undefined : response.body);
+}
+
+/** The server must listen before the template is read, because queue URLs hold its port: `parts` come afterwards. */
+export async function openGateway(): Promise<Listening & { mount(parts: GatewayParts): void }> {
+  let mounted: GatewayParts | undefined;
+  const server = createServer((incoming, outgoing) => {
+    if (mounted === undefined) {
+      outgoing.writeHead(503).end();
+      return;
+    }
+    const { warn } = mounted;
+    serve(mounted, incoming, outgoing).catch((error: unknown) => {
+      warn(`the AWS gateway failed: ${error instanceof Error ? error.message : String(error)}`);
+      // a broken connection to an emulator is what an unavailable AWS looks like
+      if (!outgoing.headersSent) outgoing.writeHead(500);
+      outgoing.end();
+    });
+  });
+  return { ...(await listen(server, 0)), mount: (parts) => void (mounted = parts) };
+}

@@ -1,0 +1,64 @@
+/** Lambda's Invoke, by one function of another and by schedules. */
+import { arns, lastPart } from '../place.ts';
+import { limits } from '../lambda/limits.ts';
+import type { LambdaFunction } from '../lambda/function.ts';
+import { jsonResponse, unknownOperation, type Service, type WireResponse } from './wire.ts';
+
+export type FindFunction = (nameOrArn: string) => LambdaFunction | undefined;
+
+/** How long Lambda waits before it repeats a failed asynchronous invocation, for each of its two repetitions. */
+const repeatAfterMs = [60_000, 120_000] as const;
+
+/** Accepts an event and lets the function have it afterwards. */
+export function invokeLater(target: LambdaFunction, event: string, repetition = 0): void {
+  const waitMs = repeatAfterMs[repetition];
+  const repeat = (): void => {
+    if (waitMs !== undefined) setTimeout(() => invokeLater(target, event, repetition + 1), waitMs).unref();
+  };
+  target.invoke(event).then((outcome) => {
+    if (outcome.kind === 'failed' || (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException')) repeat();
+  }, repeat);
+}
+
+const fault = (status: number, code: string, message: string): WireResponse => {
+  const response = jsonResponse(status, { Type: 'User', Message: message, message }, 'application/json');
+  return { ...response, headers: { ...response.headers, 'x-amzn-errortype': code } };
+};
+
+const invokePath = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
+
+export function lambda(find: FindFunction): Service {
+  return {
+    name: 'lambda',
+    read({ method, path }) {
+      const name = invokePath.exec(path)?.[1];
+      if (method !== 'POST' || name === undefined) return unknownOperation(`${method} ${path}`);
+      const functionName = lastPart(decodeURIComponent(name));
+      return { name: 'Invoke', input: { functionName }, needs: [{ action: 'lambda:InvokeFunction', resource: arns.lambda(functionName) }] };
+    },
+    async answer(request) {
+      const name = lastPart(decodeURIComponent(invokePath.exec(request.path)?.[1] ?? ''));
+      const target = find(name);
+      if (target === undefined) return fault(404, 'ResourceNotFoundException', `Function not found: ${arns.lambda(name)}`);
+      const event = request.body.toString('utf8') || '{}';
+      if (request.headers['x-amz-invocation-type'] === 'Event') {
+        if (request.body.length > limits.asyncPayloadBytes) return fault(413, 'RequestTooLargeException', 'Request must be smaller');
+        invokeLater(target, event);
+        return { status: 202, headers: {}, body: Buffer.alloc(0) };
+      }
+      const outcome = await target.invoke(event);
+      if (outcome.kind === 'refused') {
+        const statuses = { TooManyRequestsException: 429, RequestTooLargeException: 413, ServiceException: 500 } as const;
+        return fault(statuses[outcome.code], outcome.code, outcome.message);
+      }
+      const failed = outcome.kind === 'failed';
+      const payload = outcome.kind === 'returned' ? outcome.payload : failed ? JSON.stringify(outcome.error) : '';
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/json', 'x-amz-executed-version': '$LATEST', ...(failed ? { 'x-amz-function-error': 'Unhandled' } : {}) },
+        body: Buffer.from(payload),
+      };
+    },
+    refuse: ({ status, code, message }) => fault(code === 'AccessDeniedException' ? 403 : status, code, message),
+  };
+}

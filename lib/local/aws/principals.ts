@@ -1,0 +1,53 @@
+/** Who may call the gateway: each function by a key of its own, with the statements of its role. */
+import { randomBytes } from 'node:crypto';
+import { arn, lastPart, place } from '../place.ts';
+import { denial, evaluate, type Need } from '../policy/evaluate.ts';
+import type { Roles } from '../policy/roles.ts';
+
+export interface Principal {
+  /** as AWS names it in a denial */
+  readonly arn: string;
+  /** the function's name, for the terminal and the recorder */
+  readonly name: string;
+  readonly roleArn: string;
+  readonly accessKeyId: string;
+}
+
+export interface Principals {
+  /** Makes the key of a function for this start. */
+  enrol(functionName: string, roleArn: string): Principal;
+  byKey(accessKeyId: string): Principal | undefined;
+  /** The sentence of the first denial, or undefined where everything is allowed. */
+  refusal(principal: Pick<Principal, 'arn' | 'roleArn'>, needs: readonly Need[]): string | undefined;
+}
+
+export function createPrincipals(roles: Roles): Principals {
+  const byKey = new Map<string, Principal>();
+  return {
+    enrol(functionName, roleArn) {
+      const principal: Principal = {
+        arn: `arn:${place.partition}:sts::${place.account}:assumed-role/${lastPart(roleArn)}/${functionName}`,
+        name: functionName,
+        roleArn,
+        accessKeyId: `LKIA${randomBytes(12).toString('hex').toUpperCase()}`,
+      };
+      byKey.set(principal.accessKeyId, principal);
+      return principal;
+    },
+    byKey: (accessKeyId) => byKey.get(accessKeyId),
+    refusal(principal, needs) {
+      const statements = roles.get(principal.roleArn) ?? [];
+      for (const need of needs) {
+        const verdict = evaluate(statements, need);
+        if (verdict !== 'allowed') return denial(principal.arn, need, verdict);
+      }
+      return undefined;
+    },
+  };
+}
+
+/** A service that acts with a role on behalf of the template: schedules do. */
+export const serviceActing = (service: string, roleArn: string): Pick<Principal, 'arn' | 'roleArn'> => ({
+  arn: arn('sts', `assumed-role/${lastPart(roleArn)}/${service}`),
+  roleArn,
+});

@@ -1,0 +1,77 @@
+/** S3: which bucket and object a request means; conditional puts are judged here, because the emulator ignores the condition. */
+import { arns } from '../place.ts';
+import type { Need } from '../policy/evaluate.ts';
+import { unknownOperation, type Operation, type Service, type ServiceFault, type WireRequest, type WireResponse } from './wire.ts';
+
+interface Named {
+  readonly name: string;
+  readonly permission: string;
+}
+
+/** The operation by method and by what the query names. Only those that the product uses. */
+function objectOperation({ method, query }: WireRequest): Named | undefined {
+  if (method === 'GET') return { name: 'GetObject', permission: 'GetObject' };
+  if (method === 'HEAD') return { name: 'HeadObject', permission: 'GetObject' };
+  if (method === 'DELETE' && query.has('uploadId')) return { name: 'AbortMultipartUpload', permission: 'AbortMultipartUpload' };
+  if (method === 'DELETE') return { name: 'DeleteObject', permission: 'DeleteObject' };
+  if (method === 'PUT' && query.has('uploadId')) return { name: 'UploadPart', permission: 'PutObject' };
+  if (method === 'PUT') return { name: 'PutObject', permission: 'PutObject' };
+  if (method === 'POST' && query.has('uploads')) return { name: 'CreateMultipartUpload', permission: 'PutObject' };
+  if (method === 'POST' && query.has('uploadId')) return { name: 'CompleteMultipartUpload', permission: 'PutObject' };
+  return undefined;
+}
+
+function read(request: WireRequest): Operation | ServiceFault {
+  const [, bucket = '', ...rest] = decodeURIComponent(request.path).split('/');
+  const key = rest.join('/');
+  const operation = (named: Named, resource: string): Operation => {
+    const needs: readonly Need[] = [{ action: `s3:${named.permission}`, resource }];
+    return { name: named.name, input: undefined, needs };
+  };
+  if (key === '') {
+    return request.method === 'GET' && bucket !== ''
+      ? operation({ name: 'ListObjects', permission: 'ListBucket' }, arns.bucket(bucket))
+      : unknownOperation(`${request.method} of a bucket`);
+  }
+  const named = objectOperation(request);
+  return named === undefined ? unknownOperation(`${request.method} of an object`) : operation(named, arns.object(bucket, key));
+}
+
+const escapeXml = (text: string): string => text.replace(/[<>&"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+function refuse(fault: ServiceFault): WireResponse {
+  const code = fault.code === 'AccessDeniedException' ? 'AccessDenied' : fault.code;
+  const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${escapeXml(fault.message)}</Message></Error>`;
+  return { status: fault.status, headers: { 'content-type': 'application/xml' }, body: Buffer.from(xml) };
+}
+
+const alreadyThere: ServiceFault = {
+  code: 'PreconditionFailed',
+  message: 'At least one of the pre-conditions you specified did not hold',
+  status: 412,
+};
+
+export function s3(forward: (request: WireRequest) => Promise<WireResponse>): Service {
+  /** conditional puts of one object, one after the other: look and put are two steps here */
+  const turns = new Map<string, Promise<unknown>>();
+
+  async function putIfAbsent(request: WireRequest): Promise<WireResponse> {
+    const before = turns.get(request.path) ?? Promise.resolve();
+    const mine = before.then(async () => {
+      const { 'content-length': _, ...headers } = request.headers;
+      const there = await forward({ ...request, method: 'HEAD', url: request.path, headers, body: Buffer.alloc(0) });
+      return there.status === 200 ? refuse(alreadyThere) : forward(request);
+    });
+    const settled = mine.catch(() => undefined).finally(() => turns.get(request.path) === settled && turns.delete(request.path));
+    turns.set(request.path, settled);
+    return mine;
+  }
+
+  return {
+    name: 's3',
+    read,
+    answer: (request, { name }) =>
+      name === 'PutObject' && request.headers['if-none-match'] === '*' ? putIfAbsent(request) : forward(request),
+    refuse,
+  };
+}

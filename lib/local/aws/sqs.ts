@@ -1,0 +1,42 @@
+/** SQS: which queue a request means; the answer is the emulator's, with what it is known to get wrong put right. */
+import { z } from 'zod';
+import { arns, lastPart, queueUrl } from '../place.ts';
+import { jsonBody, jsonFault, targetOperation, unknownOperation, type Service, type WireRequest, type WireResponse } from './wire.ts';
+
+/** The permission that each operation needs; a batch needs that of the single one. */
+const permissions: Readonly<Record<string, string>> = {
+  SendMessage: 'SendMessage',
+  SendMessageBatch: 'SendMessage',
+  ReceiveMessage: 'ReceiveMessage',
+  DeleteMessage: 'DeleteMessage',
+  DeleteMessageBatch: 'DeleteMessage',
+  ChangeMessageVisibility: 'ChangeMessageVisibility',
+  ChangeMessageVisibilityBatch: 'ChangeMessageVisibility',
+  GetQueueAttributes: 'GetQueueAttributes',
+  GetQueueUrl: 'GetQueueUrl',
+};
+
+const inputShape = z.looseObject({ QueueUrl: z.string().optional(), QueueName: z.string().optional() });
+
+export function sqs(forward: (request: WireRequest) => Promise<WireResponse>, endpoint: string): Service {
+  return {
+    name: 'sqs',
+    read(request) {
+      const name = targetOperation(request);
+      const permission = permissions[name];
+      if (permission === undefined) return unknownOperation(name);
+      const input = inputShape.safeParse(jsonBody(request));
+      if (!input.success) return { code: 'SerializationException', message: 'The body is not understood', status: 400 };
+      const queue = lastPart(input.data.QueueUrl ?? input.data.QueueName ?? '');
+      return { name, input: input.data, needs: [{ action: `sqs:${permission}`, resource: arns.queue(queue) }] };
+    },
+    async answer(request, { name, input }) {
+      const response = await forward(request);
+      if (name !== 'GetQueueUrl' || response.status !== 200) return response;
+      // the emulator would name a host of its own, and the SDK calls whatever host a queue's URL names
+      const { QueueName } = inputShape.parse(input);
+      return { ...response, body: Buffer.from(JSON.stringify({ QueueUrl: queueUrl(endpoint, QueueName ?? '') })) };
+    },
+    refuse: (fault) => jsonFault('com.amazonaws.sqs#', fault),
+  };
+}

@@ -1,0 +1,140 @@
+/** The embedded cloud: what the template describes, running on this machine until it is stopped. */
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { dynamodb } from './aws/dynamodb.ts';
+import { eventBridge, type BusEvent } from './aws/eventbridge.ts';
+import { openGateway } from './aws/gateway.ts';
+import { lambda } from './aws/lambda.ts';
+import { createPrincipals } from './aws/principals.ts';
+import { s3 } from './aws/s3.ts';
+import { sqs } from './aws/sqs.ts';
+import { deployQueuesAndBuckets } from './deploy/queues.ts';
+import { deployTables } from './deploy/tables.ts';
+import { startEmulators, type Emulators } from './emulators/emulators.ts';
+import { askDynamodb } from './emulators/forward.ts';
+import { readGatewayResponses } from './http/gateway-responses.ts';
+import { openRestApi } from './http/rest-api.ts';
+import { readRoutes } from './http/routes.ts';
+import { createFunctions } from './lambda/functions.ts';
+import type { LambdaFunction } from './lambda/function.ts';
+import { openLogs } from './lambda/logs.ts';
+import { lastPart } from './place.ts';
+import { readRoles } from './policy/roles.ts';
+import { startMappings } from './pollers/start-mappings.ts';
+import { queueCalls } from './pollers/queue-calls.ts';
+import { createRecorder, type Recorder } from './recorder/recorder.ts';
+import { createRunner } from './scheduler/runner.ts';
+import { openScheduleStore } from './scheduler/schedule-store.ts';
+import { scheduler } from './scheduler/service.ts';
+import { deliverTo } from './scheduler/targets.ts';
+import { deploySchedules } from './scheduler/template-schedules.ts';
+import type { Assembly } from './template/assembly.ts';
+import { readTemplate, type Template } from './template/template.ts';
+
+export interface CloudSettings {
+  readonly directory: string;
+  /** the first port to try for the API; 0: any free one */
+  readonly port: number;
+  readonly threads: number;
+  /** settles while the emulators are starting */
+  readonly assembly: Promise<Assembly>;
+  /** a line for the person at the terminal */
+  readonly warn: (line: string) => void;
+  /** told when an emulator has died: nothing works any more */
+  readonly onDeath: (why: string) => void;
+}
+
+export interface Cloud {
+  /** the API's URL; undefined where the template has no API */
+  readonly url: string | undefined;
+  readonly template: Template;
+  readonly emulators: Emulators;
+  readonly functions: ReadonlyMap<string, LambdaFunction>;
+  readonly recorder: Recorder;
+  readonly busEvents: () => readonly BusEvent[];
+  /** Takes no more work, lets what is running end, and stops everything that was started. */
+  stop(): Promise<void>;
+}
+
+/** How long running invocations may take to end, in milliseconds; then their threads are ended, and their messages come back. */
+const graceMs = 10_000;
+
+export async function startCloud(settings: CloudSettings): Promise<Cloud> {
+  const { directory, warn } = settings;
+  /** in the order of starting; stopped from the last to the first */
+  const stops: (() => Promise<void> | void)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of stops.splice(0).toReversed()) await end();
+  };
+  try {
+    return await start(settings, stops, stop);
+  } catch (error) {
+    await stop().catch((worse: unknown) => warn(String(worse)));
+    throw error;
+  }
+
+  async function start({ port, threads, onDeath }: CloudSettings, ends: typeof stops, end: typeof stop): Promise<Cloud> {
+    // whichever fails, what the others have started must be stopped
+    const started = await Promise.allSettled([
+      startEmulators(directory, onDeath).then((emulators) => (ends.push(() => emulators.stop()), emulators)),
+      openGateway().then((gateway) => (ends.push(() => gateway.close()), gateway)),
+      settings.assembly,
+    ]);
+    const [emulators, gateway, assembly] = [fulfilled(started[0]), fulfilled(started[1]), fulfilled(started[2])];
+    const logs = openLogs(join(directory, 'logs'));
+    ends.push(() => logs.close());
+
+    const template = readTemplate(assembly, gateway.url);
+    await deployTables(template, askDynamodb(emulators.dynamodb.forward));
+    deployQueuesAndBuckets(template, emulators.fauxqs);
+    emulators.fauxqs.releaseReceived();
+
+    const recorder = createRecorder();
+    const principals = createPrincipals(readRoles(template));
+    const functions = createFunctions({ template, assembly, principals, recorder, logs, endpoint: gateway.url, threads, warn });
+    ends.push(async () => void (await Promise.all([...functions.values()].map((one) => one.stop(graceMs)))));
+    const find = (nameOrArn: string): LambdaFunction | undefined => functions.get(lastPart(nameOrArn));
+
+    const store = openScheduleStore(join(directory, 'state', 'schedules.sqlite'));
+    ends.push(() => store.close());
+    const groups = new Set(['default', ...template.of('AWS::Scheduler::ScheduleGroup').map(({ name }) => name)]);
+    const queueUrlOf = (arn: string): string | undefined => template.of('AWS::SQS::Queue').find((queue) => queue.arn === arn)?.ref;
+    const targets = { principals, find, queueUrlOf, queues: queueCalls(emulators.fauxqs.forward, recorder, 'schedules') };
+    const runner = createRunner({ store, warn, deliver: (delivery) => deliverTo(targets, delivery) });
+    ends.push(() => runner.stop());
+
+    const buses = eventBridge(new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]));
+    gateway.mount({
+      principals,
+      recorder,
+      warn,
+      services: [
+        dynamodb(emulators.dynamodb.forward),
+        sqs(emulators.fauxqs.forward, gateway.url),
+        s3(emulators.fauxqs.forward),
+        scheduler(store, groups, () => runner.rearm()),
+        buses.service,
+        lambda(find),
+      ],
+    });
+
+    const pollers = startMappings({ template, principals, find, fauxqs: emulators.fauxqs, recorder, warn });
+    // whoever takes longer is ended with its thread, right after this
+    ends.push(async () => void (await Promise.race([Promise.all(pollers.map((poller) => poller.stop())), wait(graceMs, undefined, { ref: false })])));
+    deploySchedules(template, store, Date.now());
+    runner.rearm();
+
+    const routes = readRoutes(template);
+    const api =
+      routes === undefined
+        ? undefined
+        : await openRestApi({ routes, responses: readGatewayResponses(template), functionOf: find, recorder, warn }, port);
+    ends.push(() => api?.close(1_000));
+    return { url: api?.url, template, emulators, functions, recorder, busEvents: buses.recent, stop: end };
+  }
+}
+
+function fulfilled<Value>(result: PromiseSettledResult<Value>): Value {
+  if (result.status === 'fulfilled') return result.value;
+  throw result.reason;
+}

@@ -1,0 +1,40 @@
+/** DynamoDB by dynalite, where dynoxide's binary is not installed: slower, without transactions, and with indexes to be mended. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { DynamodbEmulator } from './dynoxide.ts';
+import { forwardTo } from './forward.ts';
+
+const helloShape = z.object({ port: z.int().positive() });
+
+export async function startDynalite(directory: string, onDeath: (why: string) => void): Promise<DynamodbEmulator> {
+  // a process of its own: in this one it would share the loop with everything else, and halve its speed
+  const child = fork(fileURLToPath(new URL('./dynalite-process.ts', import.meta.url)), [join(directory, 'dynalite')], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    detached: true,
+  });
+  let complaint = '';
+  let stopping = false;
+  child.stderr?.on('data', (chunk: Buffer) => void (complaint = `${complaint}${chunk.toString()}`.slice(-2_000)));
+  const died = once(child, 'exit').then(([code]) => {
+    if (!stopping) onDeath(`dynalite ended (${String(code)}): ${complaint.trim()}`);
+    return undefined;
+  });
+  const hello = await Promise.race([once(child, 'message'), died]);
+  if (hello === undefined) throw new Error(`dynalite did not start: ${complaint.trim()}`);
+  const { port } = helloShape.parse(hello[0]);
+  return {
+    name: 'dynalite',
+    url: `http://127.0.0.1:${port}`,
+    forward: forwardTo(port),
+    async stop() {
+      stopping = true;
+      if (child.connected) child.disconnect();
+      const late = setTimeout(() => child.kill('SIGKILL'), 5_000);
+      await died;
+      clearTimeout(late);
+    },
+  };
+}

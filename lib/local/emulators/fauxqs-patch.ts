@@ -1,0 +1,65 @@
+/**
+ * What fauxqs 2.4.1 does otherwise than SQS, put right on its classes when they are loaded:
+ * 1. ReceiveMessage returns one message of a group; SQS returns up to ten, in order. Without this no batch of one group
+ *    would ever be seen here.
+ * 2. Several messages of a group that come back at once come back in the wrong order.
+ * 3. ChangeMessageVisibility(0) throws with persistence on, after the message has left the memory.
+ * 4. `DeduplicationScope: messageGroup` deduplicates over the whole queue.
+ */
+import type { FauxqsClasses, Queue } from './fauxqs-classes.ts';
+
+const patched = new WeakSet<object>();
+
+/** Parts the group from the deduplication id in the ids that the emulator is given for queues with dedup per group. */
+const separator = '\u001F';
+
+export const hasGroupDeduplication = (queue: Pick<Queue, 'attributes'>): boolean =>
+  queue.attributes['DeduplicationScope'] === 'messageGroup';
+
+/** What the emulator is told as deduplication id, so that equal ids of two groups differ. */
+export const scopedDeduplicationId = (groupId: string, deduplicationId: string): string => `${groupId}${separator}${deduplicationId}`;
+
+function restoreOrder(queue: Queue): void {
+  for (const messages of queue.fifoMessages.values()) {
+    const inOrder = messages.every((message, at) => at === 0 || (messages[at - 1]?.sequenceNumber ?? '') <= (message.sequenceNumber ?? ''));
+    if (!inOrder) messages.sort((left, right) => ((left.sequenceNumber ?? '') < (right.sequenceNumber ?? '') ? -1 : 1));
+  }
+}
+
+/** Idempotent: the classes are shared by all servers of a process. */
+export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): void {
+  if (patched.has(SqsQueue)) return;
+  patched.add(SqsQueue);
+  const { dequeue, enqueue } = SqsQueue.prototype;
+
+  SqsQueue.prototype.dequeue = function (this: Queue, maxCount, visibilityTimeout, dlqResolver) {
+    if (!this.isFifo()) return dequeue.call(this, maxCount, visibilityTimeout, dlqResolver);
+    this.processTimers();
+    restoreOrder(this);
+    const received: ReturnType<typeof dequeue> = [];
+    const taken = new Map<string, number>();
+    while (received.length < Math.min(maxCount, 10)) {
+      const [next] = dequeue.call(this, 1, visibilityTimeout, dlqResolver);
+      const group = next === undefined ? undefined : this.inflightMessages.get(next.ReceiptHandle)?.message.messageGroupId;
+      if (next === undefined || group === undefined) break;
+      received.push(next);
+      taken.set(group, (taken.get(group) ?? 0) + 1);
+      // open again for the rest of this one receive
+      this.fifoLockedGroups.delete(group);
+    }
+    for (const [group, count] of taken) this.fifoLockedGroups.set(group, count);
+    return received;
+  };
+
+  SqsQueue.prototype.enqueue = function (this: Queue, message) {
+    const prefix = `${message.messageGroupId ?? ''}${separator}`;
+    if (hasGroupDeduplication(this) && message.messageDeduplicationId?.startsWith(prefix) === true) {
+      message.messageDeduplicationId = message.messageDeduplicationId.slice(prefix.length);
+    }
+    enqueue.call(this, message);
+  };
+
+  PersistenceManager.prototype.updateMessageReady = function (messageId) {
+    this.db.prepare('UPDATE sqs_messages SET receipt_handle = NULL, visibility_deadline = NULL WHERE message_id = ?').run(messageId);
+  };
+}

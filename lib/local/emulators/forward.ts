@@ -1,0 +1,58 @@
+/** Hands a request to an emulator behind a port on this machine, over connections that stay open. */
+import { Agent, request as open } from 'node:http';
+import type { WireRequest, WireResponse } from '../aws/wire.ts';
+
+export type Forward = (request: WireRequest) => Promise<WireResponse>;
+
+const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect']);
+
+export function forwardTo(port: number): Forward {
+  // FIFO would wake the connection that has idled longest, which is the one that may just have been closed
+  const agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling: 'lifo' });
+  return (request) =>
+    new Promise((resolve, reject) => {
+      const headers: Record<string, string> = {};
+      for (const [name, value] of Object.entries(request.headers)) if (!hopByHop.has(name)) headers[name] = value;
+      headers['content-length'] = String(request.body.length);
+      const outgoing = open(
+        { host: '127.0.0.1', port, agent, method: request.method, path: request.url, headers },
+        (incoming) => {
+          const chunks: Buffer[] = [];
+          incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+          incoming.on('error', reject);
+          incoming.on('end', () => {
+            const answered: Record<string, string> = {};
+            for (const [name, value] of Object.entries(incoming.headers)) {
+              if (typeof value === 'string' && !hopByHop.has(name)) answered[name] = value;
+            }
+            resolve({ status: incoming.statusCode ?? 502, headers: answered, body: Buffer.concat(chunks) });
+          });
+        },
+      );
+      outgoing.on('error', reject);
+      outgoing.end(request.body);
+    });
+}
+
+/** A DynamoDB operation asked directly of the emulator: what a deploy does, and no function could. */
+export type AskDynamodb = (operation: string, input: object) => Promise<{ status: number; output: unknown }>;
+
+export const askDynamodb =
+  (forward: Forward): AskDynamodb =>
+  async (operation, input) => {
+    const response = await forward({
+      method: 'POST',
+      path: '/',
+      url: '/',
+      query: new URLSearchParams(),
+      headers: {
+        'content-type': 'application/x-amz-json-1.0',
+        'x-amz-target': `DynamoDB_20120810.${operation}`,
+        // emulators want the form of a signature and look at nothing in it
+        authorization: 'AWS4-HMAC-SHA256 Credential=LOCAL/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
+        'x-amz-date': '20260101T000000Z',
+      },
+      body: Buffer.from(JSON.stringify(input)),
+    });
+    return { status: response.status, output: JSON.parse(response.body.toString('utf8') || '{}') };
+  };

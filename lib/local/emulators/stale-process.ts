@@ -1,0 +1,46 @@
+/**
+ * A child that outlives a killed parent keeps its port and its database. The next start ends it, once it is sure that the
+ * process of that number is still the child: numbers are used again.
+ */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { z } from 'zod';
+
+const recordShape = z.object({ pid: z.int().positive(), mark: z.string().min(1) });
+
+/** `mark` is an argument that only this child was started with, such as the path of its database. */
+export const recordProcess = (file: string, pid: number, mark: string): void =>
+  writeFileSync(file, JSON.stringify({ pid, mark }), { mode: 0o600 });
+
+export const forgetProcess = (file: string): void => rmSync(file, { force: true });
+
+/** The arguments of a running process, where the system tells (Linux); undefined where it is gone or does not. */
+function argumentsOf(pid: number): readonly string[] | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ends the recorded process if it still runs and bears the mark; answers whether there was one to end. */
+export async function endStaleProcess(file: string): Promise<boolean> {
+  if (!existsSync(file)) return false;
+  const parsed = recordShape.safeParse(readJson(file));
+  if (!parsed.success) return false;
+  const { pid, mark } = parsed.data;
+  const lives = (): boolean => argumentsOf(pid)?.includes(mark) === true;
+  if (!lives()) return false;
+  process.kill(pid, 'SIGKILL');
+  while (lives()) await wait(5);
+  forgetProcess(file);
+  return true;
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+/** What the person at the terminal sees once it runs: where it is, and a line that starts a first run. */
+
+export interface Greeting {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly directory: string;
+}
+
+const workflow = {
+  name: 'hello',
+  nodes: [
+    { id: 'start', type: 'start' },
+    {
+      id: 'greet',
+      type: 'javascript',
+      config: { code: 'return `Hello, ${ctx.input.name}!`', outputVariable: 'greeting' },
+    },
+    { id: 'end', type: 'end', config: { outputParameters: [{ name: 'greeting', sourceVariable: '{{ctx.greeting}}' }] } },
+  ],
+  edges: [
+    { source: 'start', target: 'greet' },
+    { source: 'greet', target: 'end' },
+  ],
+};
+
+/** For a POSIX shell: nothing inside single quotes is read by it, and a quote itself is written `'\''`. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+const post = (url: string, apiKey: string, body: unknown, ...headers: readonly string[]): string =>
+  [
+    `curl -s ${url}`,
+    ...[`authorization: Bearer ${apiKey}`, 'content-type: application/json', ...headers].map((header) => `-H ${quoted(header)}`),
+    `-d ${quoted(JSON.stringify(body))}`,
+  ].join(' ');
+
+/** Two requests in one line: the first defines a workflow, the second starts it. */
+export const firstRun = ({ url, apiKey }: Pick<Greeting, 'url' | 'apiKey'>): string =>
+  [
+    post(`${url}/v1/workflows`, apiKey, workflow),
+    post(`${url}/v1/runs`, apiKey, { workflowName: workflow.name, input: { name: 'world' } }, 'idempotency-key: first'),
+  ].join(' && ');
+
+export const greeting = ({ url, apiKey, directory }: Greeting): string => `
+Stepwell is running.
+
+  API      ${url}/v1
+  API key  ${apiKey}
+  State    ${directory}   (logs of the functions: ${directory}/logs)
+
+Start a first run:
+
+  ${firstRun({ url, apiKey })}
+
+Ctrl-C stops it. What has been started goes on at the next start.
+`;

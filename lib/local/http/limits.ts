@@ -1,0 +1,7 @@
+/** API Gateway's own limits: https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html */
+export const limits = {
+  /** request body, in bytes */
+  payloadBytes: 10 * 1024 * 1024,
+  /** how long an integration may take where the method says nothing */
+  integrationMs: 29_000,
+} as const;

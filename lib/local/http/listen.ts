@@ -1,0 +1,61 @@
+/** Servers on 127.0.0.1: nothing of the embedded cloud is reachable from another machine. */
+import type { IncomingMessage, Server } from 'node:http';
+
+export interface Listening {
+  readonly port: number;
+  readonly url: string;
+  /** Stops taking requests and ends what is still open after `graceMs`. */
+  close(graceMs?: number): Promise<void>;
+}
+
+const isTaken = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+
+const tryPort = (server: Server, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+
+/** Listens on the first free port from `first` on, of at most 100; on any free one where it is 0. */
+export async function listen(server: Server, first: number): Promise<Listening> {
+  // an SDK client may keep an idle connection for longer than Node's 5 s and must not meet a closed one
+  server.keepAliveTimeout = 120_000;
+  // uploads and streams may be slow; who sends them is on this machine
+  server.requestTimeout = 0;
+  for (let port = first; ; port++) {
+    try {
+      await tryPort(server, port);
+      break;
+    } catch (error) {
+      if (!isTaken(error) || first === 0 || port >= Math.min(first + 100, 65_535)) throw error;
+    }
+  }
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : first;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    close: (graceMs = 0) =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+        setTimeout(() => server.closeAllConnections(), graceMs).unref();
+      }),
+  };
+}
+
+/** The whole body, or a refusal as soon as it is known to be too large; the rest is then read and thrown away. */
+export async function readBody(incoming: IncomingMessage, limitBytes: number): Promise<Buffer | 'too large'> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of incoming) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.length;
+    if (bytes <= limitBytes) chunks.push(chunk);
+    else chunks.length = 0;
+  }
+  return bytes > limitBytes ? 'too large' : Buffer.concat(chunks);
+}

@@ -1,0 +1,49 @@
+/** What a function answers to a proxy event, as an HTTP response. */
+import type { ServerResponse } from 'node:http';
+import { z } from 'zod';
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+
+const headShape = z.looseObject({
+  statusCode: z.coerce.number().int().min(100).max(599).default(200),
+  headers: z.record(z.string(), scalar).nullish(),
+  multiValueHeaders: z.record(z.string(), z.array(scalar)).nullish(),
+  cookies: z.array(z.string()).nullish(),
+});
+
+const resultShape = headShape.extend({ body: z.string().nullish(), isBase64Encoded: z.boolean().nullish() });
+
+export type ResponseHead = z.infer<typeof headShape>;
+
+const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The prelude of a streamed response; undefined where it is malformed. */
+export const parseHead = (text: string): ResponseHead | undefined => headShape.safeParse(parse(text)).data;
+
+/** A buffered response; undefined where it is malformed. */
+export function parseResult(payload: string): { readonly head: ResponseHead; readonly body: Buffer } | undefined {
+  const result = resultShape.safeParse(parse(payload)).data;
+  if (result === undefined) return undefined;
+  return { head: result, body: Buffer.from(result.body ?? '', result.isBase64Encoded === true ? 'base64' : 'utf8') };
+}
+
+export function writeHead(response: ServerResponse, head: ResponseHead, requestId: string): void {
+  const headers: Record<string, string | string[]> = { 'x-amzn-requestid': requestId };
+  for (const [name, value] of Object.entries(head.headers ?? {})) {
+    if (!hopByHop.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
+  }
+  for (const [name, values] of Object.entries(head.multiValueHeaders ?? {})) {
+    if (!hopByHop.has(name.toLowerCase())) headers[name.toLowerCase()] = values;
+  }
+  if (head.cookies !== undefined && head.cookies !== null) headers['set-cookie'] = head.cookies;
+  headers['content-type'] ??= 'application/json';
+  response.writeHead(head.statusCode, headers);
+}

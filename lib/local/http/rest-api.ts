@@ -1,0 +1,120 @@
+/** API Gateway's REST API: from a request to a function and back, with everything that the gateway says by itself. */
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { LambdaFunction, Refused } from '../lambda/function.ts';
+import type { InvokeOutcome } from '../lambda/thread.ts';
+import type { Recorder } from '../recorder/recorder.ts';
+import type { GatewayResponses, GatewayResponseType } from './gateway-responses.ts';
+import { limits } from './limits.ts';
+import { listen, readBody, type Listening } from './listen.ts';
+import { isLocalHost } from './local-host.ts';
+import { proxyEvent, type Received } from './proxy-event.ts';
+import { parseResult, writeHead } from './proxy-result.ts';
+import type { Route, Routes } from './routes.ts';
+import { streamTo } from './streamed-response.ts';
+
+export interface RestApiParts {
+  readonly routes: Routes;
+  readonly responses: GatewayResponses;
+  /** the function of an ARN */
+  readonly functionOf: (arn: string) => LambdaFunction | undefined;
+  readonly recorder: Recorder;
+  readonly warn: (line: string) => void;
+}
+
+type Answered = { readonly status: number; readonly bytes: number };
+
+export async function openRestApi(parts: RestApiParts, firstPort: number): Promise<Listening> {
+  const server = createServer((request, response) => {
+    serve(parts, request, response).catch((error: unknown) => {
+      parts.warn(`the API failed: ${error instanceof Error ? error.message : String(error)}`);
+      if (!response.headersSent) response.writeHead(500);
+      response.end();
+    });
+  });
+  return listen(server, firstPort);
+}
+
+async function serve(parts: RestApiParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (!isLocalHost(request.headers.host)) {
+    response.writeHead(403, { 'content-type': 'text/plain' }).end('This API answers under localhost and 127.0.0.1 only.\n');
+    return;
+  }
+  const startedAt = performance.now();
+  const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
+  const requestId = randomUUID();
+  const body = await readBody(request, limits.payloadBytes);
+  const route = parts.routes.find(request.method ?? 'GET', url.pathname);
+  const refuse = refusal(parts, response, requestId, route, request, url);
+  const answered =
+    route === undefined
+      ? refuse('MISSING_AUTHENTICATION_TOKEN')
+      : body === 'too large'
+        ? refuse('REQUEST_TOO_LARGE')
+        : await integrate(parts, route, { request, url, body, requestId, receivedAt: new Date() }, response, refuse);
+  parts.recorder.record({
+    by: 'client',
+    service: 'apigateway',
+    operation: `${request.method} ${route?.resource ?? url.pathname}`,
+    input: undefined,
+    requestBytes: body === 'too large' ? limits.payloadBytes : body.length,
+    status: answered.status,
+    response: Buffer.alloc(0),
+    tookMs: performance.now() - startedAt,
+  });
+}
+
+type Refuse = (type: GatewayResponseType) => Answered;
+
+const refusal =
+  (parts: RestApiParts, response: ServerResponse, requestId: string, route: Route | undefined, request: IncomingMessage, url: URL): Refuse =>
+  (type) => {
+    const { status, headers, body } = parts.responses.render(type, {
+      requestId,
+      extendedRequestId: requestId,
+      apiId: parts.routes.apiId,
+      stage: parts.routes.stage,
+      path: `/${parts.routes.stage}${url.pathname}`,
+      httpMethod: request.method ?? '',
+      resourcePath: route?.resource ?? '',
+    });
+    response.writeHead(status, { 'x-amzn-requestid': requestId, 'x-amzn-errortype': type, ...headers }).end(body);
+    return { status, bytes: Buffer.byteLength(body) };
+  };
+
+async function integrate(parts: RestApiParts, route: Route, received: Received, response: ServerResponse, refuse: Refuse): Promise<Answered> {
+  const target = parts.functionOf(route.method.functionArn);
+  if (target === undefined) return refuse('INTEGRATION_FAILURE');
+  const event = JSON.stringify(proxyEvent(received, route, parts.routes));
+  const streamed = route.method.streams ? streamTo(response, received.requestId) : undefined;
+  const over = new AbortController();
+  // the function goes on after the gateway has given up, as it does on AWS
+  const late = wait(route.method.timeoutMs, 'late' as const, { signal: over.signal }).catch(() => 'late' as const);
+  const outcome = await Promise.race([target.invoke(event, streamed?.onChunk), late]);
+  over.abort();
+  if (outcome === 'late') {
+    if (streamed?.isBegun() !== true) return refuse('INTEGRATION_TIMEOUT');
+    response.end();
+    return { status: 200, bytes: 0 };
+  }
+  if (streamed?.isBegun() === true) {
+    // what has begun cannot become an error any more: a connection that breaks tells the client to resume
+    if (outcome.kind === 'streamed') response.end();
+    else response.destroy();
+    return { status: response.statusCode, bytes: 0 };
+  }
+  return respond(outcome, response, received.requestId, refuse, route.method.streams);
+}
+
+function respond(outcome: InvokeOutcome | Refused, response: ServerResponse, requestId: string, refuse: Refuse, streams: boolean): Answered {
+  if (outcome.kind === 'refused') {
+    return refuse(outcome.code === 'RequestTooLargeException' ? 'REQUEST_TOO_LARGE' : 'INTEGRATION_FAILURE');
+  }
+  // a streaming method whose function did not stream, or sent no whole prelude, is misconfigured on AWS too
+  const result = outcome.kind === 'returned' && !streams ? parseResult(outcome.payload) : undefined;
+  if (result === undefined) return refuse('DEFAULT_5XX');
+  writeHead(response, result.head, requestId);
+  response.end(result.body);
+  return { status: result.head.statusCode, bytes: result.body.length };
+}

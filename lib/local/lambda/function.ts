@@ -1,0 +1,118 @@
+/** A function of the template with its threads: made on demand, used again while they live, replaced when they die. */
+import { randomUUID } from 'node:crypto';
+import { limits } from './limits.ts';
+import { startThread, type ChunkReader, type InvokeOutcome, type Thread, type ThreadSettings } from './thread.ts';
+
+export interface FunctionSettings extends ThreadSettings {
+  readonly name: string;
+  readonly arn: string;
+  /** how many invocations may run at once */
+  readonly concurrency: number;
+  /** whether the template reserves that number: then one more is refused, as Lambda does, and does not wait */
+  readonly isReserved: boolean;
+  /** a short line for the person at the terminal */
+  readonly warn: (line: string) => void;
+  readonly onInvoked: (invocation: { readonly tookMs: number; readonly requestBytes: number; readonly failed: boolean }) => void;
+}
+
+/** Refused before anything ran. */
+export interface Refused {
+  readonly kind: 'refused';
+  readonly code: 'TooManyRequestsException' | 'RequestTooLargeException' | 'ServiceException';
+  readonly message: string;
+}
+
+export interface LambdaFunction {
+  readonly name: string;
+  readonly arn: string;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  /** `event` is JSON text. A streaming function's pieces go to `onChunk`; without it they are put together. */
+  invoke(event: string, onChunk?: ChunkReader): Promise<InvokeOutcome | Refused>;
+  /** Waits for running invocations, for at most `graceMs`, and ends all threads. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export function createFunction(settings: FunctionSettings): LambdaFunction {
+  const idle: Thread[] = [];
+  const waiting: (() => void)[] = [];
+  const running = new Set<Promise<unknown>>();
+  const threads = new Set<Thread>();
+  let busy = 0;
+  let stopped = false;
+
+  /** The thread used last is the warmest; dead ones are thrown away on the way. */
+  function take(): Thread {
+    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) {
+      if (thread.isAlive()) return thread;
+      threads.delete(thread);
+    }
+    const thread = startThread(settings);
+    threads.add(thread);
+    return thread;
+  }
+
+  async function run(event: string, onChunk: ChunkReader): Promise<InvokeOutcome> {
+    const requestId = randomUUID();
+    const startedAt = performance.now();
+    const thread = take();
+    const outcome = await thread.invoke(event, requestId, onChunk);
+    if (thread.isAlive()) idle.push(thread);
+    else threads.delete(thread);
+    if (outcome.kind === 'failed') settings.warn(`${settings.name}: ${outcome.error.errorType}: ${outcome.error.errorMessage}`);
+    settings.onInvoked({
+      tookMs: performance.now() - startedAt,
+      requestBytes: Buffer.byteLength(event),
+      failed: outcome.kind === 'failed',
+    });
+    return outcome;
+  }
+
+  return {
+    name: settings.name,
+    arn: settings.arn,
+    concurrency: settings.concurrency,
+    timeoutMs: settings.timeoutMs,
+    async invoke(event, onChunk) {
+      if (stopped) return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
+      const bytes = Buffer.byteLength(event);
+      if (bytes > limits.payloadBytes) {
+        const message = `Request must be smaller than ${limits.payloadBytes} bytes for the InvokeFunction operation, and has ${bytes}`;
+        return { kind: 'refused', code: 'RequestTooLargeException', message };
+      }
+      if (busy >= settings.concurrency) {
+        if (settings.isReserved) return { kind: 'refused', code: 'TooManyRequestsException', message: 'Rate Exceeded.' };
+        // the slot of whoever ends next is handed over, so `busy` stays as it is
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        if (stopped) return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
+      } else busy++;
+      const gathered = gather();
+      const invocation = run(event, onChunk ?? gathered.onChunk);
+      running.add(invocation);
+      try {
+        const outcome = await invocation;
+        return outcome.kind === 'streamed' && onChunk === undefined ? { kind: 'returned', payload: gathered.text() } : outcome;
+      } finally {
+        running.delete(invocation);
+        const next = waiting.shift();
+        if (next === undefined) busy--;
+        else next();
+      }
+    },
+    async stop(graceMs) {
+      stopped = true;
+      for (const next of waiting.splice(0)) next();
+      const grace = new Promise((resolve) => setTimeout(resolve, graceMs).unref());
+      await Promise.race([Promise.allSettled(running), grace]);
+      await Promise.all([...threads].map((thread) => thread.stop()));
+    },
+  };
+}
+
+function gather(): { readonly onChunk: ChunkReader; readonly text: () => string } {
+  const pieces: Uint8Array[] = [];
+  return {
+    onChunk: async (bytes) => void pieces.push(bytes),
+    text: () => Buffer.concat(pieces).toString('utf8'),
+  };
+}

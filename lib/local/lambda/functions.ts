@@ -1,0 +1,125 @@
+/** Every function of the template, with its bundle, its variables and a key of its own. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import type { Principals } from '../aws/principals.ts';
+import { place } from '../place.ts';
+import type { Recorder } from '../recorder/recorder.ts';
+import type { Assembly } from '../template/assembly.ts';
+import type { Resource, Template } from '../template/template.ts';
+import { TemplateFault } from '../template/template-fault.ts';
+import { createFunction, type LambdaFunction } from './function.ts';
+import type { Logs } from './logs.ts';
+
+const shape = z.looseObject({
+  Code: z.looseObject({ S3Key: z.string() }),
+  Handler: z.string(),
+  Role: z.string(),
+  Timeout: z.number().default(3),
+  MemorySize: z.number().default(128),
+  ReservedConcurrentExecutions: z.number().optional(),
+  Environment: z.looseObject({ Variables: z.record(z.string(), z.coerce.string()).default({}) }).default({ Variables: {} }),
+  LoggingConfig: z.looseObject({ LogGroup: z.string().optional() }).optional(),
+});
+
+export interface FunctionParts {
+  readonly template: Template;
+  readonly assembly: Pick<Assembly, 'assetPath'>;
+  readonly principals: Principals;
+  readonly recorder: Recorder;
+  readonly logs: Logs;
+  readonly endpoint: string;
+  /** threads per function where the template reserves no concurrency */
+  readonly threads: number;
+  readonly warn: (line: string) => void;
+}
+
+/** The module of a handler such as `index.handler`: ES modules first, as Lambda looks for them. */
+function moduleOf(folder: string, file: string, logicalId: string): string {
+  const path = ['.mjs', '.js', '.cjs'].map((ending) => join(folder, `${file}${ending}`)).find(existsSync);
+  if (path === undefined) throw new TemplateFault(`${logicalId}: no ${file}.mjs, .js or .cjs in its asset`);
+  return pathToFileURL(path).href;
+}
+
+/** What a person calls the function: its logical id without the hash. */
+const label = ({ logicalId }: Resource): string => logicalId.replace(/[0-9A-F]{8}$/, '');
+
+function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
+  const { name, arn = '', logicalId } = resource;
+  const parsed = shape.safeParse(resource.properties);
+  if (!parsed.success) throw new TemplateFault(`${logicalId}: the function is not understood: ${z.prettifyError(parsed.error)}`);
+  const { Code, Handler, Role, Timeout, MemorySize, ReservedConcurrentExecutions, Environment, LoggingConfig } = parsed.data;
+  const folder = parts.assembly.assetPath(Code.S3Key.replace(/\.zip$/, ''));
+  const [file, handler] = Handler.split('.');
+  if (folder === undefined || file === undefined || handler === undefined) {
+    throw new TemplateFault(`${logicalId}: no asset for ${Code.S3Key}, or no handler in '${Handler}'`);
+  }
+  const principal = parts.principals.enrol(name, Role);
+  const logGroup = LoggingConfig?.LogGroup ?? `/aws/lambda/${name}`;
+  const called = label(resource);
+  return createFunction({
+    name,
+    arn,
+    data: { module: moduleOf(folder, file, logicalId), handler, functionName: name, functionArn: arn, memoryMb: MemorySize, logGroup },
+    environment: {
+      ...runtimeVariables({ name, memoryMb: MemorySize, logGroup, handler: Handler, folder, parts }),
+      AWS_ACCESS_KEY_ID: principal.accessKeyId,
+      // signatures are made with it and looked at by nobody
+      AWS_SECRET_ACCESS_KEY: 'local',
+      ...Environment.Variables,
+    },
+    timeoutMs: Timeout * 1_000,
+    concurrency: ReservedConcurrentExecutions ?? parts.threads,
+    isReserved: ReservedConcurrentExecutions !== undefined,
+    print: parts.logs.of(called),
+    warn: (line) => parts.warn(line.replace(name, called)),
+    onInvoked: ({ tookMs, requestBytes, failed }) =>
+      parts.recorder.record({
+        by: name,
+        service: 'lambda',
+        operation: 'Invocation',
+        input: { memoryMb: MemorySize },
+        requestBytes,
+        status: failed ? 500 : 200,
+        response: Buffer.alloc(0),
+        tookMs,
+      }),
+  });
+}
+
+interface RuntimeFacts {
+  readonly name: string;
+  readonly memoryMb: number;
+  readonly logGroup: string;
+  readonly handler: string;
+  readonly folder: string;
+  readonly parts: FunctionParts;
+}
+
+/** What Lambda's runtime sets, and nothing of this machine's own environment: no proxy, no profile, no home. */
+const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: RuntimeFacts): Record<string, string> => ({
+  AWS_ENDPOINT_URL: parts.endpoint,
+  AWS_REGION: place.region,
+  AWS_DEFAULT_REGION: place.region,
+  AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
+  AWS_LAMBDA_FUNCTION_NAME: name,
+  AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+  AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
+  AWS_LAMBDA_LOG_GROUP_NAME: logGroup,
+  AWS_LAMBDA_LOG_STREAM_NAME: 'local',
+  AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
+  // Lambda has neither file; the owner's own could send handlers to a real account
+  AWS_CONFIG_FILE: join(folder, 'no-config'),
+  AWS_SHARED_CREDENTIALS_FILE: join(folder, 'no-credentials'),
+  AWS_EC2_METADATA_DISABLED: 'true',
+  LAMBDA_TASK_ROOT: folder,
+  _HANDLER: handler,
+  TZ: 'UTC',
+  LANG: 'en_US.UTF-8',
+});
+
+/** Functions by name. */
+export function createFunctions(parts: FunctionParts): ReadonlyMap<string, LambdaFunction> {
+  return new Map(parts.template.of('AWS::Lambda::Function').map((resource) => [resource.name, createOne(resource, parts)]));
+}

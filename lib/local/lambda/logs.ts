@@ -1,0 +1,30 @@
+/** What functions print, one file each. A file that has grown too long is moved aside when the cloud starts. */
+import { createWriteStream, existsSync, mkdirSync, renameSync, statSync, type WriteStream } from 'node:fs';
+import { join } from 'node:path';
+
+const turnOverBytes = 10 * 1024 * 1024;
+
+export interface Logs {
+  /** The writer of a function's log. */
+  of(functionName: string): (text: string) => void;
+  close(): Promise<void>;
+}
+
+export function openLogs(directory: string): Logs {
+  mkdirSync(directory, { recursive: true });
+  const files: WriteStream[] = [];
+  return {
+    of(functionName) {
+      const path = join(directory, `${functionName}.log`);
+      if (existsSync(path) && statSync(path).size > turnOverBytes) renameSync(path, `${path}.1`);
+      const file = createWriteStream(path, { flags: 'a' });
+      // a full disk must not end the cloud: what is lost is a log line
+      file.on('error', () => {});
+      files.push(file);
+      return (text) => void file.write(text);
+    },
+    async close() {
+      await Promise.all(files.map((file) => new Promise<void>((resolve) => file.end(() => resolve()))));
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** What travels between the cloud and the thread that runs a function. */
+
+export interface Invocation {
+  readonly kind: 'invoke';
+  readonly requestId: string;
+  /** JSON text */
+  readonly event: string;
+  /** epoch milliseconds at which the function's time is over */
+  readonly deadlineAt: number;
+}
+
+/** The function's error as the Lambda runtime reports it. */
+export interface FunctionError {
+  readonly errorType: string;
+  readonly errorMessage: string;
+  readonly trace?: readonly string[];
+}
+
+/** One for every chunk, once it has been passed on: a slow reader slows the function down. */
+export interface Passed {
+  readonly kind: 'passed';
+}
+
+export type ToThread = Invocation | Passed;
+
+export type FromThread =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'unusable'; readonly error: FunctionError }
+  | { readonly kind: 'returned'; readonly payload: string }
+  | { readonly kind: 'failed'; readonly error: FunctionError }
+  /** a piece of a streamed response; `contentType` with the first */
+  | { readonly kind: 'chunk'; readonly bytes: Uint8Array; readonly contentType?: string }
+  | { readonly kind: 'ended'; readonly contentType?: string };
+
+export interface ThreadData {
+  /** the URL of the bundled module */
+  readonly module: string;
+  /** the name of its export */
+  readonly handler: string;
+  readonly functionName: string;
+  readonly functionArn: string;
+  readonly memoryMb: number;
+  readonly logGroup: string;
+}

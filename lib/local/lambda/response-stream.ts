@@ -1,0 +1,85 @@
+/** `awslambda` as the Lambda runtime gives it to handlers: streamed responses, and the prelude that holds status and headers. */
+import { Writable } from 'node:stream';
+import type { FromThread } from './protocol.ts';
+
+/** A handler that writes to a stream is marked so; the runtime passes it the stream as second argument. */
+const mark = Symbol.for('aws.lambda.runtime.handler.streaming');
+
+export const isStreamified = (handler: object): boolean => Reflect.get(handler, mark) === 'response';
+
+/** The media type that tells API Gateway of a prelude: JSON with status and headers, then eight zero bytes, then the body. */
+export const preludeType = 'application/vnd.awslambda.http-integration-response';
+export const preludeEnd = Buffer.alloc(8);
+
+export class ResponseStream extends Writable {
+  contentType: string | undefined;
+  /** set by HttpResponseStream: written before the first chunk, or at the end where there is none */
+  onBeforeFirstWrite: ((write: (bytes: Buffer) => void) => void) | undefined;
+
+  setContentType(contentType: string): void {
+    this.contentType = contentType;
+  }
+}
+
+export const streaming = {
+  streamifyResponse<Handler extends object>(handler: Handler): Handler {
+    Reflect.set(handler, mark, 'response');
+    return handler;
+  },
+  HttpResponseStream: {
+    from(stream: ResponseStream, prelude: unknown): ResponseStream {
+      stream.setContentType(preludeType);
+      const text = JSON.stringify(prelude);
+      stream.onBeforeFirstWrite = (write) => {
+        write(Buffer.from(text));
+        write(preludeEnd);
+      };
+      return stream;
+    },
+  },
+};
+
+/** A stream whose chunks go to the cloud one at a time; `whenPassed` is told when the last one has been passed on. */
+export function createResponseStream(send: (message: FromThread) => void) {
+  let goOn: (() => void) | undefined;
+  let begun = false;
+  const typed = (stream: ResponseStream) => (stream.contentType === undefined ? {} : { contentType: stream.contentType });
+  const withPrelude = (stream: ResponseStream, bytes: Buffer): Buffer => {
+    if (begun) return bytes;
+    begun = true;
+    const pieces: Buffer[] = [];
+    stream.onBeforeFirstWrite?.((piece) => pieces.push(piece));
+    return Buffer.concat([...pieces, bytes]);
+  };
+  const emit = (bytes: Buffer, done: () => void): void => {
+    goOn = done;
+    send({ kind: 'chunk', bytes: new Uint8Array(bytes), ...typed(stream) });
+  };
+  const stream: ResponseStream = new ResponseStream({
+    decodeStrings: true,
+    write: (chunk: Buffer, _encoding, done) => emit(withPrelude(stream, chunk), done),
+    final: (done) => {
+      const rest = withPrelude(stream, Buffer.alloc(0));
+      if (rest.length === 0) done();
+      else emit(rest, done);
+    },
+  });
+  const finished = new Promise<void>((resolve, reject) => {
+    stream.once('finish', () => {
+      send({ kind: 'ended', ...typed(stream) });
+      resolve();
+    });
+    stream.once('error', reject);
+  });
+  // a handler that fails before it ends its stream is reported by its own error
+  finished.catch(() => {});
+  return {
+    stream,
+    finished,
+    whenPassed: (): void => {
+      const next = goOn;
+      goOn = undefined;
+      next?.();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * The inside of a function's thread: Node's Lambda runtime, as far as a handler can tell.
+ * It loads the module once and then runs one invocation at a time.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Context } from 'aws-lambda';
+import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
+import { createResponseStream, isStreamified, streaming, type ResponseStream } from './response-stream.ts';
+
+type Handler = (event: unknown, context: Context) => unknown;
+type StreamHandler = (event: unknown, stream: ResponseStream, context: Context) => unknown;
+
+const port = parentPort;
+if (port === null) throw new Error('This module is the inside of a thread');
+const data: ThreadData = workerData;
+const send = (message: FromThread): void => port.postMessage(message);
+
+Object.assign(globalThis, { awslambda: streaming });
+
+const isHandler = (value: unknown): value is Handler & StreamHandler => typeof value === 'function';
+
+function describe(error: unknown): FunctionError {
+  if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: String(error) };
+  return { errorType: error.name, errorMessage: error.message, trace: (error.stack ?? '').split('\n') };
+}
+
+function contextOf({ requestId, deadlineAt }: Invocation): Context {
+  const ended = (): never => {
+    throw new Error('A handler answers by what it returns');
+  };
+  return {
+    callbackWaitsForEmptyEventLoop: true,
+    functionName: data.functionName,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: data.functionArn,
+    memoryLimitInMB: String(data.memoryMb),
+    awsRequestId: requestId,
+    logGroupName: data.logGroup,
+    logStreamName: 'local',
+    getRemainingTimeInMillis: () => Math.max(0, deadlineAt - Date.now()),
+    done: ended,
+    fail: ended,
+    succeed: ended,
+  };
+}
+
+/** Called for each chunk that the cloud has passed on. */
+let onPassed: () => void = () => {};
+
+async function run(handler: Handler & StreamHandler, invocation: Invocation): Promise<void> {
+  try {
+    const event: unknown = JSON.parse(invocation.event);
+    if (isStreamified(handler)) {
+      const { stream, whenPassed, finished } = createResponseStream(send);
+      onPassed = whenPassed;
+      await handler(event, stream, contextOf(invocation));
+      if (!stream.writableEnded) stream.end();
+      await finished;
+    } else {
+      const result = await handler(event, contextOf(invocation));
+      send({ kind: 'returned', payload: JSON.stringify(result) ?? 'null' });
+    }
+  } catch (error) {
+    // what an operator reads in the function's log; console is the function's log here
+    console.error(error);
+    send({ kind: 'failed', error: describe(error) });
+  }
+}
+
+async function load(): Promise<void> {
+  const module: Record<string, unknown> = await import(data.module);
+  const handler = module[data.handler];
+  if (!isHandler(handler)) {
+    send({ kind: 'unusable', error: { errorType: 'Runtime.HandlerNotFound', errorMessage: `${data.handler} is undefined or not exported` } });
+    return;
+  }
+  port?.on('message', (message: ToThread) => {
+    if (message.kind === 'passed') onPassed();
+    else void run(handler, message);
+  });
+  send({ kind: 'ready' });
+}
+
+load().catch((error: unknown) => {
+  console.error(error);
+  send({ kind: 'unusable', error: describe(error) });
+});

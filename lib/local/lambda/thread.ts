@@ -1,0 +1,130 @@
+/** One execution environment of a function: a worker thread that runs one invocation at a time. */
+import { Worker } from 'node:worker_threads';
+import { limits } from './limits.ts';
+import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
+
+export interface ThreadSettings {
+  readonly data: ThreadData;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  /** what the function prints */
+  readonly print: (text: string) => void;
+}
+
+/** Receives a streamed response piece by piece; each promise is kept before the next piece comes. */
+export interface ChunkReader {
+  (bytes: Uint8Array, contentType: string | undefined): Promise<void>;
+}
+
+export type InvokeOutcome =
+  | { readonly kind: 'returned'; readonly payload: string }
+  | { readonly kind: 'streamed'; readonly contentType: string | undefined }
+  | { readonly kind: 'failed'; readonly error: FunctionError };
+
+export interface Thread {
+  /** false once it has crashed, exited, timed out or was stopped: it takes no further invocation */
+  readonly isAlive: () => boolean;
+  invoke(event: string, requestId: string, onChunk: ChunkReader): Promise<InvokeOutcome>;
+  stop(): Promise<void>;
+}
+
+/** A function's module gets ten seconds to load, as on Lambda, before and beside its own time. */
+const loadTimeMs = 10_000;
+
+const runtime = new URL('./runtime.ts', import.meta.url);
+
+export function startThread(settings: ThreadSettings): Thread {
+  const { data, timeoutMs, print } = settings;
+  const worker = new Worker(runtime, {
+    workerData: data,
+    env: { ...settings.environment },
+    stdout: true,
+    stderr: true,
+    execArgv: ['--no-warnings'],
+    resourceLimits: { maxOldGenerationSizeMb: data.memoryMb },
+    name: data.functionName,
+  });
+  worker.stdout.on('data', (chunk: Buffer) => print(chunk.toString()));
+  worker.stderr.on('data', (chunk: Buffer) => print(chunk.toString()));
+
+  let alive = true;
+  let listener: (message: FromThread | { readonly kind: 'gone'; readonly error: FunctionError }) => void = () => {};
+  const ready = new Promise<FunctionError | undefined>((resolve) => {
+    const late = setTimeout(
+      () => resolve({ errorType: 'Sandbox.Timedout', errorMessage: 'The function took too long to load' }),
+      loadTimeMs,
+    );
+    const settle = (error?: FunctionError): void => {
+      clearTimeout(late);
+      resolve(error);
+    };
+    const gone = (error: FunctionError): void => {
+      alive = false;
+      settle(error);
+      listener({ kind: 'gone', error });
+    };
+    worker.on('message', (message: FromThread) => {
+      if (message.kind === 'ready') settle();
+      else if (message.kind === 'unusable') settle(message.error);
+      else listener(message);
+    });
+    worker.on('error', (error: unknown) => {
+      const known = error instanceof Error ? error : new Error(String(error));
+      print(`${known.stack ?? known.message}\n`);
+      gone({ errorType: 'Runtime.ExitError', errorMessage: `${known.name}: ${known.message}` });
+    });
+    worker.on('exit', (code) =>
+      gone({ errorType: 'Runtime.ExitError', errorMessage: `Runtime exited ${code === 0 ? 'without providing a reason' : `with error: exit status ${code}`}` }),
+    );
+  });
+
+  const kill = async (): Promise<void> => {
+    alive = false;
+    await worker.terminate();
+  };
+
+  return {
+    isAlive: () => alive,
+    async invoke(event, requestId, onChunk) {
+      const unusable = await ready;
+      if (unusable !== undefined) {
+        await kill();
+        return { kind: 'failed', error: withRequest(requestId, unusable) };
+      }
+      return new Promise<InvokeOutcome>((resolve) => {
+        const late = setTimeout(() => {
+          const errorMessage = `RequestId: ${requestId} Error: Task timed out after ${(timeoutMs / 1_000).toFixed(2)} seconds`;
+          print(`${errorMessage}\n`);
+          settle({ kind: 'failed', error: { errorType: 'Sandbox.Timedout', errorMessage } });
+          void kill();
+        }, timeoutMs);
+        const settle = (outcome: InvokeOutcome): void => {
+          clearTimeout(late);
+          listener = () => {};
+          resolve(outcome);
+        };
+        const passed: ToThread = { kind: 'passed' };
+        listener = (message) => {
+          if (message.kind === 'chunk') void onChunk(message.bytes, message.contentType).finally(() => alive && worker.postMessage(passed));
+          else if (message.kind === 'ended') settle({ kind: 'streamed', contentType: message.contentType });
+          else if (message.kind === 'returned') settle(withinLimit(message.payload));
+          else if (message.kind === 'failed') settle({ kind: 'failed', error: message.error });
+          else if (message.kind === 'gone') settle({ kind: 'failed', error: withRequest(requestId, message.error) });
+        };
+        const invocation: Invocation = { kind: 'invoke', requestId, event, deadlineAt: Date.now() + timeoutMs };
+        worker.postMessage(invocation);
+      });
+    },
+    stop: kill,
+  };
+}
+
+const withRequest = (requestId: string, error: FunctionError): FunctionError =>
+  error.errorType === 'Runtime.ExitError' ? { ...error, errorMessage: `RequestId: ${requestId} Error: ${error.errorMessage}` } : error;
+
+function withinLimit(payload: string): InvokeOutcome {
+  const bytes = Buffer.byteLength(payload);
+  if (bytes <= limits.payloadBytes) return { kind: 'returned', payload };
+  const errorMessage = `Response payload size (${bytes} bytes) exceeded maximum allowed payload size (${limits.payloadBytes} bytes).`;
+  return { kind: 'failed', error: { errorType: 'Function.ResponseSizeTooLarge', errorMessage } };
+}

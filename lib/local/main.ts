@@ -1,0 +1,75 @@
+/** `npm start`: runs the template on this machine until Ctrl-C. Nothing heavy is imported here: a start takes half a second. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Cloud } from './cloud.ts';
+import { describeHolder, lockInstance } from './instance-lock.ts';
+import { readSettings, SettingsFault, type Settings } from './settings.ts';
+import { writePrivate } from './state-files.ts';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const complain = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** A second signal within this time is the same Ctrl-C: the terminal sends it to everyone, and whoever started this passes it on. */
+const sameSignalMs = 1_000;
+
+async function run(settings: Settings): Promise<void> {
+  const { directory, root } = settings;
+  const lock = lockInstance(directory);
+  if (lock === undefined) throw new SettingsFault(`Stepwell already runs on ${directory}: ${describeHolder(directory)}`);
+  const infoFile = join(directory, 'local.json');
+  rmSync(infoFile, { force: true });
+
+  let cloud: Cloud | undefined;
+  let stoppingSince: number | undefined;
+  async function stop(exitCode: number): Promise<void> {
+    if (stoppingSince !== undefined) {
+      if (performance.now() - stoppingSince > sameSignalMs) process.exit(1);
+      return;
+    }
+    stoppingSince = performance.now();
+    rmSync(infoFile, { force: true });
+    await cloud?.stop();
+    lock?.release();
+    process.exit(exitCode);
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (stoppingSince === undefined) say('Stopping …');
+      stop(0).catch((error: unknown) => {
+        complain(String(error));
+        process.exit(1);
+      });
+    });
+  }
+
+  const [{ synthesize }, { loadAssembly }, { startCloud }] = await Promise.all([
+    import('./synth/synthesize.ts'),
+    import('./template/assembly.ts'),
+    import('./cloud.ts'),
+  ]);
+  const assembly = synthesize(root, directory).then((synthesis) => loadAssembly(synthesis.directory));
+  const started = await startCloud({
+    ...settings,
+    assembly,
+    warn: complain,
+    onDeath: (why) => {
+      complain(why);
+      void stop(1);
+    },
+  });
+  cloud = started;
+  if (started.url === undefined) throw new SettingsFault('The template has no API: functions/api is not there');
+  const { localKey } = await import('./local-key.ts');
+  const apiKey = await localKey(directory, started);
+  writePrivate(infoFile, { url: started.url, apiKey, pid: process.pid });
+  const { greeting } = await import('./greeting.ts');
+  say(greeting({ url: started.url, apiKey, directory }));
+}
+
+try {
+  await run(readSettings(process.env, process.cwd()));
+} catch (error) {
+  const isExpected = error instanceof Error && ['SettingsFault', 'TemplateFault', 'SynthesisFault'].includes(error.name);
+  complain(isExpected ? error.message : String(error instanceof Error ? (error.stack ?? error.message) : error));
+  process.exit(1);
+}

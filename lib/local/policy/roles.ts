@@ -1,0 +1,52 @@
+/** Every role of the template with all of its statements: inline, attached and managed. */
+import { z } from 'zod';
+import type { Template } from '../template/template.ts';
+import { TemplateFault } from '../template/template-fault.ts';
+import { parsePolicy, type Statement } from './statements.ts';
+
+/** Statements by the role's ARN. */
+export type Roles = ReadonlyMap<string, readonly Statement[]>;
+
+const inlineShape = z.array(z.looseObject({ PolicyName: z.unknown(), PolicyDocument: z.unknown() })).default([]);
+const namesShape = z.array(z.string()).default([]);
+
+/** AWS's own policies that functions and APIs come with. They are about logs and traces, which have no service here. */
+const withoutMeaningHere =
+  /:aws:policy\/(service-role\/(AWSLambdaBasicExecutionRole|AmazonAPIGatewayPushToCloudWatchLogs)|AWSXRayDaemonWriteAccess|AWSXrayWriteOnlyAccess)$/;
+
+export function readRoles(template: Template): Roles {
+  const roles = new Map<string, Statement[]>();
+  const arnOfName = new Map<string, string>();
+  const managed = new Map<string, readonly Statement[]>();
+  const give = (roleName: string, statements: readonly Statement[], origin: string): void => {
+    const role = roles.get(arnOfName.get(roleName) ?? '');
+    if (role === undefined) throw new TemplateFault(`${origin} is attached to the role ${roleName}, which no stack has`);
+    role.push(...statements);
+  };
+
+  for (const { name, arn, properties, logicalId } of template.of('AWS::IAM::Role')) {
+    if (arn === undefined) continue;
+    arnOfName.set(name, arn);
+    const inline = inlineShape.parse(properties['Policies']).flatMap((policy) => parsePolicy(policy.PolicyDocument, logicalId));
+    roles.set(arn, [...inline]);
+  }
+  for (const { properties, logicalId } of template.of('AWS::IAM::Policy')) {
+    const statements = parsePolicy(properties['PolicyDocument'], logicalId);
+    for (const role of namesShape.parse(properties['Roles'])) give(role, statements, logicalId);
+  }
+  for (const { ref, properties, logicalId } of template.of('AWS::IAM::ManagedPolicy')) {
+    const statements = parsePolicy(properties['PolicyDocument'], logicalId);
+    managed.set(ref, statements);
+    for (const role of namesShape.parse(properties['Roles'])) give(role, statements, logicalId);
+  }
+  for (const { name, properties, logicalId } of template.of('AWS::IAM::Role')) {
+    for (const policyArn of namesShape.parse(properties['ManagedPolicyArns'])) {
+      const statements = managed.get(policyArn);
+      if (statements !== undefined) give(name, statements, logicalId);
+      else if (!withoutMeaningHere.test(policyArn)) {
+        throw new TemplateFault(`${logicalId}: the managed policy ${policyArn} is not known to the embedded cloud`);
+      }
+    }
+  }
+  return roles;
+}

@@ -1,0 +1,5 @@
+/** `*` stands for any characters, `?` for one. */
+export function wildcard(pattern: string, flags = ''): RegExp {
+  const source = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.');
+  return new RegExp(`^${source}$`, `s${flags}`);
+}

@@ -1,0 +1,31 @@
+/** Starts the pollers of all event source mappings, once the roles of their functions allow what polling needs. */
+import type { FindFunction } from '../aws/lambda.ts';
+import type { Principals } from '../aws/principals.ts';
+import type { Fauxqs } from '../emulators/fauxqs.ts';
+import type { Recorder } from '../recorder/recorder.ts';
+import type { Template } from '../template/template.ts';
+import { TemplateFault } from '../template/template-fault.ts';
+import { mappingActions, readMappings } from './mapping.ts';
+import { startPoller, type Poller } from './poller.ts';
+import { queueCalls } from './queue-calls.ts';
+
+export interface MappingParts {
+  readonly template: Template;
+  readonly principals: Principals;
+  readonly find: FindFunction;
+  readonly fauxqs: Fauxqs;
+  readonly recorder: Recorder;
+  readonly warn: (line: string) => void;
+}
+
+export function startMappings({ template, principals, find, fauxqs, recorder, warn }: MappingParts): readonly Poller[] {
+  const mappings = readMappings(template, find);
+  for (const { target, queueArn } of mappings) {
+    const role = template.of('AWS::Lambda::Function').find(({ name }) => name === target.name)?.properties['Role'];
+    const actor = { arn: target.arn, roleArn: typeof role === 'string' ? role : '' };
+    const refusal = principals.refusal(actor, mappingActions.map((action) => ({ action, resource: queueArn })));
+    if (refusal !== undefined) throw new TemplateFault(`The function's role may not poll its queue: ${refusal}`);
+  }
+  const queues = queueCalls(fauxqs.forward, recorder, 'pollers');
+  return mappings.map((mapping) => startPoller(mapping, queues, () => fauxqs.wakePolls(), warn));
+}

@@ -1,0 +1,60 @@
+/** When a schedule is due: `at(…)`, `rate(…)` and `cron(…)` as EventBridge Scheduler writes them. */
+import { Cron } from 'croner';
+
+export interface Timing {
+  readonly isOneTime: boolean;
+  /** The first time at or after `created`, in epoch milliseconds; undefined where there is none. */
+  first(created: number): number | undefined;
+  /** The next time after one that was due. */
+  next(due: number, now: number): number | undefined;
+}
+
+const unitMs: Readonly<Record<string, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+
+function at(text: string, timezone: string): Timing | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(text)) return undefined;
+  const isUtc = /^(UTC|Etc\/UTC|GMT)$/i.test(timezone);
+  const moment = isUtc ? Date.parse(`${text}Z`) : new Cron(text, { timezone, paused: true }).nextRun(new Date(0))?.getTime();
+  if (moment === undefined || Number.isNaN(moment)) return undefined;
+  return { isOneTime: true, first: () => moment, next: () => undefined };
+}
+
+function rate(count: number, unit: string): Timing | undefined {
+  const everyMs = count * (unitMs[unit.replace(/s$/, '')] ?? 0);
+  if (everyMs <= 0) return undefined;
+  return {
+    isOneTime: false,
+    first: (created) => created,
+    // what was missed while nobody ran is not made up for
+    next: (due, now) => due + everyMs * Math.max(1, Math.ceil((now - due) / everyMs)),
+  };
+}
+
+/** AWS has minutes, hours, day of month, month, day of week (1 is Sunday) and year. */
+function cron(text: string, timezone: string): Timing | undefined {
+  const [minutes, hours, day, month, weekday, year, ...more] = text.trim().split(/\s+/);
+  if (year === undefined || more.length > 0) return undefined;
+  const pattern = new Cron(`0 ${minutes} ${hours} ${day} ${month} ${weekday} ${year}`, {
+    timezone,
+    paused: true,
+    alternativeWeekdays: true,
+    // `?` in one of the two day fields leaves the other alone to say; croner would join them with "or"
+    domAndDow: true,
+  });
+  const after = (moment: number): number | undefined => pattern.nextRun(new Date(moment))?.getTime();
+  return { isOneTime: false, first: (created) => after(created), next: (due, now) => after(Math.max(due, now)) };
+}
+
+/** undefined where the expression or the time zone is not understood. */
+export function parseExpression(expression: string, timezone = 'UTC'): Timing | undefined {
+  const [, kind, inner] = /^(at|rate|cron)\((.*)\)$/.exec(expression.trim()) ?? [];
+  if (kind === undefined || inner === undefined) return undefined;
+  try {
+    if (kind === 'at') return at(inner, timezone);
+    if (kind === 'cron') return cron(inner, timezone);
+    const [, count, unit] = /^(\d+)\s+(minutes?|hours?|days?)$/.exec(inner) ?? [];
+    return count === undefined || unit === undefined ? undefined : rate(Number(count), unit);
+  } catch {
+    return undefined;
+  }
+}

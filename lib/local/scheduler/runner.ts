@@ -1,0 +1,121 @@
+/** Fires schedules when they are due, tries again what failed, and removes what is done. Delivery is at least once. */
+import { arns } from '../place.ts';
+import { parseExpression } from './expression.ts';
+import type { Definition, Schedule, ScheduleStore } from './schedule-store.ts';
+
+export interface Delivery {
+  readonly schedule: Pick<Schedule, 'group' | 'name'>;
+  readonly target: Definition['Target'];
+  readonly input: string;
+}
+
+export interface RunnerParts {
+  readonly store: ScheduleStore;
+  readonly deliver: (delivery: Delivery) => Promise<void>;
+  readonly warn: (line: string) => void;
+  readonly now?: () => number;
+}
+
+export interface Runner {
+  /** To be called whenever the store has changed. */
+  rearm(): void;
+  /** Fires everything that is due, once. */
+  fireDue(): Promise<void>;
+  /** Fires no more, and waits for what is being delivered. */
+  stop(): Promise<void>;
+}
+
+/** The service's defaults: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_RetryPolicy.html */
+const defaultRetries = 185;
+const defaultMaxAgeSeconds = 86_400;
+/** A timer of Node holds no longer; it is simply set again. */
+const longestTimerMs = 2_147_483_647;
+
+/** A failed delivery is tried again after 1, 2, 4 … seconds, a minute at most. */
+const backoffMs = (failures: number): number => Math.min(60_000, 1_000 * 2 ** Math.min(failures - 1, 6));
+
+/** What a target is sent: its input with the context attributes filled in, or the event that stands for none. */
+export function inputOf({ group, name, definition, dueAt, failures }: Schedule, executionId: string): string {
+  const scheduledTime = new Date(dueAt ?? 0).toISOString().replace(/\.\d+Z$/, 'Z');
+  const scheduleArn = arns.schedule(group, name);
+  if (definition.Target.Input === undefined) {
+    const event = { version: '0', id: executionId, 'detail-type': 'Scheduled Event', source: 'aws.scheduler', time: scheduledTime };
+    return JSON.stringify({ ...event, resources: [scheduleArn], detail: '{}' });
+  }
+  return definition.Target.Input.replaceAll('<aws.scheduler.schedule-arn>', scheduleArn)
+    .replaceAll('<aws.scheduler.scheduled-time>', scheduledTime)
+    .replaceAll('<aws.scheduler.execution-id>', executionId)
+    .replaceAll('<aws.scheduler.attempt-number>', String(failures + 1));
+}
+
+/** The schedule after its due time has been dealt with; undefined where it is to be deleted. */
+export function advance(schedule: Schedule, now: number): Schedule | undefined {
+  const { definition, dueAt } = schedule;
+  const timing = parseExpression(definition.ScheduleExpression, definition.ScheduleExpressionTimezone);
+  const next = dueAt === undefined ? undefined : timing?.next(dueAt, now);
+  if (next === undefined && definition.ActionAfterCompletion === 'DELETE') return undefined;
+  return { ...schedule, dueAt: next, tryAt: next, failures: 0 };
+}
+
+export function createRunner({ store, deliver, warn, now = Date.now }: RunnerParts): Runner {
+  const firing = new Map<string, Promise<void>>();
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  function settle(fired: Schedule, next: Schedule | undefined): void {
+    const current = store.get(fired);
+    // deleted or changed while it was being delivered: the change stands
+    if (current === undefined || JSON.stringify(current.definition) !== JSON.stringify(fired.definition)) return;
+    if (next === undefined) store.delete(fired);
+    else store.put(next);
+  }
+
+  async function fire(schedule: Schedule): Promise<void> {
+    const { Target } = schedule.definition;
+    try {
+      await deliver({ schedule, target: Target, input: inputOf(schedule, crypto.randomUUID()) });
+      settle(schedule, advance(schedule, now()));
+    } catch (error) {
+      const failures = schedule.failures + 1;
+      const { MaximumRetryAttempts = defaultRetries, MaximumEventAgeInSeconds = defaultMaxAgeSeconds } = Target.RetryPolicy ?? {};
+      const tryAt = now() + backoffMs(failures);
+      const givesUp = failures > MaximumRetryAttempts || tryAt - (schedule.dueAt ?? 0) > MaximumEventAgeInSeconds * 1_000;
+      warn(`schedule ${schedule.name}: ${error instanceof Error ? error.message : String(error)}${givesUp ? '; given up' : ''}`);
+      settle(schedule, givesUp ? advance(schedule, now()) : { ...schedule, failures, tryAt });
+    }
+  }
+
+  function fireDue(): Promise<void> {
+    const started: Promise<void>[] = [];
+    for (const schedule of store.due(now())) {
+      const key = `${schedule.group}/${schedule.name}`;
+      if (firing.has(key)) continue;
+      const delivery = fire(schedule).finally(() => firing.delete(key));
+      firing.set(key, delivery);
+      started.push(delivery);
+    }
+    return Promise.all(started).then(() => undefined);
+  }
+
+  function rearm(): void {
+    clearTimeout(timer);
+    const at = store.nextTryAt();
+    if (stopped || at === undefined) return;
+    // not at once when overdue: what is being delivered right now is still in the store as due
+    const waitMs = Math.min(longestTimerMs, Math.max(at - now(), firing.size > 0 ? 100 : 0));
+    timer = setTimeout(() => {
+      void fireDue().then(rearm);
+      rearm();
+    }, waitMs);
+  }
+
+  return {
+    rearm,
+    fireDue,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await Promise.all(firing.values());
+    },
+  };
+}

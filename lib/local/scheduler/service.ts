@@ -1,0 +1,101 @@
+/** EventBridge Scheduler's API: https://docs.aws.amazon.com/scheduler/latest/APIReference/ */
+import { jsonBody, jsonResponse, unknownOperation, type Operation, type Service, type WireRequest, type WireResponse } from '../aws/wire.ts';
+import { arns } from '../place.ts';
+import type { Need } from '../policy/evaluate.ts';
+import { parseExpression } from './expression.ts';
+import { definitionShape, type Definition, type Schedule, type ScheduleName, type ScheduleStore } from './schedule-store.ts';
+
+const operations: Readonly<Record<string, string>> = {
+  POST: 'CreateSchedule',
+  GET: 'GetSchedule',
+  PUT: 'UpdateSchedule',
+  DELETE: 'DeleteSchedule',
+};
+
+/** `defaultTo` is what both places of a group's name leave open. */
+const groupOf = (request: WireRequest, body: unknown): string => {
+  const inBody = typeof body === 'object' && body !== null && 'GroupName' in body ? body.GroupName : undefined;
+  return typeof inBody === 'string' ? inBody : (request.query.get('groupName') ?? 'default');
+};
+
+/** A schedule as it is when it begins; undefined where the expression is not understood. */
+export function newSchedule(name: ScheduleName, definition: Definition, now: number): Schedule | undefined {
+  const timing = parseExpression(definition.ScheduleExpression, definition.ScheduleExpressionTimezone);
+  if (timing === undefined) return undefined;
+  const dueAt = definition.State === 'ENABLED' ? timing.first(now) : undefined;
+  return { ...name, definition, createdAt: now, dueAt, tryAt: dueAt, failures: 0 };
+}
+
+const respond = (status: number, value: unknown): WireResponse => jsonResponse(status, value, 'application/json');
+
+const fault = (status: number, code: string, message: string): WireResponse => {
+  const response = respond(status, { Message: message });
+  return { ...response, headers: { ...response.headers, 'x-amzn-errortype': code } };
+};
+
+const described = ({ group, name, definition, createdAt }: Schedule) => ({
+  ...definition,
+  Arn: arns.schedule(group, name),
+  GroupName: group,
+  Name: name,
+  CreationDate: createdAt / 1_000,
+});
+
+/** `onChange` is told after every write, so that the runner sets its timer anew. */
+export function scheduler(store: ScheduleStore, groups: ReadonlySet<string>, onChange: () => void): Service {
+  function write(request: WireRequest, operation: string, name: ScheduleName): WireResponse {
+    const definition = definitionShape.safeParse(jsonBody(request));
+    if (!definition.success) return fault(400, 'ValidationException', definition.error.message);
+    if (!/^[0-9a-zA-Z-_.]{1,64}$/.test(name.name)) return fault(400, 'ValidationException', `Invalid Name: ${name.name}`);
+    if (!groups.has(name.group)) return fault(404, 'ResourceNotFoundException', `Schedule group ${name.group} does not exist.`);
+    const existing = store.get(name);
+    if (operation === 'CreateSchedule' && existing !== undefined) {
+      return fault(409, 'ConflictException', `Schedule ${name.name} already exists.`);
+    }
+    if (operation === 'UpdateSchedule' && existing === undefined) return missing(name);
+    const schedule = newSchedule(name, definition.data, Date.now());
+    if (schedule === undefined) return fault(400, 'ValidationException', `Invalid Schedule Expression ${definition.data.ScheduleExpression}.`);
+    store.put(schedule);
+    onChange();
+    return respond(200, { ScheduleArn: arns.schedule(name.group, name.name) });
+  }
+
+  return {
+    name: 'scheduler',
+    read(request): Operation | ReturnType<typeof unknownOperation> {
+      const [, collection, encodedName] = request.path.split('/');
+      const isList = encodedName === undefined || encodedName === '';
+      const name = isList ? (request.method === 'GET' ? 'ListSchedules' : undefined) : operations[request.method];
+      if (collection !== 'schedules' || name === undefined) return unknownOperation(`${request.method} ${request.path}`);
+      const body = request.method === 'POST' || request.method === 'PUT' ? jsonBody(request) : undefined;
+      const resource = isList ? arns.schedule('*', '*') : arns.schedule(groupOf(request, body), decodeURIComponent(encodedName));
+      const needs: Need[] = [{ action: `scheduler:${name}`, resource }];
+      const definition = definitionShape.safeParse(body);
+      if (definition.success) {
+        const context = { 'iam:passedtoservice': ['scheduler.amazonaws.com'] };
+        needs.push({ action: 'iam:PassRole', resource: definition.data.Target.RoleArn, context });
+      }
+      return { name, input: body, needs };
+    },
+    async answer(request, operation) {
+      if (operation.name === 'ListSchedules') {
+        const found = store.list(request.query.get('ScheduleGroup') ?? undefined, request.query.get('NamePrefix') ?? '');
+        return respond(200, { Schedules: found.map(described) });
+      }
+      const name: ScheduleName = {
+        group: groupOf(request, operation.input),
+        name: decodeURIComponent(request.path.split('/')[2] ?? ''),
+      };
+      if (operation.name === 'CreateSchedule' || operation.name === 'UpdateSchedule') return write(request, operation.name, name);
+      const schedule = store.get(name);
+      if (schedule === undefined) return missing(name);
+      if (operation.name === 'GetSchedule') return respond(200, described(schedule));
+      store.delete(name);
+      onChange();
+      return respond(200, {});
+    },
+    refuse: ({ status, code, message }) => fault(code === 'AccessDeniedException' ? 403 : status, code, message),
+  };
+}
+
+const missing = ({ name }: ScheduleName): WireResponse => fault(404, 'ResourceNotFoundException', `Schedule ${name} does not exist.`);

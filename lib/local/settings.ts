@@ -1,0 +1,41 @@
+/** What the owner of the machine may set. Everything else follows from the template. */
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface Settings {
+  /** the checkout: where bin/, lib/ and functions/ are */
+  readonly root: string;
+  /** where state lives between starts */
+  readonly directory: string;
+  /** the first port to try for the public API; 0: any free one */
+  readonly port: number;
+  /** how many threads one function may have at most, where its template reserves no number of its own */
+  readonly threads: number;
+}
+
+const number = (name: string, text: string | undefined, standard: number, most: number): number => {
+  if (text === undefined || text === '') return standard;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > most) {
+    throw new SettingsFault(`${name} must be a whole number from 0 to ${most}, and is '${text}'`);
+  }
+  return value;
+};
+
+/** Threads mostly wait for the emulators; more of them than this only take each other's time, and each takes memory. */
+const standardThreads = (): number => Math.min(16, Math.max(4, 2 * availableParallelism()));
+
+/** The owner's mistake, said in one line. */
+export class SettingsFault extends Error {
+  override readonly name = 'SettingsFault';
+}
+
+export function readSettings(env: NodeJS.ProcessEnv, cwd: string): Settings {
+  return {
+    root: fileURLToPath(new URL('../..', import.meta.url)),
+    directory: resolve(cwd, env['STEPWELL_DIR'] || '.stepwell'),
+    port: number('STEPWELL_PORT', env['STEPWELL_PORT'], 4700, 65_535),
+    threads: Math.max(1, number('STEPWELL_THREADS', env['STEPWELL_THREADS'], standardThreads(), 256)),
+  };
+}

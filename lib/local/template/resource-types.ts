@@ -1,0 +1,100 @@
+/**
+ * What `Ref` and `Fn::GetAtt` of each resource type mean here, and which property holds its name.
+ * A type that is not listed stops the start: either it needs behaviour, or a line in `withoutLocalBehaviour`.
+ */
+import { arn, arns, queueUrl } from '../place.ts';
+
+export interface Naming {
+  /** unique over all stacks; the name that CloudFormation would make up */
+  readonly generated: string;
+  /** the resource's own name: from its property, or the generated one */
+  readonly name: string;
+  /** where the AWS endpoint of this cloud is */
+  readonly endpoint: string;
+  readonly property: (name: string) => unknown;
+}
+
+export interface ResourceType {
+  readonly nameProperty?: string;
+  /** what a generated name must look like where CloudFormation's own would break the service's rules */
+  readonly shapeName?: (generated: string, property: Naming['property']) => string;
+  readonly ref: (naming: Naming) => string;
+  readonly attributes: Readonly<Record<string, (naming: Naming) => string>>;
+}
+
+const byName = ({ name }: Naming): string => name;
+
+const named = (nameProperty: string, arnOf: (name: string) => string): ResourceType => ({
+  nameProperty,
+  ref: byName,
+  attributes: { Arn: ({ name }) => arnOf(name) },
+});
+
+const byId: ResourceType = { ref: ({ generated }) => generated, attributes: {} };
+
+const table = named('TableName', arns.table);
+const textOr = (value: unknown, standard: string): string => (typeof value === 'string' ? value : standard);
+
+export const knownTypes: Readonly<Record<string, ResourceType>> = {
+  'AWS::DynamoDB::Table': table,
+  'AWS::DynamoDB::GlobalTable': table,
+  'AWS::SQS::Queue': {
+    nameProperty: 'QueueName',
+    shapeName: (generated, property) => `${generated.slice(0, 75)}${property('FifoQueue') === true ? '.fifo' : ''}`,
+    ref: ({ endpoint, name }) => queueUrl(endpoint, name),
+    attributes: {
+      Arn: ({ name }) => arns.queue(name),
+      QueueName: byName,
+      QueueUrl: ({ endpoint, name }) => queueUrl(endpoint, name),
+    },
+  },
+  'AWS::S3::Bucket': {
+    nameProperty: 'BucketName',
+    shapeName: (generated) => generated.toLowerCase().replace(/[^a-z0-9-]/g, '-').slice(0, 63),
+    ref: byName,
+    attributes: { Arn: ({ name }) => arns.bucket(name) },
+  },
+  'AWS::Lambda::Function': named('FunctionName', arns.lambda),
+  'AWS::Lambda::EventSourceMapping': byId,
+  'AWS::IAM::Role': named('RoleName', arns.role),
+  'AWS::IAM::Policy': byId,
+  'AWS::IAM::ManagedPolicy': { ref: ({ name }) => arns.policy(name), nameProperty: 'ManagedPolicyName', attributes: {} },
+  'AWS::Events::EventBus': {
+    ...named('Name', arns.eventBus),
+    attributes: { Arn: ({ name }) => arns.eventBus(name), Name: byName },
+  },
+  'AWS::Scheduler::ScheduleGroup': named('Name', arns.scheduleGroup),
+  'AWS::Scheduler::Schedule': {
+    nameProperty: 'Name',
+    ref: byName,
+    attributes: { Arn: ({ name, property }) => arns.schedule(textOr(property('GroupName'), 'default'), name) },
+  },
+  'AWS::ApiGateway::RestApi': {
+    ...byId,
+    attributes: { RootResourceId: ({ generated }) => `${generated}-root`, RestApiId: ({ generated }) => generated },
+  },
+  'AWS::ApiGateway::Resource': byId,
+  'AWS::ApiGateway::Method': byId,
+  'AWS::ApiGateway::GatewayResponse': byId,
+  'AWS::ApiGateway::Deployment': { ...byId, attributes: { DeploymentId: ({ generated }) => generated } },
+  'AWS::ApiGateway::Stage': { nameProperty: 'StageName', ref: byName, attributes: {} },
+};
+
+/** Types that change nothing on a laptop: said once here, so that nobody wonders whether they were forgotten. */
+export const withoutLocalBehaviour: Readonly<Record<string, ResourceType>> = {
+  'AWS::ApiGateway::Account': byId,
+  'AWS::ApiGateway::RequestValidator': byId,
+  'AWS::CDK::Metadata': byId,
+  'AWS::CloudWatch::Alarm': named('AlarmName', (name) => arn('cloudwatch', `alarm:${name}`)),
+  'AWS::CloudWatch::CompositeAlarm': named('AlarmName', (name) => arn('cloudwatch', `alarm:${name}`)),
+  'AWS::CloudWatch::Dashboard': byId,
+  'AWS::Lambda::EventInvokeConfig': byId,
+  'AWS::Lambda::Permission': byId,
+  'AWS::Logs::LogGroup': named('LogGroupName', arns.logGroup),
+  'AWS::Logs::MetricFilter': byId,
+  'AWS::S3::BucketPolicy': byId,
+  'AWS::SNS::Topic': { nameProperty: 'TopicName', ref: ({ name }) => arn('sns', name), attributes: { TopicArn: ({ name }) => arn('sns', name) } },
+  'AWS::SNS::TopicPolicy': byId,
+  'AWS::SNS::Subscription': byId,
+  'AWS::SQS::QueuePolicy': byId,
+};

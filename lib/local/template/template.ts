@@ -1,0 +1,136 @@
+/** All stacks as one set of resources with every intrinsic answered: what is to be created and run on this machine. */
+import type { Assembly, RawResource, Stack } from './assembly.ts';
+import { resolveValue, type Surroundings } from './intrinsics.ts';
+import { knownTypes, withoutLocalBehaviour, type Naming, type ResourceType } from './resource-types.ts';
+import { TemplateFault } from './template-fault.ts';
+
+export interface Resource {
+  readonly stack: string;
+  readonly logicalId: string;
+  readonly type: string;
+  /** its own name: the table's, the queue's … */
+  readonly name: string;
+  /** what `Ref` answers */
+  readonly ref: string;
+  /** undefined where the type has none */
+  readonly arn: string | undefined;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+export interface Template {
+  readonly all: readonly Resource[];
+  /** the resources of these types, in the order of the template */
+  of(...types: readonly string[]): readonly Resource[];
+  /** resolved outputs: by name, over all stacks */
+  readonly outputs: ReadonlyMap<string, unknown>;
+  /** which types were met that change nothing here, and how often */
+  readonly ignored: ReadonlyMap<string, number>;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Reads the assembly's stacks as CloudFormation would after a deploy to this machine. `endpoint` is the gateway's URL. */
+export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: string): Template {
+  const unknownTypes = new Set<string>();
+  const ignored = new Map<string, number>();
+  const scopes = new Map<string, Surroundings>();
+
+  const typeOf = (resource: RawResource): ResourceType | undefined => knownTypes[resource.Type] ?? withoutLocalBehaviour[resource.Type];
+
+  const namingOf = (stack: Stack, logicalId: string, resource: RawResource, type: ResourceType): Naming => {
+    const property = (name: string): unknown => resolveValue(resource.Properties[name], scopeOf(stack));
+    const generated = `${stack.name}-${logicalId}`;
+    const given = type.nameProperty === undefined ? undefined : property(type.nameProperty);
+    const name = typeof given === 'string' ? given : (type.shapeName?.(generated, property) ?? generated);
+    return { generated, name, endpoint, property };
+  };
+
+  const find = (stack: Stack, logicalId: string): { naming: Naming; type: ResourceType } | undefined => {
+    const resource = stack.template.Resources[logicalId];
+    if (resource === undefined) return undefined;
+    const type = typeOf(resource);
+    if (type === undefined) throw new TemplateFault(`${stack.name}: ${logicalId} is a ${resource.Type}, which the embedded cloud does not know`);
+    return { naming: namingOf(stack, logicalId, resource, type), type };
+  };
+
+  const exported = (name: string): unknown => {
+    for (const stack of assembly.stacks) {
+      for (const output of Object.values(stack.template.Outputs)) {
+        if (output.Export !== undefined && resolveValue(output.Export.Name, scopeOf(stack)) === name) {
+          return resolveValue(output.Value, scopeOf(stack));
+        }
+      }
+    }
+    throw new TemplateFault(`no stack exports '${name}'`);
+  };
+
+  function scopeOf(stack: Stack): Surroundings {
+    const known = scopes.get(stack.name);
+    if (known !== undefined) return known;
+    const { Parameters, Conditions, Mappings } = stack.template;
+    const scope: Surroundings = {
+      stackName: stack.name,
+      ref: (id) => {
+        const parameter = Parameters[id];
+        if (parameter !== undefined) return parameter.Default ?? '';
+        const found = find(stack, id);
+        return found?.type.ref(found.naming);
+      },
+      attribute: (id, name) => {
+        const found = find(stack, id);
+        const attribute = found?.type.attributes[name];
+        if (found === undefined || attribute === undefined) {
+          throw new TemplateFault(`${stack.name}: the attribute ${name} of ${id} is not known to the embedded cloud`);
+        }
+        return attribute(found.naming);
+      },
+      condition: (name) => {
+        if (!Object.hasOwn(Conditions, name)) throw new TemplateFault(`${stack.name}: no condition is named '${name}'`);
+        return resolveValue(Conditions[name], scope);
+      },
+      exported,
+      mapping: (map, first, second) => {
+        const value = Mappings[map]?.[first]?.[second];
+        if (value === undefined) throw new TemplateFault(`${stack.name}: no mapping at ${map}.${first}.${second}`);
+        return value;
+      },
+    };
+    scopes.set(stack.name, scope);
+    return scope;
+  }
+
+  const all: Resource[] = [];
+  const outputs = new Map<string, unknown>();
+  for (const stack of assembly.stacks) {
+    const scope = scopeOf(stack);
+    for (const [logicalId, raw] of Object.entries(stack.template.Resources)) {
+      if (raw.Condition !== undefined && scope.condition(raw.Condition) !== true) continue;
+      const type = typeOf(raw);
+      if (type === undefined) {
+        unknownTypes.add(`${raw.Type} (${stack.name}/${logicalId})`);
+        continue;
+      }
+      if (knownTypes[raw.Type] === undefined) {
+        ignored.set(raw.Type, (ignored.get(raw.Type) ?? 0) + 1);
+        continue;
+      }
+      const naming = namingOf(stack, logicalId, raw, type);
+      const properties = resolveValue(raw.Properties, scope);
+      all.push({
+        stack: stack.name,
+        logicalId,
+        type: raw.Type,
+        name: naming.name,
+        ref: type.ref(naming),
+        arn: type.attributes['Arn']?.(naming),
+        properties: isRecord(properties) ? properties : {},
+      });
+    }
+    for (const [name, output] of Object.entries(stack.template.Outputs)) outputs.set(name, resolveValue(output.Value, scope));
+  }
+  if (unknownTypes.size > 0) {
+    throw new TemplateFault(`the embedded cloud does not know these resource types: ${[...unknownTypes].join(', ')}`);
+  }
+  return { all, of: (...types) => all.filter((resource) => types.includes(resource.type)), outputs, ignored };
+}

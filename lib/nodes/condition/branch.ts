@@ -1,0 +1,86 @@
+/** A branch of a condition, read in its present form and in the older ones, and what it comes to. */
+import * as z from 'zod';
+import { resolveTemplate } from '../../engine/graph/template.ts';
+import type { ContextView } from '../../engine/graph/context.ts';
+import type { JsonValue } from '../../engine/json.ts';
+import { jsonValue } from '../template-text.ts';
+import { comparisonNames, comparisons } from './operators.ts';
+
+const operator = z.enum(comparisonNames);
+const expressionText = z.string().min(1).max(65_536);
+
+const comparison = z.object({ leftValue: jsonValue.default(null), operator, rightValue: jsonValue.default(null) });
+/** A script that is one expression over `ctx` and `inputs`; its truthiness counts. Forms put it into `leftValue`. */
+const scripted = z
+  .object({ operator: z.literal('expression'), expression: expressionText.optional(), leftValue: expressionText.optional() })
+  .transform(({ expression, leftValue }, wrong) => {
+    const text = expression ?? leftValue;
+    if (text !== undefined) return { expression: text };
+    wrong.addIssue({ code: 'custom', path: ['expression'], message: 'an expression is missing' });
+    return z.NEVER;
+  });
+/** One of the two by the operator, so that what is wrong is said of the form that was meant. */
+const condition = z.union([scripted, comparison], {
+  error: ({ input }) => conditionFault(input),
+});
+
+const conditionFault = (input: unknown): string =>
+  typeof input === 'object' && input !== null && 'operator' in input && input.operator === 'expression'
+    ? 'an expression condition needs its expression, a text that is not empty'
+    : `a condition needs an operator, one of ${comparisonNames.join(', ')}, expression`;
+
+export type Condition = z.output<typeof condition>;
+export interface Branch {
+  readonly id: string;
+  readonly label: string;
+  readonly conditionLogic: 'AND' | 'OR';
+  readonly conditions: readonly Condition[];
+}
+
+export const branch = z
+  .object({
+    id: z.string({ error: 'a branch without an id can never be taken' }).min(1).max(128),
+    label: z.string().max(256).optional(),
+    conditionLogic: z.enum(['AND', 'OR']).default('AND'),
+    conditions: z.array(condition).max(100).optional(),
+    // older forms: one expression, or one comparison spelled out
+    condition: expressionText.optional(),
+    expression: expressionText.optional(),
+    leftOperand: jsonValue.optional(),
+    conditionType: operator.optional(),
+    rightOperand: jsonValue.optional(),
+  })
+  .transform((read, wrong): Branch => {
+    const forms = [read.conditions, read.condition ?? read.expression, read.conditionType].filter((form) => form !== undefined);
+    if (forms.length > 1) wrong.addIssue({ code: 'custom', message: 'a branch is written in one form: give its conditions' });
+    if (forms.length === 0 || read.conditions?.length === 0)
+      wrong.addIssue({ code: 'custom', path: ['conditions'], message: 'a branch without conditions can never be taken' });
+    return {
+      id: read.id,
+      label: read.label ?? read.id,
+      conditionLogic: read.conditionLogic,
+      conditions: read.conditions ?? older(read),
+    };
+  });
+
+const older = (read: {
+  readonly condition?: string | undefined;
+  readonly expression?: string | undefined;
+  readonly leftOperand?: JsonValue | undefined;
+  readonly conditionType?: z.output<typeof operator> | undefined;
+  readonly rightOperand?: JsonValue | undefined;
+}): readonly Condition[] => {
+  const expression = read.condition ?? read.expression;
+  if (expression !== undefined) return [{ expression }];
+  if (read.conditionType === undefined) return [];
+  return [{ leftValue: read.leftOperand ?? null, operator: read.conditionType, rightValue: read.rightOperand ?? null }];
+};
+
+/** @param isTrue answers for a scripted condition; an error in one is a no */
+export function isTaken(taken: Branch, context: ContextView, isTrue: (expression: string) => boolean): boolean {
+  const holds = (one: Condition): boolean =>
+    'expression' in one
+      ? isTrue(one.expression)
+      : comparisons[one.operator](resolveTemplate(one.leftValue, context), resolveTemplate(one.rightValue, context));
+  return taken.conditionLogic === 'AND' ? taken.conditions.every(holds) : taken.conditions.some(holds);
+}

@@ -1,0 +1,37 @@
+/**
+ * A condition with scripts in it: each is run once, and then the branches are judged as ever. A script that throws is
+ * a no, and says so among what the node printed; one that hits a limit fails the node, because a branch that is taken
+ * for lack of time would be taken by chance.
+ */
+import { type DurationMs, durationMs, seconds } from '../../engine/time.ts';
+import { type Runner, failed, runner } from '../runner.ts';
+import { scriptFailure } from '../sandbox/script-failure.ts';
+import { type Sandbox, type ScriptEnd, scriptWith } from '../sandbox/script.ts';
+import { chosen, condition, expressionsOf } from './shape.ts';
+
+/** An expression decides, it does not compute. */
+const expressionLimitMs = seconds(5);
+
+export const runCondition = (sandbox: Sandbox, memoryBytes: number): Runner =>
+  runner(condition, async (config, input, { signal, timeoutMs }) => {
+    const truths = new Map<string, boolean>();
+    const printed: string[] = [];
+    const start = process.hrtime.bigint();
+    for (const expression of new Set(expressionsOf(config))) {
+      const limits = { timeoutMs: remaining(timeoutMs, start), memoryBytes };
+      const end = await sandbox.run(scriptWith(`return !!(${expression}\n)`, input, limits), signal);
+      printed.push(...end.printed);
+      if (end.kind === 'stopped' && !isOwnError(end)) return failed(scriptFailure(end), { printed });
+      if (end.kind === 'stopped') printed.push(`${expression}: ${end.message}`);
+      truths.set(expression, end.kind === 'returned' && end.output === 'true');
+    }
+    return { outcome: chosen(config, input, (expression) => truths.get(expression) === true), printed: printed.slice(0, 200) };
+  });
+
+const isOwnError = (end: Extract<ScriptEnd, { kind: 'stopped' }>): boolean => end.fault === 'script_threw';
+
+/** Of the node's limit, by the clock that nobody sets: a bound on this machine, not a fact of the run. */
+const remaining = (timeoutMs: DurationMs, start: bigint): DurationMs => {
+  const usedMs = Number((process.hrtime.bigint() - start) / 1_000_000n);
+  return durationMs(Math.max(1, Math.min(expressionLimitMs, timeoutMs - usedMs)));
+};

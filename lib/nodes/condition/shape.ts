@@ -1,0 +1,66 @@
+/**
+ * Takes the first branch that holds, else the default one. Comparisons are decided in the commit that makes the node
+ * ready; one scripted condition, and the whole node goes to a worker.
+ */
+import * as z from 'zod';
+import type { Outcome } from '../../engine/graph/outcome.ts';
+import { errorHandle } from '../../engine/graph/outcome.ts';
+import type { NodeInput } from '../../engine/graph/plan.ts';
+import { isTemplate } from '../../engine/graph/template.ts';
+import { inline } from '../../engine/json.ts';
+import type { ConfigFinding } from '../finding.ts';
+import type { NodeShape } from '../node-type.ts';
+import { expressionFault } from '../javascript/syntax.ts';
+import { graphDefaults } from '../settings.ts';
+import { type Branch, branch, isTaken } from './branch.ts';
+import { compileRegex } from './regex.ts';
+
+const schema = z.object({
+  branches: z.array(branch).min(1, 'a condition needs at least one branch').max(100),
+  defaultBranch: z.string().min(1).max(128).default('default'),
+});
+type Config = z.output<typeof schema>;
+
+export const condition: NodeShape<typeof schema> = {
+  type: 'condition',
+  defaults: graphDefaults,
+  announcesStart: false,
+  schema,
+  handles: ({ branches, defaultBranch }) => [...branches.map(({ id }) => id), defaultBranch, errorHandle],
+  check: (config) => [...idFindings(config), ...config.branches.flatMap(branchFindings)],
+  decider: (config) => (expressionsOf(config).length > 0 ? undefined : (input) => chosen(config, input, () => false)),
+};
+
+/** Every scripted condition, in the order they stand. */
+export const expressionsOf = ({ branches }: Config): readonly string[] =>
+  branches.flatMap(({ conditions }) => conditions.flatMap((one) => ('expression' in one ? [one.expression] : [])));
+
+export function chosen(config: Config, input: NodeInput, isTrue: (expression: string) => boolean): Outcome {
+  const taken = config.branches.find((each) => isTaken(each, input.context, isTrue));
+  const { id, label } = taken ?? { id: config.defaultBranch, label: config.defaultBranch };
+  return { kind: 'finished', output: inline({ matched: id, label }), handle: id };
+}
+
+const idFindings = ({ branches, defaultBranch }: Config): readonly ConfigFinding[] => {
+  const taken = new Set([defaultBranch, errorHandle]);
+  return branches.flatMap(({ id }, index) => {
+    const isFree = !taken.has(id);
+    taken.add(id);
+    if (isFree) return [];
+    return [{ code: 'config_invalid', path: ['branches', index, 'id'], message: `another way out is called ${id} already` }];
+  });
+};
+
+const branchFindings = ({ conditions }: Branch, at: number): readonly ConfigFinding[] =>
+  conditions.flatMap((one, index): readonly ConfigFinding[] => {
+    const path = ['branches', at, 'conditions', index];
+    if ('expression' in one) {
+      const fault = expressionFault(one.expression);
+      return fault === undefined ? [] : [{ code: 'code_invalid', path: [...path, 'expression'], message: fault }];
+    }
+    if (one.operator !== 'matches_regex' || isTemplate(one.rightValue)) return [];
+    const compiled = typeof one.rightValue === 'string' ? compileRegex(one.rightValue) : noPattern;
+    return 'regex' in compiled ? [] : [{ code: compiled.code, path: [...path, 'rightValue'], message: compiled.message }];
+  });
+
+const noPattern = { code: 'config_invalid', message: 'a pattern is a text' } as const;

@@ -1,0 +1,84 @@
+/** Lets time pass: a fixed length, a length from the context, or until a moment. It holds no machine meanwhile. */
+import * as z from 'zod';
+import type { Outcome } from '../../engine/graph/outcome.ts';
+import { mainHandle } from '../../engine/graph/outcome.ts';
+import { resolveTemplate } from '../../engine/graph/template.ts';
+import { type JsonValue, inline } from '../../engine/json.ts';
+import { type Instant, after, days, durationMs } from '../../engine/time.ts';
+import type { ConfigFinding } from '../finding.ts';
+import type { NodeShape } from '../node-type.ts';
+import { graphDefaults } from '../settings.ts';
+import { lookUpText } from '../template-text.ts';
+import { readMilliseconds, readMoment } from './moment.ts';
+
+/** As long as a run may live. */
+const longestMs = days(365);
+
+const schema = z.object({
+  delayType: z.enum(['fixed', 'dynamic', 'until']).default('fixed'),
+  delayMinutes: z.int().min(0).max(1_440).default(0),
+  delaySeconds: z.int().min(0).max(59).default(0),
+  delayMs: z.int().min(0).max(999).default(0),
+  delayVariable: lookUpText.optional(),
+  untilTime: z
+    .union(
+      [z.string().min(1).max(65_536), z.number()],
+      'must be a time, such as 2027-01-31T09:00:00Z, or milliseconds since 1970',
+    )
+    .optional(),
+});
+type Config = z.output<typeof schema>;
+
+export const delay: NodeShape<typeof schema> = {
+  type: 'delay',
+  defaults: graphDefaults,
+  announcesStart: false,
+  schema,
+  handles: () => [mainHandle],
+  check: (config) => {
+    if (config.delayType === 'dynamic' && config.delayVariable === undefined) return [missing('delayVariable')];
+    if (config.delayType !== 'until') return [];
+    if (config.untilTime === undefined) return [missing('untilTime')];
+    const isLookedUp = typeof config.untilTime === 'string' && config.untilTime.includes('{{');
+    if (isLookedUp || readMoment(config.untilTime) !== undefined) return [];
+    return [{ code: 'config_invalid', path: ['untilTime'], message: noMoment(config.untilTime) }];
+  },
+  decider: (config) => (input, now) => {
+    const wait = waitOf(config, now, (template) => resolveTemplate(template, input.context));
+    if (typeof wait === 'string') return invalid('delay_invalid', wait);
+    if (wait > longestMs) return invalid('delay_too_long', `a delay is at most 365 days, and this one ${wait} ms`);
+    const output = inline({ delayedMs: wait, delayType: config.delayType });
+    if (wait === 0) return { kind: 'finished', output, handle: mainHandle };
+    return { kind: 'sleeping', wakeAt: after(now, durationMs(wait)), output };
+  },
+};
+
+/** How long in milliseconds, 0 for what is past, or why it cannot be told. */
+function waitOf(config: Config, now: Instant, look: (template: JsonValue) => JsonValue): number | string {
+  switch (config.delayType) {
+    case 'fixed':
+      return config.delayMinutes * 60_000 + config.delaySeconds * 1_000 + config.delayMs;
+    case 'dynamic': {
+      const value = look(config.delayVariable ?? null);
+      return readMilliseconds(value) ?? `a length of time is a number of milliseconds from 0 up, and not ${shown(value)}`;
+    }
+    case 'until': {
+      const value = look(config.untilTime ?? null);
+      const moment = readMoment(value);
+      return moment === undefined ? noMoment(value) : Math.max(0, moment - now);
+    }
+  }
+}
+
+const noMoment = (value: JsonValue): string =>
+  `a time is written with its zone, as 2027-01-31T09:00:00Z, or in milliseconds since 1970, and not as ${shown(value)}`;
+
+const shown = (value: JsonValue): string => JSON.stringify(value).slice(0, 100);
+
+const invalid = (code: string, message: string): Outcome => ({ kind: 'failed', failure: { cause: 'invalid', code, message } });
+
+const missing = (key: string): ConfigFinding => ({
+  code: 'config_invalid',
+  path: [key],
+  message: 'is needed for this delayType',
+});

@@ -1,0 +1,40 @@
+/** Ends its branch: its output is the run's, or a part of it, and its status says whether the run ends well. */
+import * as z from 'zod';
+import { resolveTemplate } from '../../engine/graph/template.ts';
+import { inline } from '../../engine/json.ts';
+import type { ConfigFinding } from '../finding.ts';
+import type { NodeShape } from '../node-type.ts';
+import { graphDefaults } from '../settings.ts';
+import { lookUpText } from '../template-text.ts';
+
+const schema = z.object({
+  status: z.enum(['success', 'error']).default('success'),
+  outputParameters: z
+    .array(z.object({ name: z.string().min(1).max(256), sourceVariable: lookUpText }))
+    .max(200)
+    .default([]),
+});
+
+export const end: NodeShape<typeof schema> = {
+  type: 'end',
+  defaults: graphDefaults,
+  announcesStart: false,
+  schema,
+  handles: () => [],
+  check: ({ outputParameters }) =>
+    outputParameters.flatMap(({ name }, index): ConfigFinding[] =>
+      outputParameters.findIndex((other) => other.name === name) === index
+        ? []
+        : [{ code: 'config_invalid', path: ['outputParameters', index, 'name'], message: `${name} is already an output` }],
+    ),
+  decider:
+    ({ status, outputParameters }) =>
+    ({ context }) => ({
+      kind: 'finished',
+      output: inline(
+        Object.fromEntries(outputParameters.map(({ name, sourceVariable }) => [name, resolveTemplate(sourceVariable, context)])),
+      ),
+      handle: null,
+      end: status,
+    }),
+};

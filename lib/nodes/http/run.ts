@@ -1,0 +1,108 @@
+/** Sends the request, follows redirects by hand so that each hop is judged, and makes the answer the node's output. */
+import { fetch } from 'undici';
+import { mainHandle } from '../../engine/graph/outcome.ts';
+import { type JsonObject, inline } from '../../engine/json.ts';
+import type { Failure } from '../../engine/log/events.ts';
+import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';
+import { type Reach, destinationOf, pinnedAgent } from './destination.ts';
+import { retryAfter, statusFailure } from './failure.ts';
+import { type Outgoing, isRedirect, redirected, requestOf } from './request.ts';
+import { type Answer, readAnswer } from './response.ts';
+import { type HttpConfig, http, isHttp } from './shape.ts';
+
+export const runHttp = (reach: Reach): Runner =>
+  runner(http, async (config, input, tools) => {
+    const request = requestOf(config, input.context, tools.token);
+    if (typeof request === 'string') return failed({ cause: 'invalid', code: 'request_invalid', message: request });
+    const limit = AbortSignal.timeout(tools.timeoutMs);
+    const signal = AbortSignal.any([tools.signal, limit]);
+    try {
+      return await follow(config, request, reach, signal);
+    } catch (trouble) {
+      tools.signal.throwIfAborted();
+      return failed(limit.aborted ? tookTooLong(tools) : unreachable(request.url, trouble));
+    }
+  });
+
+async function follow(config: HttpConfig, first: Outgoing, reach: Reach, signal: AbortSignal): Promise<RunResult> {
+  let request = first;
+  for (let hops = 0; ; hops += 1) {
+    if (!isHttp(request.url)) return refused('protocol_forbidden', `${request.url.protocol} is not http or https`);
+    const destination = await unlessAborted(destinationOf(request.url.hostname, reach), signal);
+    if ('refused' in destination)
+      return destination.refused === 'forbidden'
+        ? refused('address_forbidden', `${request.url.hostname} is not an address of the public internet`)
+        : failed(unknownName(request.url));
+    const agent = pinnedAgent(destination.addresses);
+    try {
+      const { method, url, headers, body = null } = request;
+      const response = await fetch(url.href, {
+        method,
+        body,
+        headers: [...headers.entries()],
+        redirect: 'manual',
+        dispatcher: agent,
+        signal,
+      });
+      const location = response.headers.get('location');
+      const next =
+        config.maxRedirects > 0 && location !== null && isRedirect(response.status)
+          ? redirected(request, response.status, location)
+          : undefined;
+      if (next === undefined) return answered(config, await readAnswer(response, config.maxResponseBytes));
+      if (hops >= config.maxRedirects)
+        return failed({ cause: 'invalid', code: 'too_many_redirects', message: `more than ${config.maxRedirects} redirects` });
+      request = next;
+    } finally {
+      await agent.destroy();
+    }
+  }
+}
+
+function answered(config: HttpConfig, answer: Answer | undefined): RunResult {
+  if (answer === undefined) {
+    const message = `the answer is larger than ${config.maxResponseBytes} bytes`;
+    return failed({ cause: 'invalid', code: 'response_too_large', message });
+  }
+  if (config.failOnStatus !== false && answer.status >= config.failOnStatus) {
+    const retryAfterMs = retryAfter(answer);
+    return failed(statusFailure(answer), retryAfterMs === undefined ? {} : { retryAfterMs });
+  }
+  const { status, headers, body, bodyEncoding } = answer;
+  const output: JsonObject = { status, headers, body, ...(bodyEncoding === undefined ? {} : { bodyEncoding }) };
+  return { outcome: { kind: 'finished', output: inline(output), handle: mainHandle }, printed: [] };
+}
+
+const refused = (code: string, message: string): RunResult => failed({ cause: 'forbidden', code, message });
+
+const unknownName = ({ hostname }: URL): Failure => ({
+  cause: 'provider_error',
+  code: 'name_not_resolved',
+  message: `the name ${hostname} has no address at the moment`,
+});
+
+const tookTooLong = ({ timeoutMs }: NodeTools): Failure => ({
+  cause: 'timeout',
+  code: 'http_timeout',
+  message: `no whole answer within ${timeoutMs} ms`,
+});
+
+/** The reason lies below: fetch itself only says that it failed. */
+const unreachable = ({ host }: URL, trouble: unknown): Failure => {
+  const reason = trouble instanceof Error && trouble.cause instanceof Error ? trouble.cause : trouble;
+  const words = reason instanceof Error ? reason.message : String(reason);
+  return { cause: 'provider_error', code: 'unreachable', message: `${host} could not be asked: ${words.slice(0, 500)}` };
+};
+
+/** For work that takes no signal; it goes on and its result is dropped. */
+const unlessAborted = async <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+};

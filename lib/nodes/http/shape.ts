@@ -1,0 +1,77 @@
+/**
+ * Asks another service over HTTP. Only public addresses can be reached, over http and https, on any port: what is
+ * public is meant to be reached, and no port of a private machine is reachable on any. Looked-up values stand in the
+ * URL as they are; in `query` they are encoded.
+ */
+import * as z from 'zod';
+import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
+import type { ConfigFinding } from '../finding.ts';
+import type { NodeShape } from '../node-type.ts';
+import { graphDefaults } from '../settings.ts';
+import { jsonValue } from '../template-text.ts';
+
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+const schema = z.object({
+  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET'),
+  url: z.string().min(1).max(16_384),
+  headers: z.record(z.string(), z.string().max(16_384)).default({}),
+  /** null is left out, an array repeats its name */
+  query: z.record(z.string(), z.union([scalar, z.array(scalar)])).default({}),
+  /** a text goes as it is, anything else as JSON; null is no body */
+  body: jsonValue.default(null),
+  /** from this status on the node fails; false: never */
+  failOnStatus: z.union([z.literal(false), z.int().min(400).max(599)], 'must be false, or a status from 400 to 599').default(400),
+  maxRedirects: z.int().min(0).max(5).default(5),
+  maxResponseBytes: z.int().min(1).max(5_242_880).default(1_048_576),
+  /** POST and PATCH carry an Idempotency-Key, so that the other side can tell a request that comes again */
+  sendIdempotencyKey: z.boolean().default(true),
+});
+export type HttpConfig = z.output<typeof schema>;
+
+/** They say how the message is sent, which is not the author's to decide. */
+const ownHeaders = [
+  'host',
+  'content-length',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+];
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
+
+export const http: NodeShape<typeof schema> = {
+  type: 'http',
+  defaults: { ...graphDefaults, outputVariable: 'httpResponse' },
+  announcesStart: true,
+  schema,
+  handles: () => [mainHandle, errorHandle],
+  check: (config) => [...urlFindings(config), ...headerFindings(config), ...bodyFindings(config)],
+};
+
+const urlFindings = ({ url }: HttpConfig): readonly ConfigFinding[] => {
+  if (url.includes('{{')) return [];
+  const parsed = URL.parse(url);
+  const isFit = parsed !== null && isHttp(parsed) && parsed.username === '' && parsed.password === '';
+  const message = 'must be a whole http or https address, without a user or password in it';
+  return isFit ? [] : [{ code: 'config_invalid', path: ['url'], message }];
+};
+
+export const isHttp = ({ protocol }: URL): boolean => protocol === 'http:' || protocol === 'https:';
+
+const headerFindings = ({ headers }: HttpConfig): readonly ConfigFinding[] =>
+  Object.keys(headers).flatMap((name): readonly ConfigFinding[] => {
+    const isOwn = ownHeaders.includes(name.toLowerCase()) || /^proxy-/i.test(name);
+    if (headerName.test(name) && !isOwn) return [];
+    return [{ code: 'config_invalid', path: ['headers', name], message: isOwn ? 'is set by the sender' : 'is no header name' }];
+  });
+
+const bodyFindings = ({ method, body }: HttpConfig): readonly ConfigFinding[] =>
+  body === null || !hasNoBody(method)
+    ? []
+    : [{ code: 'config_invalid', path: ['body'], message: `a ${method} request has no body` }];
+
+export const hasNoBody = (method: string): boolean => method === 'GET' || method === 'HEAD';

@@ -1,0 +1,112 @@
+/**
+ * What a node type is, for whoever checks and plans workflows. Each type is a folder: `shape.ts` says what its config
+ * may be, and, where the node needs nothing but the context and the time, decides it; `run.ts` does the rest.
+ * Nothing here or in a shape may load a sandbox or an HTTP client: the API function carries all shapes.
+ */
+import type * as z from 'zod';
+import type { Outcome } from '../engine/graph/outcome.ts';
+import type { NodeInput } from '../engine/graph/plan.ts';
+import { faultsOf } from '../engine/graph/template.ts';
+import type { JsonObject } from '../engine/json.ts';
+import type { Instant } from '../engine/time.ts';
+import { type ConfigFinding, isError } from './finding.ts';
+import { type NodeDefaults, settingKeys, steps } from './settings.ts';
+
+/** A type as its folder describes it. `Config` is what the schema makes of the node's own keys. */
+export interface NodeShape<Schema extends z.ZodObject> {
+  readonly type: string;
+  readonly defaults: NodeDefaults;
+  /** it may take long: worth a NODE_STARTED commit of its own when it is taken from the queue */
+  readonly announcesStart: boolean;
+  /** it begins a run, and nothing may lead into it */
+  readonly isTrigger?: boolean;
+  /** the type's own keys; what it does not know is dropped here and reported by `read` */
+  readonly schema: Schema;
+  /** top-level keys whose text is code or prose: `{{` means nothing in them */
+  readonly literalKeys?: readonly string[];
+  /** the handles it can end with, the error handle included */
+  handles(config: z.output<Schema>): readonly string[];
+  /** what a schema cannot see */
+  check?(config: z.output<Schema>): readonly ConfigFinding[];
+  /** decides a node that needs nothing but the context and the time; undefined where this config needs a worker */
+  decider?(config: z.output<Schema>): ((input: NodeInput, now: Instant) => Outcome) | undefined;
+}
+
+/** A config that was read: what it can end with, and how it is decided where no worker is needed. */
+export interface ReadConfig {
+  readonly handles: readonly string[];
+  readonly decide: ((input: NodeInput, now: Instant) => Outcome) | undefined;
+}
+
+/** A type as everybody else sees it. */
+export interface NodeType {
+  readonly type: string;
+  readonly defaults: NodeDefaults;
+  readonly announcesStart: boolean;
+  readonly isTrigger: boolean;
+  /** `config` is absent where a finding is an error */
+  read(config: JsonObject): { readonly config?: ReadConfig; readonly findings: readonly ConfigFinding[] };
+}
+
+type Read = ReturnType<NodeType['read']>;
+
+export function nodeType<Schema extends z.ZodObject>(shape: NodeShape<Schema>): NodeType {
+  // A config never changes, and a pure node is decided often: it is read once.
+  const remembered = new WeakMap<JsonObject, Read>();
+  return {
+    type: shape.type,
+    defaults: shape.defaults,
+    announcesStart: shape.announcesStart,
+    isTrigger: shape.isTrigger === true,
+    read: (config) => {
+      const known = remembered.get(config);
+      if (known !== undefined) return known;
+      const read = readConfig(shape, config);
+      remembered.set(config, read);
+      return read;
+    },
+  };
+}
+
+function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): Read {
+  const parsed = parseConfig(shape, config);
+  const findings = [...unknownKeys(shape, config), ...templateFaults(shape, config), ...parsed.findings];
+  if (!('config' in parsed) || findings.some(isError)) return { findings };
+  return { findings, config: { handles: shape.handles(parsed.config), decide: shape.decider?.(parsed.config) } };
+}
+
+/** The type's own keys, parsed. Runners read with the same eyes as validation. */
+export function parseConfig<Schema extends z.ZodObject>(
+  shape: NodeShape<Schema>,
+  config: JsonObject,
+):
+  | { readonly config: z.output<Schema>; readonly findings: readonly ConfigFinding[] }
+  | { readonly findings: readonly ConfigFinding[] } {
+  const result = shape.schema.safeParse(config);
+  if (result.success) return { config: result.data, findings: shape.check?.(result.data) ?? [] };
+  return {
+    findings: result.error.issues.map((issue) => ({
+      code: 'config_invalid',
+      path: steps(issue.path),
+      message: issue.message,
+    })),
+  };
+}
+
+const unknownKeys = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
+  Object.keys(config)
+    .filter((key) => !settingKeys.has(key) && !Object.hasOwn(shape.schema.shape, key))
+    .map((key) => ({ code: 'config_key_unknown', path: [key], message: `a ${shape.type} node knows no setting ${key}` }));
+
+const templateFaults = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
+  Object.entries(config)
+    .filter(([key]) => Object.hasOwn(shape.schema.shape, key) && shape.literalKeys?.includes(key) !== true)
+    .flatMap(([key, value]) => faultsOf({ [key]: value }))
+    .map(({ place, message }) => ({ code: 'template_invalid', path: stepsOf(place), message }));
+
+/** The steps of a JSON pointer. */
+const stepsOf = (place: string): readonly string[] =>
+  place
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));

@@ -1,0 +1,55 @@
+/** How a node that needs a worker is run. */
+import type * as z from 'zod';
+import type { Outcome } from '../engine/graph/outcome.ts';
+import type { NodeInput } from '../engine/graph/plan.ts';
+import type { JsonObject } from '../engine/json.ts';
+import type { Failure } from '../engine/log/events.ts';
+import type { DurationMs } from '../engine/time.ts';
+import { type NodeShape, parseConfig } from './node-type.ts';
+
+export interface NodeTools {
+  /** the run has ended, or the worker must stop: the attempt has no outcome then */
+  readonly signal: AbortSignal;
+  /** the node's own limit; keeping it is the runner's part, so that it can say what it was doing */
+  readonly timeoutMs: DurationMs;
+  /** for whoever is asked: the same when this attempt comes again, after a crash for instance */
+  readonly token: string;
+}
+
+export interface RunResult {
+  readonly outcome: Outcome;
+  /** what the author's code printed, at most 200 lines and 16 KB */
+  readonly printed: readonly string[];
+}
+
+export interface Runner {
+  readonly type: string;
+  /**
+   * Whatever goes wrong with the node is an outcome. Rejects with the signal's reason when that aborts, and with
+   * `PayloadsNeeded` when the context must be loaded first.
+   */
+  run(config: JsonObject, input: NodeInput, tools: NodeTools): Promise<RunResult>;
+}
+
+/** Reads the config with validation's eyes; one that does not hold fails the node and is never tried again. */
+export const runner = <Schema extends z.ZodObject>(
+  shape: NodeShape<Schema>,
+  run: (config: z.output<Schema>, input: NodeInput, tools: NodeTools) => Promise<RunResult>,
+): Runner => ({
+  type: shape.type,
+  run: async (config, input, tools) => {
+    tools.signal.throwIfAborted();
+    const parsed = parseConfig(shape, config);
+    if ('config' in parsed) return run(parsed.config, input, tools);
+    const message = parsed.findings.map(({ path, message: fault }) => `${path.join('.')}: ${fault}`).join('; ');
+    return failed({ cause: 'invalid', code: 'config_invalid', message });
+  },
+});
+
+export const failed = (
+  failure: Failure,
+  more: { readonly retryAfterMs?: DurationMs; readonly printed?: readonly string[] } = {},
+): RunResult => {
+  const { printed = [], ...rest } = more;
+  return { outcome: { kind: 'failed', failure, ...rest }, printed };
+};

@@ -1,0 +1,20 @@
+/** What a script's end means for the node that ran it. */
+import type { Failure } from '../../engine/log/events.ts';
+import type { FailureCause } from '../../engine/retry/causes.ts';
+import type { ScriptEnd, ScriptFault } from './script.ts';
+
+/** A result that cannot be stored will not be better the next time; the rest may depend on what the script was given. */
+const causes = {
+  script_threw: 'error',
+  script_timeout: 'timeout',
+  memory_exceeded: 'error',
+  recursion_exceeded: 'error',
+  output_too_large: 'invalid',
+  output_invalid: 'invalid',
+  sandbox_failed: 'error',
+} as const satisfies Record<ScriptFault, FailureCause>;
+
+export const scriptFailure = ({ fault, message, line, column }: Extract<ScriptEnd, { kind: 'stopped' }>): Failure => {
+  const failure = { cause: causes[fault], code: fault, message };
+  return line === undefined ? failure : { ...failure, details: { line, ...(column === undefined ? {} : { column }) } };
+};

@@ -1,0 +1,56 @@
+/** What a sandbox is asked and answers. Nothing but texts and numbers goes in or out: there is no object to climb on. */
+import type { NodeInput } from '../../engine/graph/plan.ts';
+import type { DurationMs } from '../../engine/time.ts';
+
+export interface Script {
+  /** the body of a function that is called without a wait */
+  readonly code: string;
+  /** what the script sees as `ctx` and as `inputs`, as JSON */
+  readonly context: string;
+  readonly inputs: string;
+  readonly timeoutMs: DurationMs;
+  readonly memoryBytes: number;
+}
+
+/** What an author may be told went wrong, apart from what the script threw itself. */
+export const scriptFaults = [
+  'script_threw',
+  'script_timeout',
+  'memory_exceeded',
+  'recursion_exceeded',
+  'output_too_large',
+  'output_invalid',
+  'sandbox_failed',
+] as const;
+export type ScriptFault = (typeof scriptFaults)[number];
+
+export type ScriptEnd =
+  | { readonly kind: 'returned'; /** JSON */ readonly output: string; readonly printed: readonly string[] }
+  | ({ readonly kind: 'stopped'; readonly printed: readonly string[] } & StopReason);
+
+export interface StopReason {
+  readonly fault: ScriptFault;
+  readonly message: string;
+  /** where in the script, both from 1 */
+  readonly line?: number;
+  readonly column?: number;
+}
+
+export interface Sandbox {
+  /** Ends within the script's time limit whatever the script does; rejects with the signal's reason where that comes first. */
+  run(script: Script, signal: AbortSignal): Promise<ScriptEnd>;
+}
+
+/** What one attempt may hand back, in bytes of JSON, and what is kept of what it printed. */
+export const scriptLimits = { outputBytes: 1_048_576, printedLines: 200, printedBytes: 16_384 } as const;
+
+export const timeLimit = (timeoutMs: DurationMs) =>
+  ({ fault: 'script_timeout', message: `the script took longer than its limit of ${timeoutMs} ms` }) as const;
+
+/** What the engine keeps for itself under names with `__` is handed in only where the code mentions one. */
+export const scriptWith = (code: string, input: NodeInput, limits: Pick<Script, 'timeoutMs' | 'memoryBytes'>): Script => ({
+  code,
+  context: JSON.stringify(input.context.all({ hidden: code.includes('__') })),
+  inputs: JSON.stringify(input.inputs),
+  ...limits,
+});

@@ -1,0 +1,76 @@
+/**
+ * Scripts on threads of this process. A thread is kept for the next script when one ends in time; one that does not is
+ * killed, which stops even the loops that look at no interrupt, and so is one whose run was cancelled. The event loop
+ * stays free meanwhile: beats are written and cancellations seen while a script computes.
+ */
+import { readFile } from 'node:fs/promises';
+import { Worker } from 'node:worker_threads';
+import { engineFile, threadFile } from './engine-files.ts';
+import { scriptEnd } from './script-end.ts';
+import { type Sandbox, type Script, type ScriptEnd, type StopReason, timeLimit } from './script.ts';
+
+/** How long a thread may take after the limit to say itself what happened, with what the script printed. */
+const graceMs = 250;
+/** More are started when scripts run side by side, and ended when these are done. */
+const keptThreads = 1;
+
+export function threadSandbox(): Sandbox {
+  const idle: Worker[] = [];
+  let compiled: Promise<WebAssembly.Module> | undefined;
+
+  const startThread = async (): Promise<Worker> => {
+    compiled ??= readFile(engineFile()).then((bytes) => WebAssembly.compile(bytes));
+    // An empty environment and no flags: what should break out of the machine finds no credentials here.
+    const thread = new Worker(threadFile(), { workerData: { wasm: await compiled }, env: {}, execArgv: [], name: 'script' });
+    thread.once('exit', () => {
+      if (idle.includes(thread)) idle.splice(idle.indexOf(thread), 1);
+    });
+    return new Promise((resolve, reject) => {
+      thread.once('message', () => resolve(thread));
+      thread.on('error', reject);
+    });
+  };
+
+  const putBack = (thread: Worker): void => {
+    thread.unref();
+    if (idle.length < keptThreads) idle.push(thread);
+    else void thread.terminate();
+  };
+
+  return {
+    run: async (script, signal) => {
+      signal.throwIfAborted();
+      const thread = idle.pop() ?? (await startThread());
+      thread.ref();
+      const answer = await ask(thread, script, signal);
+      if (answer.isAlive) putBack(thread);
+      else void thread.terminate();
+      if ('end' in answer) return answer.end;
+      throw answer.reason;
+    },
+  };
+}
+
+type Answer = { readonly isAlive: boolean; readonly end: ScriptEnd } | { readonly isAlive: false; readonly reason: unknown };
+
+const ask = (thread: Worker, script: Script, signal: AbortSignal): Promise<Answer> =>
+  new Promise((resolve) => {
+    const settle = (answer: Answer): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      thread.off('message', onEnd).off('error', onCrash).off('exit', onExit);
+      resolve(answer);
+    };
+    const stopped = (reason: StopReason): void => settle({ isAlive: false, end: { kind: 'stopped', ...reason, printed: [] } });
+    const onEnd = (end: unknown): void => settle({ isAlive: true, end: scriptEnd.parse(end) });
+    const onCrash = (crash: Error): void => stopped({ fault: 'sandbox_failed', message: `the sandbox failed: ${crash.message}` });
+    const onExit = (code: number): void => stopped({ fault: 'sandbox_failed', message: `the sandbox ended with code ${code}` });
+    const onAbort = (): void => settle({ isAlive: false, reason: signal.reason });
+    const timer = setTimeout(() => stopped(timeLimit(script.timeoutMs)), script.timeoutMs + graceMs);
+
+    signal.addEventListener('abort', onAbort, { once: true });
+    thread.on('message', onEnd).on('error', onCrash).on('exit', onExit);
+    thread.postMessage(script);
+    // It may have come while a thread was being started.
+    if (signal.aborted) onAbort();
+  });

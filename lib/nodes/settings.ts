@@ -1,0 +1,144 @@
+/**
+ * The settings that every node has, whatever its type. camelCase is canonical; the lens document's snake_case is
+ * accepted. Each is read by itself: one bad setting leaves its default in force and is a finding of its own.
+ */
+import * as z from 'zod';
+import { mergeStrategies } from '../engine/graph/definition.ts';
+import type { NodePolicy } from '../engine/graph/plan.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../engine/json.ts';
+import { retryableCauses } from '../engine/retry/causes.ts';
+import type { RetryPolicy } from '../engine/retry/policy.ts';
+import { type DurationMs, durationMs, minutes, seconds } from '../engine/time.ts';
+import type { ConfigFinding } from './finding.ts';
+
+/** What differs between the types. */
+export interface NodeDefaults {
+  readonly retry: RetryPolicy;
+  readonly timeoutMs: DurationMs;
+  readonly outputVariable?: string;
+}
+
+/** The graph family's: three attempts, 1 s and then 2 s apart. */
+export const graphDefaults = {
+  retry: {
+    attempts: 3,
+    backoffMs: seconds(1),
+    maxBackoffMs: seconds(8),
+    retryOn: ['error', 'timeout', 'provider_error', 'rate_limit'],
+    jitter: 'none',
+  },
+  timeoutMs: seconds(30),
+} as const satisfies NodeDefaults;
+
+/** A Lambda lives 15 minutes; one of them is kept for what stands around an attempt. */
+const longestTimeoutMs = minutes(14);
+const milliseconds = (longest: DurationMs) => z.int().min(0).max(longest).transform(durationMs);
+const seldom = minutes(24 * 60);
+
+const variable = z
+  .string()
+  .max(128)
+  .regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'must be a name: letters, digits and _, not beginning with a digit');
+const timeoutMs = z.int().min(1_000).max(longestTimeoutMs).transform(durationMs);
+const timeoutSeconds = z
+  .number()
+  .min(1)
+  .max(longestTimeoutMs / 1_000)
+  .transform((count) => seconds(count));
+/** The older names for the same two modes; the attempts come first in either case. */
+const errorHandling = z
+  .enum(['continue', 'fail_workflow', 'retry_then_continue', 'retry_then_fail'])
+  .transform((mode) => (mode === 'fail_workflow' || mode === 'retry_then_fail' ? 'fail_workflow' : 'continue'));
+
+const settingNames = {
+  title: ['title'],
+  description: ['description'],
+  outputVariable: ['outputVariable', 'output_variable'],
+  timeoutMs: ['timeoutMs', 'timeout_ms'],
+  timeoutSeconds: ['timeoutSeconds', 'timeout_seconds'],
+  errorHandling: ['errorHandling', 'error_handling'],
+  isDisabled: ['isDisabled', 'is_disabled'],
+  joinMode: ['joinMode', 'join_mode'],
+  onParentFailure: ['onParentFailure', 'on_parent_failure'],
+  merge: ['merge'],
+  retry: ['retry'],
+} as const;
+const retryNames = {
+  attempts: ['attempts'],
+  backoffMs: ['backoffMs', 'backoff_ms'],
+  maxBackoffMs: ['maxBackoffMs', 'max_backoff_ms'],
+  retryOn: ['retryOn', 'retry_on'],
+} as const;
+
+/** The keys of a config that are settings, in all their spellings. */
+export const settingKeys: ReadonlySet<string> = new Set(Object.values(settingNames).flat());
+const retryKeys: ReadonlySet<string> = new Set(Object.values(retryNames).flat());
+
+export interface Settings {
+  readonly policy: NodePolicy;
+  readonly findings: readonly ConfigFinding[];
+}
+
+export function readSettings(config: JsonObject, defaults: NodeDefaults): Settings {
+  const findings: ConfigFinding[] = [];
+  const read = reader(config, [], findings);
+  read(settingNames.title, z.string().max(256));
+  read(settingNames.description, z.string().max(4_096));
+  const outputVariable = read(settingNames.outputVariable, variable) ?? defaults.outputVariable;
+  const limits = { ms: read(settingNames.timeoutMs, timeoutMs), s: read(settingNames.timeoutSeconds, timeoutSeconds) };
+  if (limits.ms !== undefined && limits.s !== undefined) findings.push(twice('timeoutSeconds', 'timeoutMs'));
+  const policy: NodePolicy = {
+    ...(outputVariable === undefined ? {} : { outputVariable }),
+    joinMode: read(settingNames.joinMode, z.enum(['all', 'any'])) ?? 'all',
+    errorHandling: read(settingNames.errorHandling, errorHandling) ?? 'continue',
+    onParentFailure: read(settingNames.onParentFailure, z.enum(['skip', 'propagate', 'substitute_default'])) ?? 'skip',
+    merge: read(settingNames.merge, z.enum(mergeStrategies)) ?? 'last_write_wins',
+    retry: readRetry(config['retry'], defaults.retry, findings),
+    timeoutMs: limits.ms ?? limits.s ?? defaults.timeoutMs,
+    isDisabled: read(settingNames.isDisabled, z.boolean()) ?? false,
+  };
+  return { policy, findings };
+}
+
+function readRetry(config: JsonValue | undefined, defaults: RetryPolicy, findings: ConfigFinding[]): RetryPolicy {
+  if (config === undefined) return defaults;
+  if (!isJsonObject(config)) {
+    findings.push({ code: 'config_invalid', path: ['retry'], message: 'must be an object' });
+    return defaults;
+  }
+  for (const key of Object.keys(config).filter((name) => !retryKeys.has(name)))
+    findings.push({ code: 'config_key_unknown', path: ['retry', key], message: `no retry setting is called ${key}` });
+  const read = reader(config, ['retry'], findings);
+  return {
+    attempts: read(retryNames.attempts, z.int().min(1).max(100)) ?? defaults.attempts,
+    backoffMs: read(retryNames.backoffMs, milliseconds(seldom)) ?? defaults.backoffMs,
+    maxBackoffMs: read(retryNames.maxBackoffMs, milliseconds(seldom)) ?? defaults.maxBackoffMs,
+    retryOn: read(retryNames.retryOn, z.array(z.enum(retryableCauses))) ?? defaults.retryOn,
+    jitter: defaults.jitter,
+  };
+}
+
+/** Reads one setting under whichever of its spellings is there; undefined where it is absent or bad. */
+const reader =
+  (config: JsonObject, path: readonly string[], findings: ConfigFinding[]) =>
+  <Value>(names: readonly [string, ...string[]], schema: z.ZodType<Value>): Value | undefined => {
+    const spelled = names.filter((name) => Object.hasOwn(config, name));
+    const [name = names[0], other] = spelled;
+    if (other !== undefined) findings.push(twice(other, name, path));
+    if (spelled.length === 0) return undefined;
+    const result = schema.safeParse(config[name]);
+    if (result.success) return result.data;
+    for (const issue of result.error.issues)
+      findings.push({ code: 'config_invalid', path: [...path, name, ...steps(issue.path)], message: issue.message });
+    return undefined;
+  };
+
+const twice = (name: string, other: string, path: readonly string[] = []): ConfigFinding => ({
+  code: 'config_invalid',
+  path: [...path, name],
+  message: `says the same as ${other}: give one of them`,
+});
+
+/** A zod path as the steps of a JSON pointer. */
+export const steps = (path: readonly PropertyKey[]): readonly (string | number)[] =>
+  path.map((step) => (typeof step === 'number' ? step : String(step)));

@@ -1,0 +1,63 @@
+/** Whether a presented key is one of ours, and still good. */
+import { timingSafeEqual } from 'node:crypto';
+import type { Environment, KeyId } from '../engine/ids.ts';
+import { type Instant, seconds } from '../engine/time.ts';
+import type { ApiKey } from '../ports/control.ts';
+import type { Deps } from './deps.ts';
+
+/** What the text of a key says, its secret already digested. */
+export interface Presented {
+  readonly environment: Environment;
+  readonly keyId: KeyId;
+  /** SHA-256 of the secret, in hex */
+  readonly secretHash: string;
+}
+
+export type Authentication =
+  | { readonly kind: 'authenticated'; readonly key: ApiKey }
+  /** `key` is the one whose id was named, for the audit; the caller is told nothing of it */
+  | { readonly kind: 'unauthorized'; readonly why: 'unknown' | 'wrong' | 'revoked' | 'expired'; readonly key?: ApiKey };
+
+/** A revocation is seen within 30 s (DESIGN section 7); half of that leaves room for a slow read. */
+const keptForMs = seconds(15);
+/** Keys kept by one warm function. Unknown ones are never kept, so that nobody can fill this with guesses. */
+const mostKept = 1_000;
+
+export class Authenticator {
+  readonly #deps: Pick<Deps, 'keys' | 'clock'>;
+  readonly #kept = new Map<KeyId, { readonly key: ApiKey; readonly readAt: Instant }>();
+
+  constructor(deps: Pick<Deps, 'keys' | 'clock'>) {
+    this.#deps = deps;
+  }
+
+  async authenticate(presented: Presented): Promise<Authentication> {
+    const now = this.#deps.clock.now();
+    const key = await this.#key(presented.keyId, now);
+    if (key === undefined) return { kind: 'unauthorized', why: 'unknown' };
+    if (!isSameDigest(key.secretHash, presented.secretHash) || key.environment !== presented.environment) {
+      return { kind: 'unauthorized', why: 'wrong', key };
+    }
+    if (key.revokedAt !== undefined) return { kind: 'unauthorized', why: 'revoked', key };
+    if (key.expiresAt !== undefined && key.expiresAt <= now) return { kind: 'unauthorized', why: 'expired', key };
+    return { kind: 'authenticated', key };
+  }
+
+  async #key(keyId: KeyId, now: Instant): Promise<ApiKey | undefined> {
+    const kept = this.#kept.get(keyId);
+    if (kept !== undefined && now - kept.readAt < keptForMs) return kept.key;
+    this.#kept.delete(keyId);
+    const key = await this.#deps.keys.key(keyId);
+    if (key === undefined) return undefined;
+    this.#kept.set(keyId, { key, readAt: now });
+    const oldest = this.#kept.keys().next();
+    if (this.#kept.size > mostKept && oldest.done !== true) this.#kept.delete(oldest.value);
+    return key;
+  }
+}
+
+/** Compares two digests in a time that does not depend on where they differ. */
+const isSameDigest = (one: string, other: string): boolean => {
+  const [left, right] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
+  return left.length === right.length && left.length > 0 && timingSafeEqual(left, right);
+};

@@ -1,0 +1,85 @@
+/** The whole truth about one run, as its log says it now. */
+import type { RunAddress } from '../engine/ids.ts';
+import { nodeKey, topLevel } from '../engine/ids.ts';
+import type { PlanNode } from '../engine/graph/plan.ts';
+import type { JsonValue, Payload } from '../engine/json.ts';
+import { type RunProgress, type RunState, isTerminal } from '../engine/log/fold.ts';
+import type { Head } from '../engine/log/head.ts';
+import type { NodeState } from '../engine/log/node-state.ts';
+import type { Decider } from './decide-run.ts';
+import { load } from './payloads.ts';
+import { readRun } from './read-log.ts';
+
+/** A value of the run, or how large it is where it did not fit the answer. */
+export type Shown = { readonly value: JsonValue } | { readonly omittedBytes: number };
+
+export interface ShownNode {
+  readonly node: Pick<PlanNode, 'id' | 'type' | 'label'>;
+  /** absent: it has not begun, and in an ended run it never will */
+  readonly state?: NodeState;
+  readonly output?: Shown;
+}
+
+export interface RunView {
+  readonly head: Head;
+  readonly progress: RunProgress;
+  readonly input?: Shown;
+  readonly output?: Shown;
+  /** in the order of the definition */
+  readonly nodes: readonly ShownNode[];
+  readonly lastEventId: number;
+}
+
+export type GetRunAnswer = { readonly kind: 'found'; readonly run: RunView } | { readonly kind: 'not_found' };
+
+/** A function's answer holds at most 6 MB; the rest of a run is small against the difference. */
+const largestValuesBytes = 4_194_304;
+
+/** @param withValues false leaves input and outputs away, and reads none of them */
+export async function getRun(
+  { deps, plans }: Pick<Decider, 'deps' | 'plans'>,
+  address: RunAddress,
+  withValues: boolean,
+): Promise<GetRunAnswer> {
+  const fold = await readRun(deps, address);
+  if (fold === undefined) return { kind: 'not_found' };
+  const { head, state } = fold;
+  const plan = await plans.of(deps, address, head.workflow);
+
+  const budget = { bytes: withValues ? largestValuesBytes : 0 };
+  const shown = async (payload: Payload | undefined): Promise<Shown | undefined> => {
+    if (payload === undefined || !withValues) return undefined;
+    const bytes = 'ref' in payload ? payload.bytes : Buffer.byteLength(JSON.stringify(payload.value));
+    if (bytes > budget.bytes) return { omittedBytes: bytes };
+    // Taken before anything is awaited: which values fit depends on their order alone.
+    budget.bytes -= bytes;
+    return { value: 'ref' in payload ? await load(deps, address, payload.ref) : payload.value };
+  };
+
+  const input = shown(state.written.get('input')?.at(-1)?.payload);
+  const output = shown(state.progress.status === 'completed' ? state.progress.output : undefined);
+  const nodes = [...plan.nodes.values()].map(async (node): Promise<ShownNode> => {
+    const known = stateOf(state, node);
+    const value = await shown(known?.status === 'completed' ? known.output : undefined);
+    return { node, ...(known === undefined ? {} : { state: known }), ...(value === undefined ? {} : { output: value }) };
+  });
+  const [givenInput, givenOutput, given] = await Promise.all([input, output, Promise.all(nodes)]);
+  return {
+    kind: 'found',
+    run: {
+      head,
+      progress: state.progress,
+      ...(givenInput === undefined ? {} : { input: givenInput }),
+      ...(givenOutput === undefined ? {} : { output: givenOutput }),
+      nodes: given,
+      lastEventId: state.nextEventId - 1,
+    },
+  };
+}
+
+const stateOf = (state: RunState, node: PlanNode): NodeState | undefined =>
+  state.nodes.get(nodeKey({ nodeId: node.id, iteration: topLevel }));
+
+/** What a node without a state is: still to come, or cut off by the end of the run. */
+export const statusWithoutState = (progress: RunProgress): 'pending' | 'cancelled' =>
+  isTerminal(progress) ? 'cancelled' : 'pending';

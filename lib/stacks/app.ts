@@ -1,0 +1,16 @@
+import type { App } from 'aws-cdk-lib';
+import { DataStack } from './data-stack.ts';
+import { RuntimeStack } from './runtime-stack.ts';
+import type { Settings } from './settings.ts';
+
+export interface Stacks {
+  readonly data: DataStack;
+  readonly runtime: RuntimeStack;
+}
+
+/** Adds the two stacks, one for each lifetime, to the app. `functionsDirectory` holds the bundles, `<name>/index.mjs` each. */
+export function addStacks(app: App, functionsDirectory: string, settings: Settings): Stacks {
+  const data = new DataStack(app, `${settings.name}-Data`, settings);
+  const runtime = new RuntimeStack(app, `${settings.name}-Runtime`, { settings, functionsDirectory, storage: data.storage });
+  return { data, runtime };
+}

@@ -1,0 +1,53 @@
+import { CrossStackReferences, ReferenceStrength, Stack } from 'aws-cdk-lib';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as kms from 'aws-cdk-lib/aws-kms';
+import type { Construct } from 'constructs';
+import { Storage } from '../constructs/storage.ts';
+import { type Settings, environmentOf } from './settings.ts';
+
+/** What must outlive every deployment: tables, bucket and, where asked for, their key. */
+export class DataStack extends Stack {
+  readonly storage: Storage;
+
+  constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id, {
+      description: 'Stepwell: what is stored',
+      env: environmentOf(settings),
+      terminationProtection: settings.keepsDataOnDelete,
+    });
+    const key = keyOf(this, settings);
+    this.storage = new Storage(this, 'Storage', {
+      keepsDataOnDelete: settings.keepsDataOnDelete,
+      ...(settings.retentionDays === undefined ? {} : { retentionDays: settings.retentionDays }),
+      ...(key === undefined ? {} : { encryptionKey: key }),
+    });
+    // Strong: CloudFormation refuses to take away what the runtime still uses.
+    for (const resource of [
+      this.storage.runsTable,
+      this.storage.controlTable,
+      this.storage.bucket,
+      ...(key instanceof kms.Key ? [key] : []),
+    ]) {
+      CrossStackReferences.of(resource).produce(ReferenceStrength.STRONG);
+    }
+  }
+}
+
+function keyOf(stack: Stack, { encryptionKey }: Settings): kms.IKey | undefined {
+  if (encryptionKey === undefined) return undefined;
+  return encryptionKey === 'own' ? ownKey(stack) : kms.Key.fromKeyArn(stack, 'Key', encryptionKey);
+}
+
+function ownKey(stack: Stack): kms.Key {
+  const key = new kms.Key(stack, 'Key', { description: 'Stepwell: what is stored', enableKeyRotation: true });
+  key.addToResourcePolicy(
+    new iam.PolicyStatement({
+      principals: [new iam.ServicePrincipal(`logs.${stack.region}.amazonaws.com`)],
+      actions: ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo', 'kms:GenerateDataKey', 'kms:DescribeKey'],
+      // In a key's own policy this means the key itself.
+      resources: ['*'],
+      conditions: { ArnLike: { 'kms:EncryptionContext:aws:logs:arn': stack.formatArn({ service: 'logs', resource: '*' }) } },
+    }),
+  );
+  return key;
+}

@@ -1,0 +1,62 @@
+import { CfnOutput, Stack } from 'aws-cdk-lib';
+import * as acm from 'aws-cdk-lib/aws-certificatemanager';
+import * as route53 from 'aws-cdk-lib/aws-route53';
+import * as sns from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import type { Domain } from '../constructs/http-api.ts';
+import { Stepwell } from '../constructs/stepwell.ts';
+import type { Storage } from '../constructs/storage.ts';
+import { type Settings, environmentOf, productSettings } from './settings.ts';
+
+export interface RuntimeStackProps {
+  readonly settings: Settings;
+  readonly functionsDirectory: string;
+  readonly storage: Storage;
+}
+
+/** What can be replaced at any time without losing a run: functions, queues, the API, alarms. */
+export class RuntimeStack extends Stack {
+  readonly stepwell: Stepwell;
+
+  constructor(scope: Construct, id: string, { settings, functionsDirectory, storage }: RuntimeStackProps) {
+    super(scope, id, { description: 'Stepwell: what runs', env: environmentOf(settings) });
+    const alarmTopic =
+      settings.alarmTopicArn === undefined ? undefined : sns.Topic.fromTopicArn(this, 'AlarmTopic', settings.alarmTopicArn);
+    const domain = domainOf(this, settings);
+    this.stepwell = new Stepwell(this, 'Stepwell', {
+      functionsDirectory,
+      storage,
+      ...productSettings(settings),
+      ...(alarmTopic === undefined ? {} : { alarmTopic }),
+      ...(domain === undefined ? {} : { domain }),
+    });
+
+    new CfnOutput(this, 'EventBusName', {
+      value: this.stepwell.eventBus.eventBusName,
+      description: 'Status changes of runs, for rules of your own',
+    });
+    const { httpApi } = this.stepwell;
+    if (httpApi === undefined) return;
+    new CfnOutput(this, 'ApiUrl', {
+      value: domain === undefined ? httpApi.restApi.url : `https://${domain.name}/`,
+      description: 'Base URL of the HTTP API',
+    });
+  }
+}
+
+function domainOf(scope: Construct, settings: Settings): Domain | undefined {
+  if (settings.domain === undefined) return undefined;
+  const { name, certificateArn, hostedZone } = settings.domain;
+  return {
+    name,
+    certificate: acm.Certificate.fromCertificateArn(scope, 'Certificate', certificateArn),
+    ...(hostedZone === undefined
+      ? {}
+      : {
+          hostedZone: route53.HostedZone.fromHostedZoneAttributes(scope, 'HostedZone', {
+            hostedZoneId: hostedZone.id,
+            zoneName: hostedZone.name,
+          }),
+        }),
+  };
+}

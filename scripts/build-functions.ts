@@ -1,0 +1,103 @@
+/** Bundles the functions in one esbuild call: `functions/<name>/handler.ts` → `dist/functions/<name>/index.mjs`. */
+import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Plugin, build } from 'esbuild';
+import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
+import { sandboxFiles } from '../lib/nodes/sandbox/engine-files.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Where the bundles go unless told otherwise: one folder per function. */
+export const bundleDirectory = join(root, 'dist', 'functions');
+
+/** ES modules have no `require`; bundled CommonJS packages still ask for Node's own modules with it. */
+const requireBanner = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
+
+/** zod carries its messages in fifty languages, a fifth of a bundle, of which the product speaks one. */
+const oneLanguage: Plugin = {
+  name: 'one-language',
+  setup(bundling) {
+    bundling.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: `export { default as en } from './en.js';`,
+    }));
+  },
+};
+
+/** The function that runs scripts has the sandbox's thread and its engine beside it. */
+const scripting: FunctionName = 'worker';
+const threadName = basename(sandboxFiles.thread.name, '.mjs');
+const require = createRequire(import.meta.url);
+
+/** A function's credentials are in its environment; the other ways to find some, sign-ons among them, are a tenth of a bundle. */
+const environmentCredentials: Plugin = {
+  name: 'environment-credentials',
+  setup({ onLoad }) {
+    onLoad({ filter: /@aws-sdk[\\/]credential-provider-node[\\/].*index\.js$/ }, ({ path }) => ({
+      contents: `export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';`,
+      resolveDir: dirname(path),
+    }));
+  },
+};
+
+export interface Bundle {
+  readonly name: FunctionName;
+  readonly file: string;
+  readonly bytes: number;
+}
+
+/** The functions whose handler is written, in the order of the contract. */
+function writtenFunctions(sources = join(root, 'functions')): readonly FunctionName[] {
+  return functionNames.filter((name) => existsSync(join(sources, name, 'handler.ts')));
+}
+
+/**
+ * Bundles every function that is written. Bundles of functions that are no longer there are removed, so that the folder
+ * is the truth about what can be deployed. Throws esbuild's error where a handler does not compile.
+ */
+export async function buildFunctions(
+  options: { readonly sources?: string; readonly outdir?: string } = {},
+): Promise<readonly Bundle[]> {
+  const sources = options.sources ?? join(root, 'functions');
+  const outdir = options.outdir ?? bundleDirectory;
+  const names = writtenFunctions(sources);
+  for (const name of functionNames) if (!names.includes(name)) rmSync(join(outdir, name), { recursive: true, force: true });
+  if (names.length === 0) return [];
+  const runsScripts = names.includes(scripting);
+  await build({
+    entryPoints: [
+      ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
+      ...(runsScripts ? [{ in: join(root, sandboxFiles.thread.source), out: join(scripting, threadName) }] : []),
+    ],
+    outdir,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    // Without a target esbuild emits Uint8Array.fromBase64 for .wasm files, which Node 24 does not have.
+    target: 'node24',
+    mainFields: ['module', 'main'],
+    loader: { '.wasm': 'binary' },
+    plugins: [oneLanguage, environmentCredentials],
+    banner: { js: requireBanner },
+    minify: true,
+    // Beside the bundle and left out of the asset: a cold start should not carry them.
+    sourcemap: 'external',
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+  if (runsScripts) copyFileSync(require.resolve(sandboxFiles.engine.source), join(outdir, scripting, sandboxFiles.engine.name));
+  return names.map((name) => {
+    const file = join(outdir, name, 'index.mjs');
+    return { name, file, bytes: statSync(file).size };
+  });
+}
+
+async function main() {
+  for (const bundle of await buildFunctions()) {
+    console.log(`${bundle.name.padEnd(12)} ${String(Math.ceil(bundle.bytes / 1024)).padStart(6)} KB`);
+  }
+}
+
+if (process.argv[1] !== undefined && basename(process.argv[1]) === 'build-functions.ts') await main();

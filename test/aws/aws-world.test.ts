@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { awsWorld } from '../../lib/aws/aws-world.ts';
+import { settingsFrom } from '../../lib/aws/environment.ts';
+import { type EnvironmentName, environmentNames } from '../../lib/contract/environment.ts';
+
+const complete: Record<EnvironmentName, string> = {
+  runsTable: 'runs',
+  controlTable: 'control',
+  bucket: 'bucket',
+  nodeQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/nodes.fifo',
+  delayQueueUrl: 'http://127.0.0.1:4566/000000000000/delays',
+  resultsQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/results.fifo',
+  delayQueueArn: 'arn:aws:sqs:eu-central-1:123456789012:delays',
+  scheduleGroup: 'timers',
+  scheduleRoleArn: 'arn:aws:iam::123456789012:role/schedules',
+  eventBusName: 'bus',
+  retentionDays: '30',
+  idempotencyHours: '24',
+};
+const variables = Object.fromEntries(
+  Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),
+);
+
+test('settings are read by the names that the stacks give them', () => {
+  expect({ ...settingsFrom(variables) }).toEqual({ ...complete, retentionDays: 30, idempotencyHours: 24 });
+});
+
+test.for<[string, string]>([
+  ['STEPWELL_RUNS_TABLE', ''],
+  ['STEPWELL_NODE_QUEUE_URL', 'nodes.fifo'],
+  ['STEPWELL_DELAY_QUEUE_ARN', 'delays'],
+  ['STEPWELL_RETENTION_DAYS', 'thirty'],
+  ['STEPWELL_RETENTION_DAYS', '0'],
+])('%s may not be "%s", and the error names it', ([name, value]) => {
+  expect(() => ({ ...settingsFrom({ ...variables, [name]: value }) })).toThrow(name);
+});
+
+test('a function that never uses a port needs no settings for it', () => {
+  const { runsTable, nodeQueueUrl, delayQueueUrl } = environmentNames;
+  const given = { [runsTable]: 'runs', [nodeQueueUrl]: complete.nodeQueueUrl, [delayQueueUrl]: complete.delayQueueUrl };
+  const world = awsWorld(settingsFrom(given));
+  expect(world.log).toBe(world.log);
+  expect(world.jobs).toBe(world.jobs);
+  expect(() => world.blobs).toThrow('STEPWELL_BUCKET');
+  expect(() => world.workflows).toThrow('STEPWELL_CONTROL_TABLE');
+});
+
+test('every port of a fully set function is there', () => {
+  for (const [name, port] of Object.entries(awsWorld(settingsFrom(variables)))) expect(port, name).toBeTypeOf('object');
+});

@@ -1,0 +1,126 @@
+/** Items as they lie in the table: what a reader finds in them, what a bill counts, what an index sees. */
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Item, text } from '../../lib/aws/attributes.ts';
+import { commitIn, logAttributes } from '../../lib/aws/commit-item.ts';
+import { headAttributes, headIn } from '../../lib/aws/head-item.ts';
+import { projecting } from '../../lib/aws/projecting.ts';
+import { headKey, logKey } from '../../lib/aws/run-keys.ts';
+import { keyOf } from '../../lib/aws/table.ts';
+import { Unreadable } from '../../lib/codec/unreadable.ts';
+import { commitNo, firstAttempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
+import { inline } from '../../lib/engine/json.ts';
+import { arbitraryEvent } from '../codec/arbitrary-events.ts';
+import { commit, creation, expiresAt, freshRun, noon } from '../contract/samples.ts';
+
+const run = freshRun();
+const logItem = (of: ReturnType<typeof commit>): Item => ({
+  ...keyOf(logKey(run, of.number)),
+  ...logAttributes(of, expiresAt),
+});
+const headItem = (of: ReturnType<typeof creation>): Item => ({ ...keyOf(headKey(of.address)), ...headAttributes(of) });
+
+/** DynamoDB's count: the bytes of names and values; a number takes about a byte for two digits, and one more. */
+const sizeOf = (item: Item): number =>
+  Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueSize(value), 0);
+const valueSize = (value: AttributeValue): number => {
+  if (value.S !== undefined) return Buffer.byteLength(value.S);
+  if (value.N !== undefined) return Math.ceil(value.N.length / 2) + 1;
+  return value.B?.byteLength ?? 0;
+};
+
+test('any commit is read back from its item', () => {
+  fc.assert(
+    fc.property(fc.array(arbitraryEvent, { maxLength: 30 }), fc.integer({ min: 2, max: 99_999_999 }), (events, number) => {
+      const written = commit(number, { events });
+      expect(commitIn(logItem(written))).toEqual(written);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+describe('an item that is not understood is refused, not misread:', () => {
+  const good = logItem(commit(2));
+  test.for<[string, Item, RegExp]>([
+    ['another version', { ...good, v: { N: '2' } }, /the item has version 2, and this program reads version 1/],
+    ['no version', Object.fromEntries(Object.entries(good).filter(([name]) => name !== 'v')), /a commit cannot be read/],
+    ['events that are none', { ...good, e: text('[{"type":"NODE_DREAMT"}]') }, /a commit cannot be read/],
+    ['events that are no list', { ...good, e: text('{}') }, /a commit cannot be read/],
+    ['a nonce of another kind', { ...good, n: { N: '5' } }, /a commit cannot be read/],
+    ['a number in place of text', { ...good, b: { N: '5' } }, /a commit cannot be read/],
+  ])('%s', ([, item, message]) => {
+    expect(() => commitIn(item)).toThrow(Unreadable);
+    expect(() => commitIn(item)).toThrow(message);
+  });
+
+  test('a head in another status', () => {
+    expect(() => headIn({ ...headItem(creation(run)), status: text('asleep') })).toThrow(Unreadable);
+  });
+});
+
+describe('the bill', () => {
+  const dispatched = {
+    type: 'NODE_DISPATCHED',
+    nodeId: nodeId('validate-order'),
+    iteration: topLevel,
+    attempt: firstAttempt,
+    via: 'queue',
+    wave: 0,
+  } as const;
+
+  test('the head of a run with a small input is one write unit', () => {
+    const input = { orderId: 'ord_0123456789', lines: [{ sku: 'A-1', count: 2 }] };
+    const head = creation(run, {
+      commit: commit(1, { events: [{ type: 'RUN_STARTED' }, { type: 'INPUT_SET', input: inline(input) }, dispatched] }),
+    });
+    expect(sizeOf(headItem(head))).toBeLessThanOrEqual(1_024);
+  });
+
+  test('a commit of one completion and one dispatch is one write unit', () => {
+    const completed = {
+      type: 'NODE_COMPLETED',
+      nodeId: nodeId('validate-order'),
+      iteration: topLevel,
+      attempt: firstAttempt,
+      output: inline({ valid: true }),
+      variable: 'validated',
+      handle: 'output',
+      startedAt: noon,
+      endedAt: noon,
+    } as const;
+    expect(sizeOf(logItem(commit(2, { events: [completed, dispatched] })))).toBeLessThanOrEqual(600);
+  });
+
+  test('a thousand dispatches are compressed to a fraction', () => {
+    const events = Array.from({ length: 1_000 }, (_, index) => ({ ...dispatched, nodeId: nodeId(`node-${index}`) }));
+    expect(sizeOf(logItem(commit(2, { events })))).toBeLessThan(JSON.stringify(events).length / 10);
+  });
+});
+
+describe('expiry and indexes', () => {
+  test('every item of a run expires at the run’s time, in whole seconds rounded up', () => {
+    const seconds = { N: String(Math.ceil(expiresAt / 1_000)) };
+    expect(logItem(commit(2))['ttl']).toEqual(seconds);
+    expect(headItem(creation(run))['ttl']).toEqual(seconds);
+    expect(Number(seconds.N) * 1_000).toBeGreaterThanOrEqual(expiresAt);
+  });
+
+  test('only the head is in the index by project, and no new run in the one by state', () => {
+    const head = headItem(creation(run));
+    expect(head['gp']?.S).toMatch(new RegExp(`^${run.projectId}#production#[0-7]$`));
+    expect(head['gs']).toEqual(text(`2026-05-01T12:00:00.123Z#${run.runId}`));
+    expect(head).not.toHaveProperty('sp');
+    expect(logItem(commit(2))).not.toHaveProperty('gp');
+  });
+
+  test('a projection writes no key of the index by project, and of the one by state only for runs that need attention', () => {
+    const change = (status: 'running' | 'failed' | 'completed', attention?: 'waiting') =>
+      projecting(run, { status, asOf: commitNo(2), ...(attention && { attention }) }).expression;
+    expect(change('running', 'waiting')).toMatch(/SET .*#sp = :sp, #ss = #gs/);
+    expect(change('failed')).toMatch(/SET .*#sp = :sp, #ss = #gs/);
+    expect(change('running')).toMatch(/REMOVE .*#sp, #ss$/);
+    expect(change('completed')).toMatch(/REMOVE .*#sp, #ss$/);
+    expect(change('failed')).not.toMatch(/#gp|#gs =/);
+  });
+});

@@ -1,0 +1,139 @@
+/** What an emulator cannot show: every request that the stores send, written down and looked at. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { DynamoAudit } from '../../lib/aws/audit.ts';
+import { DynamoActiveDeployments } from '../../lib/aws/active-deployments.ts';
+import { DynamoKeys } from '../../lib/aws/keys.ts';
+import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
+import { DynamoReservations } from '../../lib/aws/reservations.ts';
+import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
+import { DynamoRunLog } from '../../lib/aws/run-log.ts';
+import { Table } from '../../lib/aws/table.ts';
+import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
+import { commitNo, firstCommit, keyId, nodeKey, workflowName } from '../../lib/engine/ids.ts';
+import { dynamoAt } from '../contract/emulators/dynamo.ts';
+import { type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
+import { commit, creation, expiresAt, fetchNode, freshRun, noon } from '../contract/samples.ts';
+
+const attribute = z.looseObject({ S: z.string().optional(), N: z.string().optional() });
+const request = z.looseObject({
+  TableName: z.string(),
+  ConsistentRead: z.boolean().optional(),
+  IndexName: z.string().optional(),
+  ConditionExpression: z.string().optional(),
+  Item: z.record(z.string(), attribute).optional(),
+  ExpressionAttributeValues: z.record(z.string(), attribute).optional(),
+});
+type Request = z.output<typeof request> & { readonly operation: string };
+
+let recorder: Recorder;
+let requests: readonly Request[] = [];
+const written = { Attributes: { taken: { N: '1' } } };
+
+beforeAll(async () => {
+  recorder = await startRecorder(() => ({ status: 200, body: written }));
+  const client = dynamoAt(recorder.endpoint);
+  const runs = new Table(client, 'runs');
+  const control = new Table(client, 'control');
+  const run = freshRun();
+  const order = workflowName('order');
+
+  const log = new DynamoRunLog(runs);
+  await log.create(creation(run));
+  await log.put(run, commit(2), expiresAt);
+  await log.head(run);
+  await log.commitsAfter(run, firstCommit);
+  await log.project(run, { status: 'running', asOf: commitNo(2), attention: 'waiting' });
+  await log.attach(run, 'input', 1, expiresAt);
+  await log.attached(run, 'input');
+  await log.beat(run, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
+  await log.beats(run);
+  await log.saveSnapshot(run, { asOf: commitNo(2), schema: 1, state: null }, expiresAt);
+  await log.snapshot(run);
+
+  const index = new DynamoRunIndex({ runs, control }, log);
+  await index.list(run, { limit: 5 });
+  await index.listByState(run, 'failed', { limit: 5 });
+  await index.markDue({ run, minute: 29_000_000 });
+  await index.dueIn(29_000_000);
+  await index.sweptMinute();
+  await index.passMinute(29_000_000);
+
+  const workflows = new DynamoWorkflowStore(control);
+  await workflows.putVersion(run, { name: order, version: 1, nodes: [], edges: [], options: {} }, noon);
+  await workflows.version(run, order, 1);
+  await workflows.advance(run, order, 1, noon);
+  await workflows.summary(run, order);
+  await workflows.list(run, { limit: 5, archived: false });
+  await workflows.archive(run, order, noon);
+
+  const reservation = { runId: run.runId, bodyHash: 'ab', reservedAt: noon, owner: 'me' };
+  const reservations = new DynamoReservations(control);
+  await reservations.reserve(run, 'POST /v1/runs', 'key', reservation, { notBefore: noon, expiresAt });
+  await reservations.release(run, 'POST /v1/runs', 'key', 'me');
+
+  const keys = new DynamoKeys(control);
+  await keys.key(keyId('somebody'));
+  await keys.putKey({ keyId: keyId('somebody'), ...run, scopes: ['admin'], secretHash: 'ab', createdAt: noon });
+  const entry = { at: noon, keyId: null, scope: run, action: 'a', resource: 'r', result: 'success', metadata: {} } as const;
+  await new DynamoAudit(control).record('one', entry, expiresAt);
+  await new DynamoRateWindows(control).take(keyId('somebody'), noon, 1);
+  await new DynamoActiveDeployments(control).active(run);
+
+  requests = recorder.requests.map(({ headers, body }) => ({
+    operation: String(headers['x-amz-target']).split('.')[1] ?? '',
+    ...request.parse(JSON.parse(body)),
+  }));
+});
+afterAll(() => recorder.close());
+
+const of = (...operations: readonly string[]) => requests.filter(({ operation }) => operations.includes(operation));
+
+test('only single items are written, and nothing is scanned, batched or put into a transaction', () => {
+  expect(new Set(requests.map(({ operation }) => operation))).toEqual(
+    new Set(['PutItem', 'UpdateItem', 'DeleteItem', 'GetItem', 'Query']),
+  );
+});
+
+test('everything is read strongly, but the two indexes', () => {
+  const [weak, strong] = [false, true].map((isStrong) =>
+    of('GetItem', 'Query').filter(({ ConsistentRead }) => (ConsistentRead ?? false) === isStrong),
+  );
+  expect(new Set(weak?.map(({ IndexName }) => IndexName))).toEqual(new Set(['byProject', 'byState']));
+  expect(strong?.every(({ IndexName }) => IndexName === undefined)).toBe(true);
+  expect(strong?.length).toBeGreaterThan(10);
+});
+
+test('every item of the runs table expires by itself', () => {
+  const items = of('PutItem').filter(({ TableName }) => TableName === 'runs');
+  expect(items).toHaveLength(6);
+  for (const { Item } of items)
+    expect(Item?.['ttl'], JSON.stringify(Item?.['sk'])).toEqual({ N: expect.stringMatching(/^\d{10}$/) });
+});
+
+test('a due entry outlives a sweep that stands still for a month', () => {
+  const due = of('PutItem').find(({ Item }) => Item?.['pk']?.S?.startsWith('due#'));
+  expect(Number(due?.Item?.['ttl']?.N)).toBe(29_000_000 * 60 + 30 * 86_400);
+});
+
+test('what comes and goes in the control table expires, and what is to stay does not', () => {
+  const items = of('PutItem').filter(({ TableName }) => TableName === 'control');
+  const expiring = items.filter(({ Item }) => Item?.['ttl'] !== undefined).map(({ Item }) => Item?.['pk']?.S);
+  expect(expiring.map((pk) => pk?.split('#')[2])).toEqual(['idempotency', 'audit']);
+  const rate = of('UpdateItem').find(({ ExpressionAttributeValues: values }) => values?.[':expiry'] !== undefined);
+  expect(rate?.ExpressionAttributeValues?.[':expiry']).toEqual({ N: String(Math.ceil(noon / 1_000) + 3_600) });
+});
+
+test('every write that could undo another’s has a condition', () => {
+  const free = requests.filter(
+    ({ operation, ConditionExpression }) => !['GetItem', 'Query'].includes(operation) && !ConditionExpression,
+  );
+  // Last one wins: a beat. Twice is once: a due entry, an audit entry. Only adds: a rate window.
+  const sortKeys = free.map(({ Item }) => (Item?.['sk']?.S ?? 'an addition').replace(/#?wrun_.*|Z#one$/, ''));
+  expect(sortKeys).toEqual([
+    'beat#fetch-1',
+    expect.stringMatching(/^project_\d+#production$/),
+    '2026-05-01T12:00:00.123',
+    'an addition',
+  ]);
+});

@@ -1,0 +1,99 @@
+/** Any event of any type, with any content that an event may have. */
+import fc from 'fast-check';
+import { attempt, iterationKey, nodeId } from '../../lib/engine/ids.ts';
+import type { JsonValue, Payload } from '../../lib/engine/json.ts';
+import type { Failure, RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
+import { failureCauses } from '../../lib/engine/retry/causes.ts';
+import { durationMs, instant } from '../../lib/engine/time.ts';
+
+const text = fc.string({ unit: 'binary' });
+/** What can be read back from JSON text: not, for one, a negative zero. */
+const json: fc.Arbitrary<JsonValue> = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)));
+const jsonObject = fc.dictionary(text, json);
+const moment = fc.integer({ min: 0, max: 4_000_000_000_000 }).map(instant);
+const length = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => durationMs(Math.abs(value)));
+
+const payload: fc.Arbitrary<Payload> = fc.oneof(
+  json.map((value) => ({ value })),
+  fc.record({
+    ref: fc.oneof(
+      text.map((name) => `item:x${name}` as const),
+      text.map((key) => `blob:x${key}` as const),
+    ),
+    bytes: fc.nat(),
+  }),
+);
+
+/** An optional member is there or absent, never undefined. */
+const maybe = <Name extends string, Value>(name: Name, value: fc.Arbitrary<Value>): fc.Arbitrary<{ [Key in Name]?: Value }> =>
+  fc.oneof(
+    fc.constant<{ [Key in Name]?: Value }>({}),
+    value.map((made) => Object.fromEntries([[name, made]]) as { [Key in Name]?: Value }),
+  );
+
+const all = <Parts extends readonly object[]>(...parts: { [Index in keyof Parts]: fc.Arbitrary<Parts[Index]> }) =>
+  fc.tuple(...parts).map((made) => Object.assign({}, ...made) as Combined<Parts>);
+type Combined<Parts> = Parts extends readonly [infer First, ...infer Rest] ? First & Combined<Rest> : unknown;
+
+const failure: fc.Arbitrary<Failure> = all(
+  fc.record({ cause: fc.constantFrom(...failureCauses), message: text }),
+  maybe('code', text),
+  maybe('details', jsonObject),
+);
+
+const ofNode = fc.record({
+  nodeId: fc.stringMatching(/^[A-Za-z0-9_.:-]{1,40}$/).map(nodeId),
+  iteration: fc.stringMatching(/^([A-Za-z0-9]{1,5}\[\d{1,4}\]\/?){0,4}$/).map(iterationKey),
+});
+const ofAttempt = all(ofNode, fc.record({ attempt: fc.integer({ min: 1, max: 1_000 }).map(attempt) }));
+const span = fc.record({ startedAt: moment, endedAt: moment });
+const printed = maybe('printed', fc.array(text));
+const variable = maybe('variable', text);
+const via = fc.constantFrom('inline' as const, 'queue' as const, 'collect' as const);
+const is = <Type extends RunEventType>(type: Type) => fc.constant({ type });
+
+const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent, { type: Type }>> } = {
+  INPUT_SET: all(is('INPUT_SET'), fc.record({ input: payload })),
+  SYSTEM_SET: all(is('SYSTEM_SET'), fc.record({ key: text, value: payload })),
+  RUN_STARTED: is('RUN_STARTED'),
+  RUN_STATUS_CHANGED: all(
+    is('RUN_STATUS_CHANGED'),
+    fc.record({ status: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const, 'cancelled' as const) }),
+  ),
+  RUN_COMPLETED: all(is('RUN_COMPLETED'), fc.record({ output: payload })),
+  RUN_FAILED: all(is('RUN_FAILED'), fc.record({ error: failure })),
+  RUN_TIMED_OUT: all(is('RUN_TIMED_OUT'), fc.record({ error: failure })),
+  RUN_CANCELLED: all(is('RUN_CANCELLED'), maybe('reason', text)),
+  RUN_RECOVERED: all(is('RUN_RECOVERED'), fc.record({ nodes: fc.array(text) })),
+  NODE_DISPATCHED: all(is('NODE_DISPATCHED'), ofAttempt, fc.record({ via, wave: fc.nat() }), maybe('notBefore', moment)),
+  NODE_STARTED: all(is('NODE_STARTED'), ofAttempt, fc.record({ startedAt: moment })),
+  SLEEP_STARTED: all(is('SLEEP_STARTED'), ofAttempt, fc.record({ wakeAt: moment, output: payload })),
+  NODE_COMPLETED: all(
+    is('NODE_COMPLETED'),
+    ofAttempt,
+    span,
+    variable,
+    printed,
+    fc.record({ output: payload, handle: fc.option(text) }),
+    maybe('end', fc.constantFrom('success' as const, 'error' as const)),
+  ),
+  NODE_RETRIED: all(is('NODE_RETRIED'), ofAttempt, span, printed, fc.record({ failure, delayMs: length, retryAt: moment, via })),
+  NODE_FAILED: all(
+    is('NODE_FAILED'),
+    ofAttempt,
+    span,
+    variable,
+    printed,
+    fc.record({ failure }),
+    maybe('handle', fc.constant('error' as const)),
+  ),
+  NODE_SKIPPED: all(
+    is('NODE_SKIPPED'),
+    ofNode,
+    fc.record({
+      reason: fc.constantFrom('branch_not_taken' as const, 'parent_not_successful' as const, 'workflow_halted' as const),
+    }),
+  ),
+};
+
+export const arbitraryEvent: fc.Arbitrary<RunEvent> = fc.oneof(...Object.values(members));

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { jobBody, parseJob, parseMessage, parseResult, resultBody } from '../../lib/codec/jobs.ts';
+import { Unreadable } from '../../lib/codec/unreadable.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
+import { nodeJob, resultOf } from '../contract/jobs.suite.ts';
+import { freshRun } from '../contract/samples.ts';
+
+const jobs: readonly Job[] = [nodeJob(), { ...nodeJob(), resend: 7 }, { kind: 'nudge', run: freshRun() }];
+
+test('a job is read back from its body', () => {
+  for (const job of jobs) expect(parseJob(jobBody(job))).toEqual(job);
+});
+
+test('whatever text a result holds, its body holds only characters that a queue takes', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), (one, other) => {
+      const result = resultOf({ printed: [one, other, `${one}\uFFFE${other}\u{10FFFF}\uD800`] });
+      const body = resultBody(result);
+      expect(body).toMatch(/^[\u0020-\uD7FF\uE000-\uFFFD]*$/);
+      expect(parseResult(body)).toEqual(result);
+    }),
+  );
+});
+
+test.for([
+  ['is not JSON', 'hello'],
+  ['is of another version', JSON.stringify({ v: 2, job: jobs[0] })],
+  ['has no version', JSON.stringify({ job: jobs[0] })],
+  ['is of an unknown kind', JSON.stringify({ v: 1, job: { ...jobs[0], kind: 'dance' } })],
+  ['has a member too many', JSON.stringify({ v: 1, job: { ...jobs[0], extra: true } })],
+  ['names a run that cannot be', JSON.stringify({ v: 1, job: { kind: 'nudge', run: { ...freshRun(), runId: 'wrun_1' } } })],
+])('a message that %s is refused', ([, body]) => {
+  expect(() => parseJob(body ?? '')).toThrow(Unreadable);
+});
+
+test('a dead letter is read whatever it was', () => {
+  const result = resultOf();
+  expect(parseMessage(resultBody(result))).toEqual(result);
+  for (const job of jobs) expect(parseMessage(jobBody(job))).toEqual(job);
+  expect(() => parseMessage('{}')).toThrow(Unreadable);
+});
+
+test('a result is not taken for a job, nor a job for a result', () => {
+  expect(() => parseJob(resultBody(resultOf()))).toThrow(Unreadable);
+  expect(() => parseResult(jobBody(nodeJob()))).toThrow(Unreadable);
+});

@@ -1,0 +1,76 @@
+/** What lies in DynamoDB, held to the ports' contracts on every implementation of its protocol that is at hand. */
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoActiveDeployments, activePointerKey } from '../../lib/aws/active-deployments.ts';
+import { text } from '../../lib/aws/attributes.ts';
+import { DynamoAudit, auditPartition } from '../../lib/aws/audit.ts';
+import { itemVersion } from '../../lib/aws/item-version.ts';
+import { DynamoKeys } from '../../lib/aws/keys.ts';
+import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
+import { DynamoReservations } from '../../lib/aws/reservations.ts';
+import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
+import { DynamoRunLog } from '../../lib/aws/run-log.ts';
+import { allOf } from '../../lib/aws/table.ts';
+import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
+import type { DeploymentId, Scope } from '../../lib/engine/ids.ts';
+import { controlSuite } from './control.suite.ts';
+import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
+import type { Emulator } from './emulators/emulator-process.ts';
+import { runIndexSuite } from './run-index.suite.ts';
+import { runLogSuite } from './run-log.suite.ts';
+import { workflowStoreSuite } from './workflow-store.suite.ts';
+
+const close = async (): Promise<void> => {};
+
+for (const { name, start } of dynamoImplementations) {
+  describe(name, () => {
+    let emulator: Emulator;
+    let client: DynamoDBClient;
+    beforeAll(async () => {
+      emulator = await start();
+      client = dynamoAt(emulator.endpoint);
+    });
+    afterAll(async () => {
+      client.destroy();
+      await emulator.close();
+    });
+
+    runLogSuite({ name, open: async () => ({ port: new DynamoRunLog(await createRunsTable(client)), close }) });
+
+    runIndexSuite({
+      name,
+      open: async () => {
+        const runs = await createRunsTable(client);
+        const log = new DynamoRunLog(runs);
+        return { port: { log, index: new DynamoRunIndex({ runs, control: await createControlTable(client) }, log) }, close };
+      },
+    });
+
+    workflowStoreSuite({
+      name,
+      open: async () => ({ port: new DynamoWorkflowStore(await createControlTable(client)), close }),
+    });
+
+    controlSuite({
+      name,
+      open: async () => {
+        const table = await createControlTable(client);
+        const port = {
+          keys: new DynamoKeys(table),
+          reservations: new DynamoReservations(table),
+          audit: new DynamoAudit(table),
+          rates: new DynamoRateWindows(table),
+          deployments: new DynamoActiveDeployments(table),
+          audited: async (...trail: Parameters<typeof auditPartition>) => {
+            const values = { ':pk': text(auditPartition(...trail)) };
+            return (await allOf(table.query({ KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: values }))).length;
+          },
+          activate: async (scope: Scope, id: DeploymentId) => {
+            await table.put(activePointerKey(scope), { v: itemVersion, deploymentId: text(id) });
+          },
+        };
+        return { port, close };
+      },
+    });
+  });
+}

@@ -1,0 +1,81 @@
+/** The implementations of DynamoDB's wire protocol that are on this machine, and tables as the template declares them. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { Table } from '../../../lib/aws/table.ts';
+import { controlTableKeys, runsTableKeys } from '../../../lib/contract/environment.ts';
+import { type Emulator, startEmulator } from './emulator-process.ts';
+
+const modules = new URL('../../../node_modules/', import.meta.url);
+const installed = (path: string): string => fileURLToPath(new URL(path, modules));
+
+const dynoxide = installed(`@dynoxide/linux-${process.arch}/dynoxide`);
+const dynalite = installed('dynalite/cli.js');
+
+interface Implementation {
+  readonly name: string;
+  readonly start: () => Promise<Emulator>;
+}
+
+/** A running DynamoDB-compatible service to hold to the same contract, such as DynamoDB Local. */
+const endpoint = process.env['STEPWELL_TEST_DYNAMODB_ENDPOINT'];
+
+export const dynamoImplementations: readonly Implementation[] = [
+  {
+    name: 'dynalite',
+    start: () =>
+      startEmulator(process.execPath, (port) => [dynalite, '--port', `${port}`, '--host', '127.0.0.1', '--createTableMs', '0']),
+  },
+  // It comes as a binary for some machines only.
+  ...(existsSync(dynoxide)
+    ? [{ name: 'dynoxide', start: () => startEmulator(dynoxide, (port) => ['serve', '--port', `${port}`]) }]
+    : []),
+  ...(endpoint ? [{ name: endpoint, start: async () => ({ endpoint, close: async () => {} }) }] : []),
+];
+
+export const testCredentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+
+export const dynamoAt = (address: string, settings: { readonly maxAttempts?: number } = {}): DynamoDBClient =>
+  new DynamoDBClient({ endpoint: address, region: 'eu-central-1', credentials: testCredentials, ...settings });
+
+let tables = 0;
+
+export const createRunsTable = async (client: DynamoDBClient): Promise<Table> => {
+  const { partition, sort, byProject, byState } = runsTableKeys;
+  const name = `runs-${(tables += 1)}`;
+  await client.send(
+    new CreateTableCommand({
+      TableName: name,
+      BillingMode: 'PAY_PER_REQUEST',
+      AttributeDefinitions: [partition, sort, byProject.partition, byProject.sort, byState.partition, byState.sort].map(
+        (AttributeName) => ({ AttributeName, AttributeType: 'S' }),
+      ),
+      KeySchema: keySchema(partition, sort),
+      GlobalSecondaryIndexes: [byProject, byState].map((index) => ({
+        IndexName: index.name,
+        KeySchema: keySchema(index.partition, index.sort),
+        Projection: { ProjectionType: 'KEYS_ONLY' },
+      })),
+    }),
+  );
+  return new Table(client, name);
+};
+
+export const createControlTable = async (client: DynamoDBClient): Promise<Table> => {
+  const { partition, sort } = controlTableKeys;
+  const name = `control-${(tables += 1)}`;
+  await client.send(
+    new CreateTableCommand({
+      TableName: name,
+      BillingMode: 'PAY_PER_REQUEST',
+      AttributeDefinitions: [partition, sort].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+      KeySchema: keySchema(partition, sort),
+    }),
+  );
+  return new Table(client, name);
+};
+
+const keySchema = (partition: string, sort: string) => [
+  { AttributeName: partition, KeyType: 'HASH' as const },
+  { AttributeName: sort, KeyType: 'RANGE' as const },
+];

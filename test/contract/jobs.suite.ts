@@ -1,0 +1,117 @@
+/** What every set of queues must deliver. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { attempt, commitNo, firstAttempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
+import { inline } from '../../lib/engine/json.ts';
+import { InvariantViolation } from '../../lib/engine/invariant.ts';
+import { after, days, durationMs, minutes } from '../../lib/engine/time.ts';
+import type { Job, Jobs, NodeJob, ResultMessage } from '../../lib/ports/jobs.ts';
+import { fetchNode, freshRun, loopNode, noon } from './samples.ts';
+import type { Opened, Subject } from './subject.ts';
+
+export interface Queues {
+  readonly jobs: Jobs;
+  /** Takes what was sent to be taken at once. */
+  takeSent(): Promise<readonly NodeJob[]>;
+  /** What waits on the delay queue, and for how many seconds from its sending. */
+  delayed(): Promise<readonly { readonly job: Job; readonly delaySeconds: number }[]>;
+  takeResults(): Promise<readonly ResultMessage[]>;
+}
+
+export const nodeJob = (facts: Partial<NodeJob> = {}): NodeJob => ({
+  kind: 'node',
+  run: freshRun(),
+  commit: commitNo(3),
+  ...fetchNode,
+  attempt: firstAttempt,
+  resend: 0,
+  ...facts,
+});
+
+export const resultOf = (facts: Partial<ResultMessage> = {}): ResultMessage => ({
+  run: freshRun(),
+  commit: commitNo(4),
+  ...loopNode,
+  attempt: attempt(2),
+  outcome: { kind: 'finished', output: inline({ text: 'Zürich 🚄 \ud83d \uffff \u0000' }), handle: 'output' },
+  startedAt: noon,
+  endedAt: after(noon, durationMs(5)),
+  printed: ['a line', ''],
+  ...facts,
+});
+
+export const jobsSuite = ({ name, open }: Subject<Queues>) =>
+  describe(`jobs: ${name}`, () => {
+    let opened: Opened<Queues>;
+    let queues: Queues;
+    beforeAll(async () => {
+      opened = await open();
+      queues = opened.port;
+    });
+    afterAll(() => opened.close());
+    beforeEach(async () => {
+      await queues.takeSent();
+      await queues.takeResults();
+    });
+
+    test('all jobs of a large send arrive, each once, as they were', async () => {
+      const run = freshRun();
+      const jobs = Array.from({ length: 37 }, (_, index) => nodeJob({ run, nodeId: nodeId(`node-${index}`) }));
+      await queues.jobs.send(jobs);
+      const taken = await queues.takeSent();
+      expect(taken).toHaveLength(jobs.length);
+      expect(taken).toEqual(expect.arrayContaining(jobs));
+    });
+
+    test('nothing is sent where nothing is to be sent', async () => {
+      await queues.jobs.send([]);
+      expect(await queues.takeSent()).toEqual([]);
+    });
+
+    test('passes of a loop, attempts and re-sends of one node are jobs of their own', async () => {
+      const run = freshRun();
+      const jobs = [
+        nodeJob({ run, ...loopNode }),
+        nodeJob({ run, ...loopNode, iteration: topLevel }),
+        nodeJob({ run, ...loopNode, attempt: attempt(2) }),
+        nodeJob({ run, ...loopNode, attempt: attempt(2), resend: 1 }),
+      ];
+      await queues.jobs.send(jobs);
+      const taken = await queues.takeSent();
+      expect(taken).toHaveLength(jobs.length);
+      expect(taken).toEqual(expect.arrayContaining(jobs));
+    });
+
+    test('each kind of job can be delayed, by whole seconds rounded up, for at most 15 minutes', async () => {
+      const run = freshRun();
+      const delayed: readonly (readonly [Job, number, number])[] = [
+        [{ kind: 'nudge', run }, 0, 0],
+        [{ kind: 'wake', run, commit: commitNo(2), ...fetchNode, attempt: firstAttempt }, 1, 1],
+        [nodeJob({ run }), 149_001, 150],
+        [{ kind: 'nudge', run: freshRun() }, 900_000, 900],
+      ];
+      for (const [job, delay] of delayed) await queues.jobs.sendLater(job, durationMs(delay));
+      const waiting = await queues.delayed();
+      for (const [job, , delaySeconds] of delayed) expect(waiting).toContainEqual({ job, delaySeconds });
+      const tooLong = queues.jobs.sendLater({ kind: 'nudge', run }, durationMs(minutes(15) + 1));
+      await expect(tooLong).rejects.toThrow(InvariantViolation);
+    });
+
+    test('results arrive as they were, whatever the outcome', async () => {
+      const results = [
+        resultOf(),
+        resultOf({ outcome: { kind: 'finished', output: { ref: 'blob:k', bytes: 9_999 }, handle: null, end: 'error' } }),
+        resultOf({
+          outcome: {
+            kind: 'failed',
+            failure: { cause: 'rate_limit', message: 'later', details: { status: 429 } },
+            retryAfterMs: durationMs(2_000),
+          },
+        }),
+        resultOf({ outcome: { kind: 'sleeping', wakeAt: after(noon, days(3)), output: inline([]) } }),
+      ];
+      for (const result of results) await queues.jobs.sendResult(result);
+      const taken = await queues.takeResults();
+      expect(taken).toHaveLength(results.length);
+      expect(taken).toEqual(expect.arrayContaining(results));
+    });
+  });

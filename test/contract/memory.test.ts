@@ -1,0 +1,63 @@
+/** The world in memory, held to the contract of every port. */
+import { between, iso } from '../../lib/engine/time.ts';
+import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import { blobsSuite } from './blobs.suite.ts';
+import { clockSuite } from './clock.suite.ts';
+import { controlSuite } from './control.suite.ts';
+import { idsSuite } from './ids.suite.ts';
+import { jobsSuite } from './jobs.suite.ts';
+import { noticesSuite } from './notices.suite.ts';
+import { runIndexSuite } from './run-index.suite.ts';
+import { runLogSuite } from './run-log.suite.ts';
+import { noon } from './samples.ts';
+import { timersSuite } from './timers.suite.ts';
+import { workflowStoreSuite } from './workflow-store.suite.ts';
+
+const name = 'memory';
+const open =
+  <Port>(port: (world: ReturnType<typeof memoryWorld>) => Port) =>
+  async () => ({ port: port(memoryWorld({ startAt: noon })), close: async () => {} });
+
+runLogSuite({ name, open: open(({ log }) => log) });
+runIndexSuite({ name, open: open(({ log, index }) => ({ log, index })) });
+workflowStoreSuite({ name, open: open(({ workflows }) => workflows) });
+controlSuite({
+  name,
+  open: open(({ audit, deployments, ...world }) => ({
+    ...world,
+    audit,
+    deployments,
+    audited: async (scope) =>
+      [...audit.entries.values()].filter((entry) => JSON.stringify(entry.scope) === JSON.stringify(scope)).length,
+    activate: async (scope, id) => deployments.activate(scope, id),
+  })),
+});
+jobsSuite({
+  name,
+  open: open(({ jobs }) => ({
+    jobs,
+    takeSent: async () => jobs.takeSent(),
+    delayed: async () => jobs.delayed.map(({ job, dueAt }) => ({ job, delaySeconds: between(noon, dueAt) / 1_000 })),
+    takeResults: async () => jobs.takeResults(),
+  })),
+});
+timersSuite({
+  name,
+  open: open(({ timers }) => ({ timers, pending: async () => timers.pending().map(({ at, job }) => ({ at, job })) })),
+});
+blobsSuite({ name, open: open(({ blobs }) => blobs) });
+noticesSuite({
+  name,
+  open: open(({ notices }) => ({
+    notices,
+    told: async () =>
+      notices.told.map(({ run, startedAt, endedAt, ...notice }) => ({
+        ...run,
+        ...notice,
+        startedAt: iso(startedAt),
+        ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
+      })),
+  })),
+});
+clockSuite({ name, open: open(({ clock }) => ({ clock, pass: async (time) => clock.advance(time) })) });
+idsSuite({ name, ids: memoryWorld().ids });

@@ -1,0 +1,34 @@
+/** What every bus of notices must tell. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { after, iso, minutes } from '../../lib/engine/time.ts';
+import type { Notices } from '../../lib/ports/notices.ts';
+import { freshRun, noon } from './samples.ts';
+import type { Opened, Subject } from './subject.ts';
+
+export interface Told {
+  readonly notices: Notices;
+  /** What was told so far, times in RFC 3339. */
+  readonly told: () => Promise<readonly object[]>;
+}
+
+export const noticesSuite = ({ name, open }: Subject<Told>) =>
+  describe(`notices: ${name}`, () => {
+    let opened: Opened<Told>;
+    beforeAll(async () => {
+      opened = await open();
+    });
+    afterAll(() => opened.close());
+
+    test('a change of status is told with its run, its workflow and its times', async () => {
+      const { notices, told } = opened.port;
+      const run = freshRun();
+      const workflow = { name: 'order', version: 3 };
+      const endedAt = after(noon, minutes(2));
+      await notices.runStatusChanged({ run, workflow, status: 'running', startedAt: noon });
+      await notices.runStatusChanged({ run, workflow, status: 'failed', startedAt: noon, endedAt });
+      expect(await told()).toEqual([
+        { ...run, workflow, status: 'running', startedAt: iso(noon) },
+        { ...run, workflow, status: 'failed', startedAt: iso(noon), endedAt: iso(endedAt) },
+      ]);
+    });
+  });

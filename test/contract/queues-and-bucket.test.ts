@@ -1,0 +1,94 @@
+/** Queues and the bucket over SQS's and S3's wire protocols. */
+import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { S3Blobs } from '../../lib/aws/blobs.ts';
+import { SqsJobs } from '../../lib/aws/jobs.ts';
+import { parseJob, parseResult } from '../../lib/codec/jobs.ts';
+import { nodeId } from '../../lib/engine/ids.ts';
+import { durationMs } from '../../lib/engine/time.ts';
+import { blobsSuite } from './blobs.suite.ts';
+import { type QueuesAndBucket, startQueuesAndBucket } from './emulators/fauxqs.ts';
+import { type Queues, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
+import { freshRun } from './samples.ts';
+
+let services: QueuesAndBucket;
+beforeAll(async () => {
+  services = await startQueuesAndBucket();
+  services.server.createBucket('payloads-bucket');
+});
+afterAll(() => services.close());
+
+const close = async (): Promise<void> => {};
+
+const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
+  const { sqs, server, queue } = services;
+  const names = { nodes: `${prefix}-${nodes}`, delays: `${prefix}-delays`, results: `${prefix}-results.fifo` };
+  const urls = { nodes: queue(names.nodes), delays: queue(names.delays), results: queue(names.results) };
+  const takeAll = async (url: string): Promise<readonly string[]> => {
+    const bodies: string[] = [];
+    for (;;) {
+      const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10 }));
+      if (Messages.length === 0) return bodies;
+      for (const { Body = '', ReceiptHandle } of Messages) {
+        bodies.push(Body);
+        await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
+      }
+    }
+  };
+  const lying = (name: string) => {
+    const messages = server.inspectQueue(name)?.messages;
+    return [...(messages?.ready ?? []), ...(messages?.delayed ?? [])];
+  };
+  const port: Queues = {
+    jobs: new SqsJobs(sqs, urls),
+    takeSent: async () => (await takeAll(urls.nodes)).map(parseJob).filter((job) => job.kind === 'node'),
+    delayed: async () =>
+      lying(names.delays).map(({ body, delayUntil, sentTimestamp }) => ({
+        job: parseJob(body),
+        delaySeconds: Math.round(((delayUntil ?? sentTimestamp) - sentTimestamp) / 1_000),
+      })),
+    takeResults: async () => (await takeAll(urls.results)).map(parseResult),
+  };
+  return { port, close, lying: { nodes: () => lying(names.nodes), results: () => lying(names.results) } };
+};
+
+jobsSuite({ name: 'SQS, node jobs on a FIFO queue', open: async () => queuesFor('suite', 'nodes.fifo') });
+jobsSuite({ name: 'SQS, node jobs on a standard queue', open: async () => queuesFor('suite', 'nodes') });
+blobsSuite({ name: 'S3', open: async () => ({ port: new S3Blobs(services.s3, 'payloads-bucket'), close }) });
+
+describe('groups and duplicates', () => {
+  test('the same job sent twice is one message, and sent again under a new number it is another, in a group of its own', async () => {
+    const { port, lying } = queuesFor('duplicates', 'nodes.fifo');
+    const job = nodeJob();
+    await port.jobs.send([job]);
+    await port.jobs.send([job]);
+    expect(lying.nodes()).toHaveLength(1);
+    await port.jobs.send([{ ...job, resend: 1 }]);
+    expect(lying.nodes().map(({ messageGroupId }) => messageGroupId)).toEqual([
+      `${job.run.runId}#fetch-1`,
+      `${job.run.runId}#fetch-1#r1`,
+    ]);
+  });
+
+  test('the same result sent twice is one message in the group of its run', async () => {
+    const { port, lying } = queuesFor('results', 'nodes.fifo');
+    const result = resultOf();
+    await port.jobs.sendResult(result);
+    await port.jobs.sendResult({ ...result, endedAt: result.startedAt });
+    expect(lying.results().map(({ messageGroupId }) => messageGroupId)).toEqual([result.run.runId]);
+  });
+
+  test('the longest names of nodes still make groups that the queue takes', async () => {
+    const { port } = queuesFor('long', 'nodes.fifo');
+    const run = freshRun();
+    const jobs = ['a', 'b'].map((last) => nodeJob({ run, nodeId: nodeId(`${'n'.repeat(127)}${last}`), resend: 3 }));
+    await port.jobs.send(jobs);
+    expect(await port.takeSent()).toEqual(expect.arrayContaining(jobs));
+  });
+
+  test('a delayed job is taken no earlier than its time', async () => {
+    const { port } = queuesFor('delays', 'nodes.fifo');
+    await port.jobs.sendLater({ kind: 'nudge', run: freshRun() }, durationMs(60_000));
+    expect(await port.delayed()).toEqual([expect.objectContaining({ delaySeconds: 60 })]);
+  });
+});

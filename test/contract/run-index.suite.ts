@@ -1,0 +1,175 @@
+/** What every run index must find. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunAddress, type Scope, commitNo, environment } from '../../lib/engine/ids.ts';
+import type { HeadProjection } from '../../lib/engine/log/head.ts';
+import { type Instant, after, durationMs, minutes } from '../../lib/engine/time.ts';
+import type { ListPosition, RunIndex, RunPage } from '../../lib/ports/run-index.ts';
+import type { RunLog } from '../../lib/ports/run-log.ts';
+import { creation, freshRun, freshScope, noon } from './samples.ts';
+import type { Opened, Subject } from './subject.ts';
+
+/** The index finds what the log has written, so both are opened over the same store. */
+export interface Found {
+  readonly index: RunIndex;
+  readonly log: RunLog;
+}
+
+export const runIndexSuite = ({ name, open }: Subject<Found>) =>
+  describe(`run index: ${name}`, () => {
+    let opened: Opened<Found>;
+    let index: RunIndex;
+    let log: RunLog;
+    beforeAll(async () => {
+      opened = await open();
+      ({ index, log } = opened.port);
+    });
+    afterAll(() => opened.close());
+
+    const created = async (scope: Scope, createdAt: Instant = noon): Promise<RunAddress> => {
+      const address = freshRun(scope, createdAt);
+      await log.create(creation(address, { createdAt }));
+      return address;
+    };
+    const idsOf = ({ heads }: RunPage): readonly string[] => heads.map(({ address }) => address.runId);
+    const walk = async (page: (after?: ListPosition) => Promise<RunPage>): Promise<readonly (readonly string[])[]> => {
+      const pages: (readonly string[])[] = [];
+      for (let next: ListPosition | undefined, isFirst = true; isFirst || next !== undefined; isFirst = false) {
+        const given: RunPage = await page(next);
+        pages.push(idsOf(given));
+        next = given.next;
+      }
+      return pages;
+    };
+
+    describe('the list of a scope', () => {
+      test('is newest first, and its pages give every run once, also those of the same millisecond', async () => {
+        const scope = freshScope();
+        const runs: RunAddress[] = [];
+        for (let count = 0; count < 23; count += 1) {
+          runs.push(await created(scope, after(noon, durationMs(Math.floor(count / 3)))));
+        }
+        const all = idsOf(await index.list(scope, { limit: 100 }));
+        expect(all.toSorted()).toEqual(runs.map(({ runId }) => runId).toSorted());
+        const times = (await index.list(scope, { limit: 100 })).heads.map(({ createdAt }) => createdAt);
+        expect(times).toEqual(times.toSorted((one, other) => other - one));
+
+        const pages = await walk((position) => index.list(scope, { limit: 5, ...(position && { after: position }) }));
+        expect(pages.map((page) => page.length)).toEqual([5, 5, 5, 5, 3]);
+        expect(pages.flat()).toEqual(all);
+      });
+
+      test('ends exactly where the runs end', async () => {
+        const scope = freshScope();
+        for (let count = 0; count < 4; count += 1) await created(scope);
+        expect(await index.list(scope, { limit: 4 })).not.toHaveProperty('next');
+        expect(await index.list(scope, { limit: 3 })).toHaveProperty('next');
+        expect(await index.list(freshScope(), { limit: 3 })).toEqual({ heads: [] });
+      });
+
+      test('gives whole heads as they are now', async () => {
+        const scope = freshScope();
+        const run = await created(scope);
+        await log.project(run, { status: 'completed', asOf: commitNo(7), endedAt: noon });
+        const { heads } = await index.list(scope, { limit: 1 });
+        expect(heads).toEqual([await log.head(run)]);
+        expect(heads[0]?.projection.status).toBe('completed');
+      });
+
+      test('holds nothing of another project or environment', async () => {
+        const scope = freshScope();
+        const staging = { ...scope, environment: environment('staging') };
+        const mine = await created(scope);
+        const theirs = await created(staging);
+        expect(idsOf(await index.list(scope, { limit: 9 }))).toEqual([mine.runId]);
+        expect(idsOf(await index.list(staging, { limit: 9 }))).toEqual([theirs.runId]);
+      });
+    });
+
+    describe('the list by state', () => {
+      const project = (run: RunAddress, asOf: number, facts: Omit<HeadProjection, 'asOf'>) =>
+        log.project(run, { asOf: commitNo(asOf), ...facts });
+
+      test('holds a run while it waits or retries, and no longer', async () => {
+        const scope = freshScope();
+        const run = await created(scope);
+        const found = async () => ({
+          waiting: idsOf(await index.listByState(scope, 'waiting', { limit: 9 })),
+          retrying: idsOf(await index.listByState(scope, 'retrying', { limit: 9 })),
+        });
+        expect(await found()).toEqual({ waiting: [], retrying: [] });
+        await project(run, 2, { status: 'running', attention: 'waiting' });
+        expect(await found()).toEqual({ waiting: [run.runId], retrying: [] });
+        await project(run, 3, { status: 'running', attention: 'retrying' });
+        expect(await found()).toEqual({ waiting: [], retrying: [run.runId] });
+        await project(run, 4, { status: 'running' });
+        expect(await found()).toEqual({ waiting: [], retrying: [] });
+      });
+
+      test('holds runs that ended badly for good, and none that ended well', async () => {
+        const scope = freshScope();
+        const [failed, cancelled, completed] = [await created(scope), await created(scope), await created(scope)];
+        await project(failed, 2, { status: 'running', attention: 'waiting' });
+        await project(failed, 3, { status: 'failed', endedAt: noon });
+        await project(cancelled, 2, { status: 'cancelled', endedAt: noon });
+        await project(completed, 2, { status: 'running', attention: 'waiting' });
+        await project(completed, 3, { status: 'completed', endedAt: noon });
+        expect(idsOf(await index.listByState(scope, 'failed', { limit: 9 }))).toEqual([failed.runId]);
+        expect(idsOf(await index.listByState(scope, 'cancelled', { limit: 9 }))).toEqual([cancelled.runId]);
+        expect(idsOf(await index.listByState(scope, 'waiting', { limit: 9 }))).toEqual([]);
+      });
+
+      test('is newest first, page by page, and of its scope alone', async () => {
+        const scope = freshScope();
+        const other = freshScope();
+        const runs: string[] = [];
+        for (let count = 0; count < 7; count += 1) {
+          const run = await created(scope, after(noon, minutes(count)));
+          await project(run, 2, { status: 'failed' });
+          runs.unshift(run.runId);
+        }
+        await project(await created(other), 2, { status: 'failed' });
+        const pages = await walk((position) =>
+          index.listByState(scope, 'failed', { limit: 3, ...(position && { after: position }) }),
+        );
+        expect(pages.map((page) => page.length)).toEqual([3, 3, 1]);
+        expect(pages.flat()).toEqual(runs);
+      });
+    });
+
+    describe('the diary of the sweep', () => {
+      test('holds a run once in a minute, however often it is written', async () => {
+        const run = freshRun();
+        for (let count = 0; count < 3; count += 1) await index.markDue({ run, minute: 29_000_001 });
+        expect(await index.dueIn(29_000_001)).toEqual([run]);
+      });
+
+      test('parts the minutes', async () => {
+        const run = freshRun();
+        await index.markDue({ run, minute: 29_000_010 });
+        await index.markDue({ run, minute: 29_000_012 });
+        expect(await index.dueIn(29_000_010)).toEqual([run]);
+        expect(await index.dueIn(29_000_011)).toEqual([]);
+        expect(await index.dueIn(29_000_012)).toEqual([run]);
+      });
+
+      test('holds many runs of many scopes, also two of the same id', async () => {
+        const runs = Array.from({ length: 40 }, () => freshRun());
+        const twin = { ...freshScope(), runId: freshRun().runId };
+        const due = [...runs, twin, { ...twin, environment: environment('staging') }];
+        await Promise.all(due.map((run) => index.markDue({ run, minute: 29_000_020 })));
+        const found = await index.dueIn(29_000_020);
+        expect(found).toHaveLength(due.length);
+        expect(found).toEqual(expect.arrayContaining(due));
+      });
+
+      test('remembers the last minute that was swept, and never goes back', async () => {
+        expect(await index.sweptMinute()).toBeUndefined();
+        await index.passMinute(29_000_100);
+        expect(await index.sweptMinute()).toBe(29_000_100);
+        await index.passMinute(29_000_099);
+        expect(await index.sweptMinute()).toBe(29_000_100);
+        await index.passMinute(29_000_101);
+        expect(await index.sweptMinute()).toBe(29_000_101);
+      });
+    });
+  });

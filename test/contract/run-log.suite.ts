@@ -1,0 +1,292 @@
+/** What every run log must keep. The log is the truth of a run, so most of this is about who wins and what is never lost. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { environment, firstAttempt, firstCommit, nodeKey, projectId } from '../../lib/engine/ids.ts';
+import { inline } from '../../lib/engine/json.ts';
+import { terminalStatuses } from '../../lib/engine/log/head.ts';
+import { after, minutes } from '../../lib/engine/time.ts';
+import type { RunLog } from '../../lib/ports/run-log.ts';
+import { deploymentId, commitNo } from '../../lib/engine/ids.ts';
+import { allEvents, commit, creation, expiresAt, fetchNode, freshRun, freshScope, loopNode, noon, numbersOf } from './samples.ts';
+import type { Opened, Subject } from './subject.ts';
+
+export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
+  describe(`run log: ${name}`, () => {
+    let opened: Opened<RunLog>;
+    let log: RunLog;
+    beforeAll(async () => {
+      opened = await open();
+      log = opened.port;
+    });
+    afterAll(() => opened.close());
+
+    describe('commits', () => {
+      test('one of fifty concurrent puts wins a slot, and the others see its nonce', async () => {
+        const run = freshRun();
+        const rivals = Array.from({ length: 50 }, () => commit(2));
+        const results = await Promise.all(rivals.map((rival) => log.put(run, rival, expiresAt)));
+        const winners = rivals.filter((_, index) => results[index]?.kind === 'stored');
+        expect(winners).toHaveLength(1);
+        const seen = results.flatMap((result) => (result.kind === 'occupied' ? [result.nonce] : []));
+        expect(seen).toHaveLength(49);
+        expect(new Set(seen)).toEqual(new Set([winners[0]?.nonce]));
+        expect(await log.commitsAfter(run, firstCommit)).toEqual(winners);
+      });
+
+      test('a put that is repeated finds its own nonce in the slot', async () => {
+        const run = freshRun();
+        const mine = commit(2);
+        expect(await log.put(run, mine, expiresAt)).toEqual({ kind: 'stored' });
+        expect(await log.put(run, mine, expiresAt)).toEqual({ kind: 'occupied', nonce: mine.nonce });
+        expect(await log.commitsAfter(run, firstCommit)).toEqual([mine]);
+      });
+
+      test('a put that loses changes nothing of what stands', async () => {
+        const run = freshRun();
+        const first = commit(2, { by: 'first' });
+        await log.put(run, first, expiresAt);
+        await log.put(run, commit(2, { by: 'second', events: [{ type: 'RUN_STARTED' }] }), expiresAt);
+        expect(await log.commitsAfter(run, firstCommit)).toEqual([first]);
+      });
+
+      test('a commit is read as soon as it is acknowledged', async () => {
+        const run = freshRun();
+        for (let number = 2; number <= 12; number += 1) {
+          await log.put(run, commit(number), expiresAt);
+          expect(numbersOf(await log.commitsAfter(run, commitNo(number - 1)))).toEqual([number]);
+        }
+      });
+
+      test('commits come in the order of their numbers, and a missing number is left missing', async () => {
+        const run = freshRun();
+        for (const number of [11, 2, 10, 100, 3]) await log.put(run, commit(number), expiresAt);
+        expect(numbersOf(await log.commitsAfter(run, firstCommit))).toEqual([2, 3, 10, 11, 100]);
+        expect(numbersOf(await log.commitsAfter(run, commitNo(3)))).toEqual([10, 11, 100]);
+        expect(await log.commitsAfter(run, commitNo(100))).toEqual([]);
+      });
+
+      test('every kind of event comes back as it was written', async () => {
+        const run = freshRun();
+        const all = commit(2, { events: allEvents });
+        await log.put(run, all, expiresAt);
+        expect(await log.commitsAfter(run, firstCommit)).toEqual([all]);
+      });
+
+      test('a commit of 250 KB comes back whole, and so does a log of several pages', async () => {
+        const run = freshRun();
+        const large = (number: number) => {
+          const value = randomBytes(187_500).toString('base64');
+          return commit(number, { events: [{ type: 'SYSTEM_SET', key: 'bytes', value: inline(value) }] });
+        };
+        const commits = Array.from({ length: 8 }, (_, index) => large(index + 2));
+        await Promise.all(commits.map((each) => log.put(run, each, expiresAt)));
+        expect(await log.commitsAfter(run, firstCommit)).toEqual(commits);
+      });
+
+      test('text of every script, odd keys and halves of surrogate pairs survive', async () => {
+        const run = freshRun();
+        const value = JSON.parse(
+          String.raw`{"__proto__":"kept","":"\u0000","naïve":"東京 🚄 \ud83d","שלום":["\u202e","\u2028",-0.1,1e300]}`,
+        );
+        const odd = commit(2, { by: 'wörker', events: [{ type: 'INPUT_SET', input: inline(value) }] });
+        await log.put(run, odd, expiresAt);
+        const [read] = await log.commitsAfter(run, firstCommit);
+        expect(JSON.stringify(read)).toBe(JSON.stringify(odd));
+      });
+    });
+
+    describe('the head', () => {
+      test('a run is created once, and whoever comes later sees the nonce of the first', async () => {
+        const address = freshRun();
+        const rivals = Array.from({ length: 20 }, () => creation(address));
+        const results = await Promise.all(rivals.map((rival) => log.create(rival)));
+        const winners = rivals.filter((_, index) => results[index]?.kind === 'stored');
+        expect(winners).toHaveLength(1);
+        const nonce = winners[0]?.commit.nonce;
+        expect(results.filter(({ kind }) => kind === 'occupied')).toEqual(
+          Array.from({ length: 19 }, () => ({ kind: 'occupied', nonce })),
+        );
+        expect((await log.head(address))?.commit.nonce).toBe(nonce);
+      });
+
+      test('a head is read as soon as its run is acknowledged, with all it was made from, pending as of commit 1', async () => {
+        const plain = creation(freshRun());
+        const full = creation(freshRun(), {
+          deploymentId: deploymentId('dep_1'),
+          availableAt: after(noon, minutes(5)),
+          commit: commit(1, { events: allEvents }),
+        });
+        for (const run of [plain, full]) {
+          await log.create(run);
+          expect(await log.head(run.address)).toEqual({ ...run, projection: { status: 'pending', asOf: 1 } });
+        }
+      });
+
+      test('commit 1 lies in the head and is not among those after it', async () => {
+        const run = creation(freshRun());
+        await log.create(run);
+        await log.put(run.address, commit(2), expiresAt);
+        expect(numbersOf(await log.commitsAfter(run.address, firstCommit))).toEqual([2]);
+      });
+
+      test('a run that was never created has no head, and a projection makes none', async () => {
+        const run = freshRun();
+        await log.project(run, { status: 'running', asOf: commitNo(2) });
+        expect(await log.head(run)).toBeUndefined();
+        expect(await log.create(creation(run))).toEqual({ kind: 'stored' });
+      });
+    });
+
+    describe('the projection', () => {
+      const projected = async () => {
+        const run = creation(freshRun());
+        await log.create(run);
+        return { run, address: run.address, now: async () => (await log.head(run.address))?.projection };
+      };
+
+      test('follows newer commits, and one as old as itself', async () => {
+        const { address, now } = await projected();
+        const waiting = { status: 'running', asOf: commitNo(4), attention: 'waiting' } as const;
+        await log.project(address, waiting);
+        expect(await now()).toEqual(waiting);
+        const retrying = { status: 'running', asOf: commitNo(4), attention: 'retrying' } as const;
+        await log.project(address, retrying);
+        expect(await now()).toEqual(retrying);
+      });
+
+      test('never goes back to an older commit', async () => {
+        const { address, now } = await projected();
+        const newer = { status: 'running', asOf: commitNo(9) } as const;
+        await log.project(address, newer);
+        await log.project(address, { status: 'pending', asOf: commitNo(8), attention: 'waiting' });
+        await log.project(address, { status: 'completed', asOf: commitNo(8), endedAt: noon });
+        expect(await now()).toEqual(newer);
+      });
+
+      test.for(terminalStatuses)('never leaves %s', async (status) => {
+        const { address, now } = await projected();
+        const ended = { status, asOf: commitNo(5), endedAt: noon };
+        await log.project(address, ended);
+        for (const other of ['pending', 'running', ...terminalStatuses] as const) {
+          await log.project(address, { status: other, asOf: commitNo(6), attention: 'waiting' });
+        }
+        expect(await now()).toEqual(ended);
+      });
+
+      test('forgets what a newer one no longer names', async () => {
+        const { address, now } = await projected();
+        const error = { cause: 'error', message: 'no', details: { of: ['many', 'things'] } } as const;
+        await log.project(address, { status: 'running', asOf: commitNo(2), attention: 'retrying', error });
+        expect(await now()).toEqual({ status: 'running', asOf: 2, attention: 'retrying', error });
+        await log.project(address, { status: 'running', asOf: commitNo(3) });
+        expect(await now()).toEqual({ status: 'running', asOf: 3 });
+      });
+
+      test('ends at the newest of many that come at once, and leaves the rest of the head alone', async () => {
+        const { run, address, now } = await projected();
+        const numbers = [7, 3, 15, 2, 9, 11, 4, 13];
+        await Promise.all(numbers.map((asOf) => log.project(address, { status: 'running', asOf: commitNo(asOf) })));
+        expect(await now()).toEqual({ status: 'running', asOf: 15 });
+        expect(await log.head(address)).toEqual({ ...run, projection: { status: 'running', asOf: 15 } });
+      });
+    });
+
+    describe('beside the log', () => {
+      test('a value is attached once, even before the run exists, and named by its reference', async () => {
+        const run = freshRun();
+        const value = { text: 'x'.repeat(20_000), list: [1, null, 'three'] };
+        expect(await log.attach(run, 'input', value, expiresAt)).toBe('item:input');
+        expect(await log.attach(run, 'input', 'another', expiresAt)).toBe('item:input');
+        expect(await log.attach(run, 'nothing', null, expiresAt)).toBe('item:nothing');
+        expect(await log.attached(run, 'input')).toEqual(value);
+        expect(await log.attached(run, 'nothing')).toBeNull();
+        expect(await log.attached(run, 'other')).toBeUndefined();
+        expect(await log.head(run)).toBeUndefined();
+      });
+
+      test('the last beat of each node counts', async () => {
+        const run = freshRun();
+        const one = { node: nodeKey(fetchNode), at: noon, resends: 0 };
+        const other = { node: nodeKey(loopNode), at: noon, resends: 2 };
+        const later = { ...one, at: after(noon, minutes(1)), resends: 1 };
+        expect(await log.beats(run)).toEqual([]);
+        for (const beat of [one, other, later]) await log.beat(run, beat, expiresAt);
+        const beats = await log.beats(run);
+        expect(beats).toHaveLength(2);
+        expect(beats).toEqual(expect.arrayContaining([other, later]));
+      });
+
+      test('a snapshot gives way only to a newer one', async () => {
+        const run = freshRun();
+        expect(await log.snapshot(run)).toBeUndefined();
+        const snapshot = (asOf: number, state: string) => ({
+          asOf: commitNo(asOf),
+          schema: 2,
+          state: { state, attempt: firstAttempt },
+        });
+        await log.saveSnapshot(run, snapshot(20, 'first'), expiresAt);
+        await log.saveSnapshot(run, snapshot(10, 'older'), expiresAt);
+        await log.saveSnapshot(run, snapshot(20, 'as old'), expiresAt);
+        expect(await log.snapshot(run)).toEqual(snapshot(20, 'first'));
+        await log.saveSnapshot(run, snapshot(21, 'newer'), expiresAt);
+        expect(await log.snapshot(run)).toEqual(snapshot(21, 'newer'));
+      });
+
+      test('what lies beside the log is not taken for a commit', async () => {
+        const run = creation(freshRun());
+        await log.create(run);
+        await log.attach(run.address, 'input', 1, expiresAt);
+        await log.beat(run.address, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
+        await log.saveSnapshot(run.address, { asOf: commitNo(1), schema: 1, state: null }, expiresAt);
+        expect(await log.commitsAfter(run.address, firstCommit)).toEqual([]);
+      });
+    });
+
+    test('another project or environment sees and changes nothing of a run, even by the same run id', async () => {
+      const mine = freshRun();
+      await log.create(creation(mine));
+      const theirs = commit(2);
+      await log.put(mine, theirs, expiresAt);
+      await log.attach(mine, 'input', 'mine', expiresAt);
+      await log.beat(mine, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
+      await log.saveSnapshot(mine, { asOf: commitNo(2), schema: 1, state: 'mine' }, expiresAt);
+
+      const elsewhere = [
+        { ...mine, projectId: freshScope().projectId },
+        { ...mine, environment: environment('staging') },
+        { ...mine, projectId: projectId(`${mine.projectId}_`) },
+      ];
+      for (const run of elsewhere) {
+        expect(await log.head(run)).toBeUndefined();
+        expect(await log.commitsAfter(run, firstCommit)).toEqual([]);
+        expect(await log.attached(run, 'input')).toBeUndefined();
+        expect(await log.beats(run)).toEqual([]);
+        expect(await log.snapshot(run)).toBeUndefined();
+        expect(await log.create(creation(run))).toEqual({ kind: 'stored' });
+        expect(await log.put(run, commit(2), expiresAt)).toEqual({ kind: 'stored' });
+        await log.project(run, { status: 'failed', asOf: commitNo(2) });
+      }
+      expect(await log.commitsAfter(mine, firstCommit)).toEqual([theirs]);
+      expect((await log.head(mine))?.projection).toEqual({ status: 'pending', asOf: 1 });
+    });
+
+    test('nobody changes what is stored by changing what was handed in or given out', async () => {
+      const run = freshRun();
+      const value = { list: [1] };
+      const mutable = commit(2, { events: [{ type: 'INPUT_SET', input: { value } }] });
+      const before = JSON.stringify(mutable);
+      await log.put(run, mutable, expiresAt);
+      value.list.push(2);
+      const [read] = await log.commitsAfter(run, firstCommit);
+      expect(JSON.stringify(read)).toBe(before);
+      const given = read?.events[0];
+      if (given?.type !== 'INPUT_SET' || !('value' in given.input)) throw new Error('another event was read');
+      const inside = given.input.value;
+      try {
+        Object.assign(inside ?? {}, { list: 'changed' });
+      } catch {
+        // Frozen is as good as copied.
+      }
+      expect(JSON.stringify((await log.commitsAfter(run, firstCommit))[0])).toBe(before);
+    });
+  });

@@ -1,0 +1,116 @@
+/** Runs, commits and events to put into stores. Every call of `freshScope` is a project nobody else uses. */
+import {
+  type CommitNo,
+  type RunAddress,
+  type Scope,
+  attempt,
+  commitNo,
+  environment,
+  eventId,
+  firstAttempt,
+  iterationKey,
+  nodeId,
+  projectId,
+  topLevel,
+} from '../../lib/engine/ids.ts';
+import { inline } from '../../lib/engine/json.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
+import type { RunCreation } from '../../lib/engine/log/head.ts';
+import { type Instant, after, days, durationMs, instant, minutes } from '../../lib/engine/time.ts';
+import { MemoryIds } from '../../lib/memory/ids.ts';
+
+export const noon: Instant = instant(Date.UTC(2026, 4, 1, 12, 0, 0, 123));
+export const expiresAt: Instant = after(noon, days(37));
+
+let scopes = 0;
+export const freshScope = (): Scope => ({
+  projectId: projectId(`project_${(scopes += 1)}`),
+  environment: environment('production'),
+});
+
+const ids = new MemoryIds(20_260_501);
+export const freshRun = (scope: Scope = freshScope(), createdAt: Instant = noon): RunAddress => ({
+  ...scope,
+  runId: ids.runId(createdAt),
+});
+
+export const commit = (number: number, facts: Partial<Commit> = {}): Commit => ({
+  number: commitNo(number),
+  firstEventId: eventId(number * 10),
+  events: [{ type: 'SYSTEM_SET', key: 'number', value: inline(number) }],
+  at: after(noon, minutes(number)),
+  by: 'test',
+  nonce: ids.nonce(),
+  ...facts,
+});
+
+export const creation = (address: RunAddress, facts: Partial<RunCreation> = {}): RunCreation => ({
+  address,
+  kind: 'graph',
+  workflow: { name: 'order', version: 3 },
+  deploymentId: null,
+  createdAt: noon,
+  deadlineAt: after(noon, days(7)),
+  expiresAt,
+  bodyHash: 'ab'.repeat(32),
+  commit: commit(1),
+  ...facts,
+});
+
+export const numbersOf = (commits: readonly Commit[]): readonly CommitNo[] => commits.map(({ number }) => number);
+
+export const fetchNode = { nodeId: nodeId('fetch-1'), iteration: topLevel };
+export const loopNode = { nodeId: nodeId('body'), iteration: iterationKey('each[3]/inner[12]') };
+const fetchAttempt = { ...fetchNode, attempt: firstAttempt };
+const loopAttempt = { ...loopNode, attempt: attempt(2) };
+const span = { startedAt: noon, endedAt: after(noon, durationMs(40)) };
+const failure = { cause: 'timeout', message: 'took longer than 30 s', code: 'slow', details: { limitMs: 30_000 } } as const;
+
+/** One event of every type, with all that it can hold. */
+export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEvent, { type: Type }> } = {
+  INPUT_SET: { type: 'INPUT_SET', input: { ref: 'item:input', bytes: 12_345 } },
+  SYSTEM_SET: { type: 'SYSTEM_SET', key: 'region', value: inline({ deep: [1, 'two', null, true, { '': 0.5 }] }) },
+  RUN_STARTED: { type: 'RUN_STARTED' },
+  RUN_STATUS_CHANGED: { type: 'RUN_STATUS_CHANGED', status: 'running' },
+  RUN_COMPLETED: { type: 'RUN_COMPLETED', output: inline('done') },
+  RUN_FAILED: { type: 'RUN_FAILED', error: failure },
+  RUN_TIMED_OUT: { type: 'RUN_TIMED_OUT', error: { cause: 'deadline', message: 'after 7 days' } },
+  RUN_CANCELLED: { type: 'RUN_CANCELLED', reason: 'not needed' },
+  RUN_RECOVERED: { type: 'RUN_RECOVERED', nodes: ['fetch-1', 'body@each[3]/inner[12]'] },
+  NODE_DISPATCHED: { type: 'NODE_DISPATCHED', ...fetchAttempt, via: 'collect', wave: 0, notBefore: noon },
+  NODE_STARTED: { type: 'NODE_STARTED', ...loopAttempt, startedAt: noon },
+  SLEEP_STARTED: { type: 'SLEEP_STARTED', ...loopAttempt, wakeAt: after(noon, days(30)), output: inline(null) },
+  NODE_COMPLETED: {
+    type: 'NODE_COMPLETED',
+    ...fetchAttempt,
+    ...span,
+    output: { ref: 'blob:abc', bytes: 1_000_000 },
+    variable: 'answer',
+    handle: null,
+    end: 'success',
+    printed: ['one', 'two'],
+  },
+  NODE_RETRIED: {
+    type: 'NODE_RETRIED',
+    ...fetchAttempt,
+    ...span,
+    failure,
+    delayMs: durationMs(1_500.5),
+    retryAt: after(noon, durationMs(1_500)),
+    via: 'queue',
+    printed: [],
+  },
+  NODE_FAILED: {
+    type: 'NODE_FAILED',
+    ...loopAttempt,
+    ...span,
+    failure: { cause: 'error', message: '' },
+    handle: 'error',
+    variable: 'answer',
+    printed: ['last words'],
+  },
+  NODE_SKIPPED: { type: 'NODE_SKIPPED', ...loopNode, reason: 'branch_not_taken' },
+};
+
+export const allEvents: readonly RunEvent[] = Object.values(eventOfEachType);

@@ -1,0 +1,13 @@
+/** The machine's own clock and chance, held to the same contracts as the ones in memory. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { SystemClock } from '../../lib/aws/system-clock.ts';
+import { SystemIds } from '../../lib/aws/system-ids.ts';
+import { clockSuite } from './clock.suite.ts';
+import { idsSuite } from './ids.suite.ts';
+
+const pass = async (time: number): Promise<void> => {
+  await delay(time);
+};
+
+clockSuite({ name: 'system', open: async () => ({ port: { clock: new SystemClock(), pass }, close: async () => {} }) });
+idsSuite({ name: 'system', ids: new SystemIds() });

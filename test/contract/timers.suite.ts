@@ -1,0 +1,55 @@
+/** What every store of timers must keep. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { commitNo, firstAttempt } from '../../lib/engine/ids.ts';
+import { type Instant, after, days, instant } from '../../lib/engine/time.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
+import type { Timers } from '../../lib/ports/timers.ts';
+import { fetchNode, freshRun, noon } from './samples.ts';
+import type { Opened, Subject } from './subject.ts';
+
+export interface TimersSet {
+  readonly timers: Timers;
+  /** The timers that are set. */
+  pending(): Promise<readonly { readonly at: Instant; readonly job: Job }[]>;
+}
+
+/** It is `noon` for the subject. */
+export const timersSuite = ({ name, open }: Subject<TimersSet>) =>
+  describe(`timers: ${name}`, () => {
+    let opened: Opened<TimersSet>;
+    let subject: TimersSet;
+    beforeAll(async () => {
+      opened = await open();
+      subject = opened.port;
+    });
+    afterAll(() => opened.close());
+
+    const wholeSecond = instant(Math.ceil(noon / 1_000) * 1_000);
+    const wake = (): Job => ({ kind: 'wake', run: freshRun(), commit: commitNo(2), ...fetchNode, attempt: firstAttempt });
+
+    test('a timer delivers its job at its time, however far ahead', async () => {
+      const near = { at: after(wholeSecond, days(1)), job: wake() };
+      const far = { at: after(wholeSecond, days(365)), job: wake() };
+      await subject.timers.set({ name: 'near', ...near });
+      await subject.timers.set({ name: 'far', ...far });
+      expect(await subject.pending()).toEqual(expect.arrayContaining([near, far]));
+    });
+
+    test('the same name again is the same timer, and the first stands', async () => {
+      const first = { at: after(wholeSecond, days(2)), job: wake() };
+      const before = (await subject.pending()).length;
+      await subject.timers.set({ name: 'once', ...first });
+      await subject.timers.set({ name: 'once', ...first });
+      await subject.timers.set({ name: 'once', at: after(wholeSecond, days(3)), job: wake() });
+      const pending = await subject.pending();
+      expect(pending).toHaveLength(before + 1);
+      expect(pending).toContainEqual(first);
+    });
+
+    test('names of any length and with any characters are told apart', async () => {
+      const before = (await subject.pending()).length;
+      const long = `${'x'.repeat(300)}#@[] ü`;
+      for (const name of [long, `${long}1`]) await subject.timers.set({ name, at: after(wholeSecond, days(2)), job: wake() });
+      expect(await subject.pending()).toHaveLength(before + 2);
+    });
+  });

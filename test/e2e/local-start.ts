@@ -1,0 +1,74 @@
+/** `npm start` in a process of its own, on a folder and a port of its own. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const freshFolder = (): string => mkdtempSync(join(tmpdir(), 'stepwell-e2e-'));
+
+const infoShape = z.object({ url: z.string(), apiKey: z.string(), pid: z.number() });
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+export interface LocalStart {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly pid: number;
+  /** `body` is sent as JSON, or as it is where it is text. */
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** Ends the process with the signal and waits until it has gone. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts and waits until it says where it is. Rejects with what it printed when it ends before. */
+export async function startLocal(directory: string): Promise<LocalStart> {
+  const child = spawn(process.execPath, ['lib/local/main.ts'], {
+    cwd: root,
+    env: { ...process.env, STEPWELL_DIR: directory, STEPWELL_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  const gone = once(child, 'exit');
+  const infoFile = join(directory, 'local.json');
+  const said = (): z.infer<typeof infoShape> | undefined => {
+    if (!existsSync(infoFile)) return undefined;
+    const info = infoShape.parse(JSON.parse(readFileSync(infoFile, 'utf8')));
+    return info.pid === child.pid ? info : undefined;
+  };
+  let info = said();
+  for (; info === undefined; info = said()) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(printed);
+    await wait(20);
+  }
+  const { url, apiKey, pid } = info;
+  return {
+    url,
+    apiKey,
+    pid,
+    async call(method, path, body, headers = {}) {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+    },
+    async end(signal) {
+      child.kill(signal);
+      await gone;
+      return child.exitCode;
+    },
+  };
+}

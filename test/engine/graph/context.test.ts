@@ -1,0 +1,171 @@
+/** What an attempt sees: the fold up to the event that dispatched it, however late it runs and however often. */
+import { expect, test } from 'vitest';
+import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
+import { contextAt } from '../../../lib/engine/graph/context-at.ts';
+import type { JsonValue, PayloadRef } from '../../../lib/engine/json.ts';
+import { failed, finished, graph, passes, threeAttempts } from '../graphs.ts';
+import { Play, started } from '../play.ts';
+
+const parallel = () =>
+  started(
+    graph({
+      nodes: {
+        start: passes,
+        slow: { retry: threeAttempts },
+        fast: { outputVariable: 'news' },
+        next: {},
+      },
+      edges: ['start -> slow', 'start -> fast -> next', { from: 'fast -> join', targetParamLabel: 'news' }, 'start -> join'],
+    }),
+  );
+
+test('a completion after the dispatch is not seen by the attempt, nor by its retry', () => {
+  const play = parallel();
+  play.ends('fast', finished('late'));
+  expect(play.inputOf('slow').context.get('news')).toBeUndefined();
+  play.ends('slow', failed());
+  expect(play.node('slow')).toMatchObject({ attempt: 2 });
+  expect(play.inputOf('slow').context.get('news')).toBeUndefined();
+  expect(play.inputOf('slow').context.keys({ hidden: true })).not.toContain('__node_fast');
+  expect(play.inputOf('next').context.get('news')).toBe('late');
+});
+
+test('an attempt sees the same, whatever happens while it runs', () => {
+  const play = parallel();
+  const before = play.inputOf('slow').context.all({ hidden: true });
+  play.say(play.started('slow'));
+  play.ends('fast', finished('late'));
+  play.ends('slow', failed());
+  expect(play.inputOf('slow').context.all({ hidden: true })).toEqual(before);
+});
+
+test('a late parent of an any-join is not among the inputs of the join', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, join: { joinMode: 'any', merge: 'array' } },
+      edges: [
+        'start -> a',
+        'start -> b',
+        { from: 'a -> join', targetParamLabel: 'all' },
+        { from: 'b -> join', targetParamLabel: 'all' },
+      ],
+    }),
+  );
+  play.ends('a', finished('first'));
+  play.ends('b', finished('second'));
+  expect(play.inputOf('join').inputs).toEqual({ all: ['first'] });
+});
+
+test('later writings of a key win, in the order of the log', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, a: { outputVariable: 'x' }, b: { outputVariable: 'x' } },
+      edges: ['start -> a -> seesA -> join', 'start -> b -> seesB -> join'],
+    }),
+  );
+  play.ends('b', finished('from b'));
+  play.ends('a', finished('from a'));
+  expect([play.inputOf('seesB').context.get('x'), play.inputOf('seesA').context.get('x')]).toEqual(['from b', 'from a']);
+});
+
+test('the result of each node is readable by its id, and hidden from whoever does not ask', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, check: { pure: finished(null, 'yes') }, a: { outputVariable: 'x' } },
+      edges: ['start -> check', 'check/yes -> a -> bad', 'check/no -> off', 'bad/error -> last'],
+    }),
+    {},
+    { n: 1 },
+  );
+  play.ends('a', finished({ deep: true }));
+  play.ends('bad', failed());
+  const { context } = play.inputOf('last');
+  expect(context.get('__node_a')).toEqual({ status: 'completed', output: { deep: true } });
+  expect(context.get('__node_bad')).toEqual({ status: 'failed', output: null });
+  expect(context.get('__node_off')).toEqual({ status: 'skipped', output: null });
+  expect([context.get('__node_last'), context.get('__node_nobody'), context.get('__node_#')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(context.keys()).toEqual(['input', 'x']);
+  expect(context.all()).toEqual({ input: { n: 1 }, x: { deep: true } });
+  expect(context.keys({ hidden: true }).toSorted()).toEqual(
+    ['input', 'x', '__node_start', '__node_check', '__node_a', '__node_bad', '__node_off'].toSorted(),
+  );
+  expect(Object.keys(context.all({ hidden: true })).toSorted()).toEqual(context.keys({ hidden: true }).toSorted());
+});
+
+test('a key that nobody wrote is undefined, even one that every object has', () => {
+  const { context } = parallel().inputOf('slow');
+  for (const key of ['nothing', 'constructor', 'toString', '__proto__', '']) expect(context.get(key)).toBeUndefined();
+});
+
+const stored = (ref: PayloadRef) => ({ kind: 'finished' as const, output: { ref, bytes: 9_000 }, handle: 'output' });
+const refs: readonly PayloadRef[] = ['item:input', 'blob:a', 'blob:b'];
+const answers = new Map<PayloadRef, JsonValue>([
+  ['item:input', { n: 1 }],
+  ['blob:a', 'A'],
+  ['blob:b', 'B'],
+]);
+
+const withStored = (loaded = new Map<PayloadRef, JsonValue>()): Play => {
+  const play = new Play(
+    graph({
+      nodes: { start: passes, a: { outputVariable: 'a' }, b: { outputVariable: 'b' } },
+      edges: [
+        'start -> a',
+        'start -> b',
+        { from: 'a -> join', targetParamLabel: 'x' },
+        { from: 'b -> join', targetParamLabel: 'y' },
+        'a -> plain',
+      ],
+    }),
+    { loaded },
+  );
+  play.start({ stored: { ref: 'item:input', bytes: 900 } });
+  play.ends('a', stored('blob:a'));
+  play.ends('b', stored('blob:b'));
+  return play;
+};
+
+/** What the question asks for before it can be answered. */
+const asks = (question: () => unknown): readonly PayloadRef[] => {
+  try {
+    question();
+  } catch (trouble) {
+    if (trouble instanceof PayloadsNeeded) return trouble.refs;
+    throw trouble;
+  }
+  return [];
+};
+
+test('stored values are asked for by name, all that are missing at once', () => {
+  const play = withStored();
+  const context = contextAt(play.state, play.state.nextEventId, new Map());
+  expect(asks(() => context.get('a'))).toEqual(['blob:a']);
+  expect(asks(() => context.get('nothing'))).toEqual([]);
+  expect(asks(() => context.all())).toEqual(refs);
+  expect(asks(() => play.inputOf('join'))).toEqual(refs);
+  expect(asks(() => withStored(new Map([['blob:a', 'A']])).inputOf('join'))).toEqual(['item:input', 'blob:b']);
+});
+
+test('with the values loaded the same question is answered', () => {
+  const play = withStored(answers);
+  expect(play.inputOf('join').inputs).toEqual({ n: 1, x: 'A', y: 'B' });
+  expect(play.inputOf('join').context.all()).toEqual({ input: { n: 1 }, a: 'A', b: 'B' });
+});
+
+test('a loaded null is a value', () => {
+  const play = withStored(new Map<PayloadRef, JsonValue>([...answers, ['blob:a', null]]));
+  expect(play.inputOf('join').inputs).toEqual({ n: 1, x: null, y: 'B' });
+});
+
+test('keys are told without any value being loaded', () => {
+  const play = withStored();
+  expect(contextAt(play.state, play.state.nextEventId, new Map()).keys()).toEqual(['input', 'a', 'b']);
+});
+
+test('a node that is given nothing by name asks for nothing', () => {
+  expect(asks(() => withStored().inputOf('plain'))).toEqual([]);
+});

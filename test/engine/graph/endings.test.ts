@@ -1,0 +1,172 @@
+/** A run ends when nothing of it is open: its leaves say whether it went well, its end nodes what it brought. */
+import { expect, test } from 'vitest';
+import type { JsonValue, PayloadRef } from '../../../lib/engine/json.ts';
+import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
+import { ends, failed, finished, graph, passes } from '../graphs.ts';
+import { Play, started, types } from '../play.ts';
+
+const forked = (a: Parameters<Play['ends']>[1], b: Parameters<Play['ends']>[1]) => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', 'start -> b'] }));
+  play.ends('a', a);
+  play.ends('b', b);
+  return play;
+};
+
+test('a run whose leaves all completed is a success, with or without end nodes', () => {
+  const play = forked(finished('x'), finished('y'));
+  expect([play.status, play.output]).toEqual(['completed', { value: null }]);
+});
+
+test('a leaf that failed fails the run, whatever the others brought', () => {
+  const play = forked(failed('forbidden'), ends({ ok: true }));
+  expect([play.status, play.error?.cause, play.error?.details]).toEqual(['failed', 'forbidden', { nodeId: 'a' }]);
+});
+
+test('a leaf that took too long fails the run as one that failed', () => {
+  expect(forked(finished(), failed('timeout')).error).toMatchObject({ cause: 'timeout', details: { nodeId: 'b' } });
+});
+
+test('a leaf skipped by a branch is a success', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, check: { pure: finished(null, 'yes') } },
+      edges: ['start -> check', 'check/yes -> a', 'check/no -> b'],
+    }),
+  );
+  play.ends('a');
+  expect([play.statusOf('b'), play.status]).toEqual(['skipped', 'completed']);
+});
+
+test('a leaf skipped because its parent failed is none, though the failed node is no leaf', () => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b', 'start -> c'] }));
+  play.ends('a', failed());
+  expect(play.status).toBe('running');
+  play.ends('c');
+  expect([play.status, play.error?.details]).toEqual(['failed', { nodeId: 'a' }]);
+});
+
+test('the failure of a node in the middle that an error edge took leaves the run a success', () => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', 'a/error -> rescue'] }));
+  play.ends('a', failed());
+  play.ends('rescue');
+  expect(play.status).toBe('completed');
+});
+
+test('where several leaves failed, the first in the drawing is named, whichever ended first', () => {
+  for (const order of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ]) {
+    const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', 'start -> b'] }));
+    for (const id of order) play.ends(id, failed());
+    expect(play.error?.details).toEqual({ nodeId: 'a' });
+  }
+});
+
+test('one end node’s output is the run’s', () => {
+  const play = started(graph({ nodes: { start: passes, end: { pure: ends({ total: 3 }) } }, edges: ['start -> a -> end'] }));
+  expect(types(play.ends('a')).slice(-3)).toEqual(['NODE_COMPLETED', 'RUN_STATUS_CHANGED', 'RUN_COMPLETED']);
+  expect(play.output).toEqual({ value: { total: 3 } });
+});
+
+test('an end node that was not reached brings nothing', () => {
+  const play = started(
+    graph({
+      nodes: {
+        start: passes,
+        check: { pure: finished(null, 'yes') },
+        good: { pure: ends('yes') },
+        bad: { pure: ends('no', 'error') },
+      },
+      edges: ['start -> check', 'check/yes -> good', 'check/no -> bad'],
+    }),
+  );
+  expect([play.status, play.output, play.commits.length]).toEqual(['completed', { value: 'yes' }, 1]);
+});
+
+test.each([
+  ['a', 'b'],
+  ['b', 'a'],
+])('the first end node does not end the run; the outputs of all are joined, later ones winning: %s before %s', (...order) => {
+  const end = (own: string) => ({ pure: ends({ [own]: 1, last: own }) });
+  const play = started(
+    graph({ nodes: { start: passes, endA: end('a'), endB: end('b') }, edges: ['start -> a -> endA', 'start -> b -> endB'] }),
+  );
+  play.ends(order[0] ?? '');
+  expect(play.status).toBe('running');
+  play.ends(order[1] ?? '');
+  expect(play.output).toEqual({ value: { a: 1, b: 1, last: order[1] } });
+});
+
+test('an end node with status error fails the run and is named', () => {
+  const play = started(
+    graph({ nodes: { start: passes, end: { pure: ends({}, 'error') } }, edges: ['start -> a -> end', 'start -> b'] }),
+  );
+  play.ends('a');
+  expect(play.status).toBe('running');
+  play.ends('b');
+  expect([play.status, play.error]).toEqual([
+    'failed',
+    { cause: 'error', code: 'ended_in_error', message: 'end node end ends the run as an error', details: { nodeId: 'end' } },
+  ]);
+});
+
+test('the output of an end node is the context’s `output`, and of no other node', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, end: { pure: ends({ total: 3 }), outputVariable: 'mine' } },
+      edges: ['start -> end', 'start -> a -> b'],
+    }),
+  );
+  play.ends('a', finished('x'));
+  const { context } = play.inputOf('b');
+  expect([context.get('output'), context.get('mine')]).toEqual([{ total: 3 }, undefined]);
+});
+
+test('a disabled node passes on with nothing, runs nothing, and may be an end', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, off: { isDisabled: true, outputVariable: 'off' }, end: { isDisabled: true, pure: ends('never') } },
+      edges: ['start -> off -> a -> end', 'off/error -> rescue'],
+    }),
+  );
+  expect(play.statuses('off', 'a', 'rescue')).toEqual(['completed', 'queued', 'skipped']);
+  expect(play.inputOf('a').context.get('off')).toBeNull();
+  play.ends('a');
+  expect([play.status, play.output]).toEqual(['completed', { value: null }]);
+});
+
+test('a run of pure nodes is over in its first commit', () => {
+  const play = started(graph({ nodes: { start: passes, end: { pure: ends('done') } }, edges: ['start -> end'] }));
+  expect([play.commits.length, play.status]).toEqual([1, 'completed']);
+});
+
+test('the last event of a run is its ending, and the change of status stands just before it', () => {
+  for (const play of [forked(finished(), finished()), forked(failed(), finished())]) {
+    expect(types(play.events).slice(-2)).toEqual([
+      'RUN_STATUS_CHANGED',
+      play.status === 'completed' ? 'RUN_COMPLETED' : 'RUN_FAILED',
+    ]);
+  }
+});
+
+test('a single end node’s stored output is passed on as it is; several are asked for together', () => {
+  const stored = (ref: PayloadRef) => ({
+    pure: { ...ends(), kind: 'finished' as const, handle: null, end: 'success' as const, output: { ref, bytes: 9 } },
+  });
+  const one = started(graph({ nodes: { start: passes, end: stored('blob:1') }, edges: ['start -> end'] }));
+  expect(one.output).toEqual({ ref: 'blob:1', bytes: 9 });
+
+  const several = graph({
+    nodes: { start: passes, x: stored('blob:x'), y: stored('blob:y') },
+    edges: ['start -> x', 'start -> y'],
+  });
+  expect(() => started(several)).toThrow(new PayloadsNeeded(['blob:x', 'blob:y']));
+  const loaded = new Map<PayloadRef, JsonValue>([
+    ['blob:x', { x: 1 }],
+    ['blob:y', { y: 2 }],
+  ]);
+  const play = new Play(several, { loaded });
+  play.start();
+  expect(play.output).toEqual({ value: { x: 1, y: 2 } });
+});

@@ -1,0 +1,209 @@
+/** Whose failure it is, who is asked about it, and what the run makes of it. */
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../../lib/engine/json.ts';
+import { type NodeTraits, failed, finished, graph, passes } from '../graphs.ts';
+import { type Play, started } from '../play.ts';
+
+const chain = (b: NodeTraits, a: NodeTraits = {}) =>
+  started(graph({ nodes: { start: passes, a, b }, edges: ['start -> a -> b -> c'] }));
+
+const blamed = (play: Play): unknown => play.error?.details?.['nodeId'];
+
+test('skip: the children of a failed node are skipped, and the run fails and names the node', () => {
+  const play = chain({ onParentFailure: 'skip' });
+  play.ends('a', failed('provider_error'));
+  expect(play.statuses('a', 'b', 'c')).toEqual(['failed', 'skipped', 'skipped']);
+  expect(play.eventsOf('NODE_SKIPPED').map(({ reason }) => reason)).toEqual(['parent_not_successful', 'parent_not_successful']);
+  expect(play.status).toBe('failed');
+  expect(play.error).toMatchObject({ cause: 'provider_error', message: expect.stringContaining('a'), details: { nodeId: 'a' } });
+});
+
+test('skip is the default', () => {
+  const play = chain({});
+  play.ends('a', failed());
+  expect(play.statusOf('b')).toBe('skipped');
+});
+
+test('propagate: the child fails as well, by a cause of its own, and the run names the node where it began', () => {
+  const play = chain({ onParentFailure: 'propagate' });
+  play.ends('a', failed('provider_error'));
+  expect(play.statuses('a', 'b', 'c')).toEqual(['failed', 'failed', 'skipped']);
+  expect(play.node('b')).toMatchObject({ failure: { cause: 'upstream_failure', code: 'upstream_failure' } });
+  expect([play.status, play.error?.cause, blamed(play)]).toEqual(['failed', 'provider_error', 'a']);
+});
+
+test('propagate down to the leaf: the run still names the node where it began', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, b: { onParentFailure: 'propagate' }, c: { onParentFailure: 'propagate' } },
+      edges: ['start -> a -> b -> c'],
+    }),
+  );
+  play.ends('a', failed('rate_limit'));
+  expect(play.statuses('a', 'b', 'c')).toEqual(['failed', 'failed', 'failed']);
+  expect([play.error?.cause, blamed(play)]).toEqual(['rate_limit', 'a']);
+});
+
+test('propagate follows the child’s own error edge', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, b: { onParentFailure: 'propagate' } },
+      edges: ['start -> a -> b -> c', 'b/error -> rescue'],
+    }),
+  );
+  play.ends('a', failed());
+  expect(play.statuses('b', 'c', 'rescue')).toEqual(['failed', 'skipped', 'queued']);
+  play.ends('rescue');
+  expect(play.status).toBe('completed');
+});
+
+test('substitute_default: the child runs with an empty text for what is missing, and the run ends well', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, b: { onParentFailure: 'substitute_default' } },
+      edges: ['start -> a', { from: 'a -> b', targetParamLabel: 'text' }],
+    }),
+    {},
+    { text: 'from the run' },
+  );
+  play.ends('a', failed());
+  expect(play.inputOf('b').inputs).toEqual({ text: '' });
+  play.ends('b');
+  expect([play.statuses('a', 'b'), play.status]).toEqual([['failed', 'completed'], 'completed']);
+});
+
+test('substitute_default also stands in where a failure further up cut the parent off', () => {
+  const play = started(
+    graph({ nodes: { start: passes, c: { onParentFailure: 'substitute_default' } }, edges: ['start -> a -> b -> c'] }),
+  );
+  play.ends('a', failed());
+  expect(play.statuses('a', 'b', 'c')).toEqual(['failed', 'skipped', 'queued']);
+  play.ends('c');
+  expect(play.status).toBe('completed');
+});
+
+test('substitute_default does not make a branch run that was not taken', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, check: { pure: finished(null, 'yes') }, b: { onParentFailure: 'substitute_default' } },
+      edges: ['start -> check', 'check/no -> a -> b'],
+    }),
+  );
+  expect([play.statuses('a', 'b'), play.status]).toEqual([['skipped', 'skipped'], 'completed']);
+});
+
+test.each(['a', 'b'])('a join with a failed and a good parent asks its policy, with %s ending last', (last) => {
+  for (const [onParentFailure, status] of [
+    ['skip', 'skipped'],
+    ['propagate', 'failed'],
+    ['substitute_default', 'queued'],
+  ] as const) {
+    const play = started(
+      graph({ nodes: { start: passes, join: { onParentFailure } }, edges: ['start -> a -> join', 'start -> b -> join'] }),
+    );
+    for (const id of last === 'a' ? ['b', 'a'] : ['a', 'b']) play.ends(id, id === 'a' ? failed() : finished());
+    expect(play.statusOf('join')).toBe(status);
+  }
+});
+
+test('a join with a starved and a live edge goes on with the live one', () => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> x -> join', 'start -> b -> join'] }));
+  play.ends('a', failed());
+  play.ends('b');
+  expect(play.statuses('x', 'join')).toEqual(['skipped', 'queued']);
+  play.ends('join');
+  expect(play.status).toBe('completed');
+});
+
+test('the error edge takes the failure, and finds it under the node’s output variable', () => {
+  const play = started(
+    graph({ nodes: { start: passes, a: { outputVariable: 'answer' } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
+  );
+  play.ends('a', failed('timeout'));
+  expect(play.statuses('a', 'b', 'rescue')).toEqual(['timed_out', 'skipped', 'queued']);
+  expect(play.inputOf('rescue').context.get('answer')).toEqual({
+    success: false,
+    error: { cause: 'timeout', message: 'it broke: timeout', attempts: 1 },
+  });
+  play.ends('rescue');
+  expect(play.status).toBe('completed');
+});
+
+test('without an error edge a failure writes nothing under the output variable', () => {
+  const play = chain({ onParentFailure: 'substitute_default' }, { outputVariable: 'answer' });
+  play.ends('a', failed());
+  expect(play.inputOf('b').context.get('answer')).toBeUndefined();
+});
+
+test('a node that finishes by the handle `error` has not failed', () => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b', 'a/error -> rescue'] }));
+  play.ends('a', finished({ success: false }, 'error'));
+  expect(play.statuses('a', 'b', 'rescue')).toEqual(['completed', 'skipped', 'queued']);
+});
+
+test('fail_workflow ends the run at once, error edge or not, and cancels what is open', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, a: { errorHandling: 'fail_workflow' } },
+      edges: ['start -> a', 'start -> busy', 'a/error -> rescue'],
+    }),
+  );
+  play.ends('a', failed());
+  expect(play.statuses('a', 'busy', 'rescue')).toEqual(['failed', 'cancelled', 'pending']);
+  expect([play.status, blamed(play)]).toEqual(['failed', 'a']);
+  expect(play.events.at(-1)?.type).toBe('RUN_FAILED');
+});
+
+test('fail_workflow of a node that is failed by its parent names the node where it began', () => {
+  const play = chain({ onParentFailure: 'propagate', errorHandling: 'fail_workflow' });
+  play.ends('a', failed());
+  expect([play.status, blamed(play)]).toEqual(['failed', 'a']);
+});
+
+test('a pure node that fails is handled as any other, in the same commit', () => {
+  const play = started(
+    graph({ nodes: { start: passes, a: { pure: failed('invalid') } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
+  );
+  expect([play.commits.length, play.statuses('a', 'b', 'rescue')]).toEqual([1, ['failed', 'skipped', 'queued']]);
+  const halting = started(
+    graph({ nodes: { start: passes, a: { pure: failed('invalid'), errorHandling: 'fail_workflow' } }, edges: ['start -> a'] }),
+  );
+  expect([halting.commits.length, halting.status]).toEqual([1, 'failed']);
+});
+
+test('the node that is named is the one whose failure cut the leaf off, not one that was handled', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes },
+      edges: ['start -> handled', 'start -> guilty', 'handled/error -> join', 'guilty -> join'],
+    }),
+  );
+  play.ends('handled', failed('timeout'));
+  play.ends('guilty', failed('provider_error'));
+  expect([play.statusOf('join'), blamed(play)]).toEqual(['skipped', 'guilty']);
+});
+
+test('the node that is named is not one whose failure was stood in for', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, mended: { onParentFailure: 'substitute_default' } },
+      edges: ['start -> forgiven -> mended -> join', 'start -> guilty -> cut -> between -> join -> leaf'],
+    }),
+  );
+  play.ends('forgiven', failed('timeout'));
+  play.ends('mended', finished(null, 'elsewhere'));
+  play.ends('guilty', failed('provider_error'));
+  expect([play.statuses('join', 'leaf'), blamed(play)]).toEqual([['skipped', 'skipped'], 'guilty']);
+});
+
+test('the details of a failure are kept beside the name of its node', () => {
+  const play = chain({});
+  const details: JsonObject = { status: 503 };
+  play.ends('a', { kind: 'failed', failure: { cause: 'provider_error', message: 'busy', code: 'http_503', details } });
+  expect(play.error).toEqual({
+    cause: 'provider_error',
+    message: 'node a failed: busy',
+    code: 'http_503',
+    details: { status: 503, nodeId: 'a' },
+  });
+});

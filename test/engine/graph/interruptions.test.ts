@@ -1,0 +1,169 @@
+/** What comes from outside the graph: a cancel, the deadline, a lost message, a recovery; and the same fact twice. */
+import { expect, test } from 'vitest';
+import type { Fact } from '../../../lib/engine/graph/facts.ts';
+import { after, hours, seconds } from '../../../lib/engine/time.ts';
+import { type NodeTraits, failed, graph, ms, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
+import { type Play, dawn, started, told, types } from '../play.ts';
+
+const cancel: Fact = { kind: 'cancel-requested', reason: 'no longer needed' };
+const late: Fact = { kind: 'deadline-passed' };
+const deadlineAt = after(dawn, hours(1));
+
+const two = (a: NodeTraits = {}) =>
+  started(graph({ nodes: { start: passes, a }, edges: ['start -> a -> c', 'start -> b -> c'] }), { deadlineAt });
+
+test('a cancel ends the run in one event, whatever is open', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, nap: { pure: sleepsUntil(after(dawn, seconds(9))) } },
+      edges: ['start -> a -> c', 'start -> nap', 'start -> b'],
+    }),
+  );
+  play.say(play.started('a'));
+  const events = play.say(cancel);
+  expect(events).toEqual([
+    { type: 'RUN_STATUS_CHANGED', status: 'cancelled' },
+    { type: 'RUN_CANCELLED', reason: 'no longer needed' },
+  ]);
+  expect(play.statuses('start', 'a', 'nap', 'b', 'c')).toEqual(['completed', 'cancelled', 'cancelled', 'cancelled', 'pending']);
+  expect([play.status, play.open()]).toEqual(['cancelled', []]);
+});
+
+test('after a cancel no fact changes anything', () => {
+  const play = two();
+  const facts: readonly Fact[] = [
+    play.ended('a'),
+    play.started('b'),
+    play.lost('b'),
+    play.woken('a'),
+    late,
+    cancel,
+    recoveredOf('a'),
+  ];
+  play.say(cancel);
+  play.pass(hours(2));
+  for (const fact of facts) expect(play.say(fact)).toEqual([]);
+  expect(play.say(...facts)).toEqual([]);
+});
+
+test('a cancel after the ending changes nothing: the result has won', () => {
+  const play = two();
+  for (const id of ['a', 'b', 'c']) play.ends(id);
+  expect([play.say(cancel), play.status]).toEqual([[], 'completed']);
+});
+
+test('in one commit, what is told before the cancel counts and what is told after does not', () => {
+  const play = two();
+  play.say(play.ended('a'), cancel, play.ended('b'));
+  expect(play.statuses('a', 'b', 'c')).toEqual(['completed', 'cancelled', 'pending']);
+});
+
+test('a cancel needs no reason', () => {
+  const play = two();
+  play.say({ kind: 'cancel-requested' });
+  expect(play.state.progress).toEqual({ status: 'cancelled', endedAt: dawn });
+});
+
+test('the deadline ends the run as failed, and only once it has passed', () => {
+  const play = two();
+  play.pass(ms(3_600_000 - 1));
+  expect(play.say(late)).toEqual([]);
+  play.pass(ms(1));
+  expect(types(play.say(late))).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
+  expect(play.error).toMatchObject({ cause: 'deadline', code: 'deadline_exceeded' });
+  expect(play.statuses('a', 'b')).toEqual(['cancelled', 'cancelled']);
+  expect(play.say(play.ended('a'), late, cancel)).toEqual([]);
+});
+
+test('a lost node says so in the context, and its own policy decides', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, a: { retry: { ...threeAttempts, retryOn: ['lost'] } } },
+      edges: ['start -> a -> b', 'a/error -> rescue'],
+    }),
+  );
+  expect(told(play.say(play.lost('a')))).toEqual([
+    'RUN_STATUS_CHANGED',
+    'SYSTEM_SET',
+    'NODE_FAILED a',
+    'NODE_SKIPPED b',
+    'NODE_DISPATCHED rescue',
+  ]);
+  const { context } = play.inputOf('rescue');
+  expect(context.get('__recoveryError')).toEqual({ nodeId: 'a', message: 'its message died' });
+  expect([context.keys(), context.keys({ hidden: true }).includes('__recoveryError')]).toEqual([['input'], true]);
+});
+
+test('a lost node without an error edge fails the run by the leaf rule, or at once where it must', () => {
+  const lenient = two();
+  lenient.say(lenient.lost('a'));
+  expect([lenient.status, lenient.statuses('a', 'c')]).toEqual(['running', ['failed', 'pending']]);
+  lenient.ends('b');
+  expect([lenient.status, lenient.error?.cause, lenient.error?.details]).toEqual(['failed', 'lost', { nodeId: 'a' }]);
+  const strict = two({ errorHandling: 'fail_workflow' });
+  strict.say(strict.lost('a'));
+  expect([strict.status, strict.error?.cause]).toEqual(['failed', 'lost']);
+});
+
+test('the loss of an attempt that is not the present one changes nothing', () => {
+  const play = two({ retry: threeAttempts });
+  const stale = play.lost('a');
+  play.ends('a', failed());
+  expect(play.say(stale)).toEqual([]);
+});
+
+test('a result after the loss, and a loss after the result, change nothing', () => {
+  const play = two();
+  const [result, loss] = [play.ended('a'), play.lost('a')];
+  play.say(loss);
+  expect(play.say(result)).toEqual([]);
+  const other = two();
+  other.say(result);
+  expect(other.say(loss)).toEqual([]);
+});
+
+test('a recovery is told where something was mended, and only there', () => {
+  const play = two();
+  expect(play.say({ kind: 'recovered', nodes: [] })).toEqual([]);
+  expect(play.say(recoveredOf('a'))).toEqual([{ type: 'RUN_RECOVERED', nodes: ['a'] }]);
+  expect(play.statusOf('a')).toBe('queued');
+});
+
+test('the first sign of work makes the run a running one, once', () => {
+  const play = two();
+  expect(play.status).toBe('pending');
+  play.say(play.started('a'));
+  play.say(play.started('b'));
+  play.ends('a');
+  play.ends('b');
+  expect(play.eventsOf('RUN_STATUS_CHANGED')).toEqual([{ type: 'RUN_STATUS_CHANGED', status: 'running' }]);
+});
+
+test('a start that is told twice, or of a node that is not queued, changes nothing', () => {
+  const play = two();
+  const start = play.started('a');
+  play.say(start);
+  expect(play.say(start)).toEqual([]);
+  play.ends('a');
+  expect(play.say(start, play.started('c'))).toEqual([]);
+});
+
+test('every fact told twice in one breath counts once', () => {
+  const once = (tell: (play: Play) => Fact): readonly string[] => {
+    const [single, double] = [two(), two()];
+    single.say(tell(single));
+    double.say(tell(double), tell(double));
+    expect(double.commits).toEqual(single.commits);
+    return told(single.events);
+  };
+  expect(once((play) => play.started('a')).at(-1)).toBe('NODE_STARTED a');
+  expect(once((play) => play.ended('a')).at(-1)).toBe('NODE_COMPLETED a');
+  expect(once((play) => play.ended('a', failed())).at(-1)).toBe('NODE_FAILED a');
+  expect(once((play) => play.ended('a', sleepsUntil(after(dawn, seconds(5))))).at(-1)).toBe('SLEEP_STARTED a');
+  expect(once((play) => play.lost('a')).at(-1)).toBe('NODE_FAILED a');
+  expect(once(() => cancel).at(-1)).toBe('RUN_CANCELLED');
+});
+
+function recoveredOf(...nodes: readonly string[]): Fact {
+  return { kind: 'recovered', nodes };
+}

@@ -1,0 +1,176 @@
+/** A join fires once, whatever the timing, and waits for no branch that will not come. */
+import { expect, test } from 'vitest';
+import { type EdgeState } from '../../../lib/engine/graph/edge-state.ts';
+import { type Verdict, verdict } from '../../../lib/engine/graph/join.ts';
+import type { NodePolicy } from '../../../lib/engine/graph/plan.ts';
+import { type Drawing, type NodeTraits, failed, finished, graph, names, passes } from '../graphs.ts';
+import { type Play, started, told } from '../play.ts';
+
+/** All orders of these. */
+const orders = (all: readonly string[]): readonly (readonly string[])[] =>
+  all.length === 0 ? [[]] : all.flatMap((first) => orders(all.filter((one) => one !== first)).map((rest) => [first, ...rest]));
+
+const fanIn = (joinMode: 'all' | 'any', parents = ['a', 'b', 'c']): Drawing => ({
+  nodes: { start: passes, join: { joinMode } },
+  edges: parents.map((id) => `start -> ${id} -> join`),
+});
+
+/** Which facts dispatched the node: 1 for the first after the start. */
+const firings = (play: Play, id: string): number =>
+  play.eventsOf('NODE_DISPATCHED').filter((event) => event.nodeId === id).length;
+
+test.each(orders(['a', 'b', 'c']))('an all-join fires with the last of %s, %s, %s', (...order) => {
+  const play = started(graph(fanIn('all')));
+  for (const [index, id] of order.entries()) {
+    expect(play.statusOf('join')).toBe('pending');
+    const events = play.ends(id);
+    expect(told(events).includes('NODE_DISPATCHED join')).toBe(index === 2);
+  }
+  play.ends('join');
+  expect([play.status, firings(play, 'join')]).toEqual(['completed', 1]);
+});
+
+test.each(orders(['a', 'b', 'c', 'join']).filter((order) => order[0] !== 'join'))(
+  'an any-join fires with the first of %s, %s, %s, %s, and the late ones change nothing',
+  (...order) => {
+    const play = started(graph(fanIn('any')));
+    for (const [index, id] of order.entries()) {
+      const events = play.ends(id);
+      expect(told(events).includes('NODE_DISPATCHED join')).toBe(index === 0);
+    }
+    expect([play.status, firings(play, 'join')]).toEqual(['completed', 1]);
+  },
+);
+
+test('an any-join’s late parent holds the run open, and its late failure does not undo the join', () => {
+  const play = started(graph(fanIn('any', ['a', 'b'])));
+  play.ends('a');
+  play.ends('join');
+  expect(play.status).toBe('running');
+  play.ends('b', failed());
+  expect(play.statuses('a', 'b', 'join')).toEqual(['completed', 'failed', 'completed']);
+  expect(play.status).toBe('completed');
+});
+
+test.each(orders(['a', 'b']))('parents that end in one commit, %s before %s, fire an all-join once', (...order) => {
+  const play = started(graph(fanIn('all', ['a', 'b'])));
+  const events = play.say(...order.map((id) => play.ended(id)));
+  expect(told(events).filter((one) => one === 'NODE_DISPATCHED join')).toHaveLength(1);
+});
+
+test('two edges from one parent are one parent', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes },
+      edges: [
+        'start -> a',
+        { from: 'a -> join', sourceOutputKey: 'x', targetParamLabel: 'x' },
+        { from: 'a -> join', sourceOutputKey: 'y', targetParamLabel: 'y' },
+      ],
+    }),
+  );
+  play.ends('a', finished({ x: 1, y: 2 }));
+  expect(firings(play, 'join')).toBe(1);
+});
+
+const choice = (handle: string): Readonly<Record<string, NodeTraits>> => ({
+  start: passes,
+  check: { pure: finished(null, handle) },
+});
+
+test.each(['yes', 'no'])('a join behind a condition waits only for the branch that was taken: %s', (taken) => {
+  const play = started(
+    graph({ nodes: choice(taken), edges: ['start -> check', 'check/yes -> yes -> join', 'check/no -> no -> join'] }),
+  );
+  const other = taken === 'yes' ? 'no' : 'yes';
+  expect(play.statuses(taken, other, 'join')).toEqual(['queued', 'skipped', 'pending']);
+  play.ends(taken);
+  expect(firings(play, 'join')).toBe(1);
+  play.ends('join');
+  expect(play.status).toBe('completed');
+});
+
+test('a branch that nobody takes is skipped to its end, through a deep diamond, in the commit that decides it', () => {
+  const layers = names(200, 'd').flatMap((id, index) => [`${id} -> ${id}l -> d${index + 1}`, `${id} -> ${id}r -> d${index + 1}`]);
+  const play = started(
+    graph({
+      nodes: choice('short'),
+      edges: ['start -> check', 'check/long -> d0', 'check/short -> s -> join', ...layers, 'd200 -> join'],
+    }),
+  );
+  expect(play.commits).toHaveLength(1);
+  expect(play.eventsOf('NODE_SKIPPED')).toHaveLength(601);
+  expect(new Set(play.eventsOf('NODE_SKIPPED').map(({ reason }) => reason))).toEqual(new Set(['branch_not_taken']));
+  play.ends('s');
+  play.ends('join');
+  expect(play.status).toBe('completed');
+});
+
+test('a node with one live and one dead edge is not skipped with the dead branch', () => {
+  const play = started(
+    graph({ nodes: choice('yes'), edges: ['start -> check', 'check/no -> lost -> join', 'check/yes -> join', 'lost -> gone'] }),
+  );
+  expect(play.statuses('lost', 'gone', 'join')).toEqual(['skipped', 'skipped', 'queued']);
+});
+
+test('an edge without a handle, `output` and `success` all follow the main way out', () => {
+  const edges = ['start -> a', 'a -> x', 'a/output -> y', 'a/success -> z', 'a/other -> gone'];
+  for (const handle of ['output', 'success']) {
+    const play = started(graph({ nodes: { start: passes }, edges }));
+    play.ends('a', finished(null, handle));
+    expect(play.statuses('x', 'y', 'z', 'gone')).toEqual(['queued', 'queued', 'queued', 'skipped']);
+  }
+});
+
+test('a node that ends its branch skips all that hangs on it', () => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b', 'a/error -> c'] }));
+  play.ends('a', finished(null, null));
+  expect([play.statuses('b', 'c'), play.status]).toEqual([['skipped', 'skipped'], 'completed']);
+});
+
+test.each(orders(['a', 'b']))('an error edge into a join counts as its branch, with %s before %s', (...order) => {
+  const play = started(
+    graph({ nodes: { start: passes }, edges: ['start -> a', 'start -> b -> join', 'a/error -> join', 'a -> onward'] }),
+  );
+  for (const id of order) play.ends(id, id === 'a' ? failed() : finished());
+  expect(play.statuses('a', 'onward', 'join')).toEqual(['failed', 'skipped', 'queued']);
+  play.ends('join');
+  expect(play.status).toBe('completed');
+});
+
+test.each(orders(['a', 'b']))('an error edge that is not needed does not hold its join up, with %s before %s', (...order) => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', 'start -> b -> join', 'a/error -> join'] }));
+  for (const id of order) play.ends(id);
+  expect(play.statusOf('join')).toBe('queued');
+});
+
+const states: readonly EdgeState[] = ['unresolved', 'live', 'dead', 'broken', 'starved'];
+const policies = ['skip', 'propagate', 'substitute_default'] as const;
+
+/** The rule of DESIGN section 5 in other words than the engine's. */
+const expected = (
+  edges: readonly EdgeState[],
+  { joinMode, onParentFailure }: Pick<NodePolicy, 'joinMode' | 'onParentFailure'>,
+): Verdict => {
+  const count = (state: EdgeState): number => edges.filter((edge) => edge === state).length;
+  if (joinMode === 'any' && count('live') > 0) return 'fire';
+  if (count('unresolved') > 0) return 'wait';
+  if (count('broken') > 0)
+    return ({ skip: 'skip_parent', propagate: 'upstream_failure', substitute_default: 'fire' } as const)[onParentFailure];
+  if (count('live') > 0) return 'fire';
+  if (count('starved') === 0) return 'skip_branch';
+  return onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';
+};
+
+test('every combination of three edges has the verdict that the rules give it, in any order of the edges', () => {
+  for (const joinMode of ['all', 'any'] as const) {
+    for (const onParentFailure of policies) {
+      for (const x of states) {
+        for (const y of states) {
+          for (const z of states)
+            expect(verdict([x, y, z], { joinMode, onParentFailure })).toBe(expected([z, x, y], { joinMode, onParentFailure }));
+        }
+      }
+    }
+  }
+});

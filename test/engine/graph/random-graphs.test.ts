@@ -1,0 +1,189 @@
+/**
+ * Random graphs in random orders, held against a reading of the rules that knows no order at all: it goes through the
+ * nodes once, from the roots down. So what becomes of a node never depends on who ended first.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import type { EdgeState } from '../../../lib/engine/graph/edge-state.ts';
+import { verdict } from '../../../lib/engine/graph/join.ts';
+import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
+import type { PlanEdge, PlanNode } from '../../../lib/engine/graph/plan.ts';
+import type { RunState } from '../../../lib/engine/log/fold.ts';
+import { after, hours } from '../../../lib/engine/time.ts';
+import { type Graph, type NodeTraits, ends, failed, finished, graph, noRetry, sleepsUntil, threeAttempts } from '../graphs.ts';
+import { dawn, foldOf, plain } from '../play.ts';
+import { type Script, faultsOf, playOut } from '../play-out.ts';
+
+// Not a measure of anything: a crowded machine must not fail what is only a matter of counting.
+vi.setConfig({ testTimeout: 120_000 });
+
+const deeds = {
+  done: finished('done'),
+  elsewhere: finished('done', 'x'),
+  byError: finished('done', 'error'),
+  nowhere: finished('done', null),
+  broke: failed('error'),
+  tooLong: failed('timeout'),
+  forbidden: failed('forbidden'),
+  sleeps: sleepsUntil(after(dawn, hours(1))),
+  ends: ends({ done: true }),
+  endsBadly: ends({}, 'error'),
+} as const satisfies Record<string, Outcome>;
+type Deed = keyof typeof deeds;
+
+interface Drawn {
+  readonly graph: Graph;
+  /** what each attempt of node n0, n1 … comes to; the last one stays */
+  readonly deeds: readonly (readonly Deed[])[];
+}
+
+const isDeed = (name: string): name is Deed => Object.hasOwn(deeds, name);
+const deed = fc.constantFrom('done', 'done', 'done', 'done', 'broke', 'broke', ...Object.keys(deeds)).filter(isDeed);
+const traits = fc.record({
+  joinMode: fc.constantFrom('all' as const, 'all' as const, 'any' as const),
+  onParentFailure: fc.constantFrom('skip' as const, 'skip' as const, 'propagate' as const, 'substitute_default' as const),
+  retry: fc.constantFrom(noRetry, threeAttempts),
+  isDisabled: fc.constantFrom(false, false, false, false, true),
+  isPure: fc.constantFrom(false, false, true),
+});
+
+const drawn: fc.Arbitrary<Drawn> = fc.integer({ min: 1, max: 12 }).chain((size) =>
+  fc
+    .record({
+      ways: fc.array(fc.tuple(fc.nat(size - 1), fc.nat(size - 1), fc.constantFrom('', '', '', '/error', '/x', '/success')), {
+        maxLength: 24,
+      }),
+      policies: fc.array(traits, { minLength: size, maxLength: size }),
+      deeds: fc.array(fc.array(deed, { minLength: 1, maxLength: 3 }), { minLength: size, maxLength: size }),
+    })
+    .map(({ ways, policies, deeds: own }) => {
+      const nodes = policies.map(({ isPure, ...policy }, index): [string, NodeTraits] => [
+        `n${index}`,
+        isPure ? { ...policy, pure: deeds[own[index]?.[0] ?? 'done'] } : policy,
+      ]);
+      const edges = ways.filter(([from, to]) => from < to).map(([from, to, handle]) => `n${from}${handle} -> n${to}`);
+      return { graph: graph({ nodes: Object.fromEntries(nodes), edges }), deeds: own };
+    }),
+);
+
+const deedOf = ({ deeds: own }: Drawn, id: string, attempt: number): Deed => {
+  const attempts = own[Number(id.slice(1))] ?? [];
+  return attempts[Math.min(attempt, attempts.length) - 1] ?? 'done';
+};
+const scriptOf =
+  (all: Drawn): Script =>
+  (id, attempt) =>
+    deeds[deedOf(all, id, attempt)];
+
+/** The last deed of a node that runs: the first that is not repeated. */
+const lastDeed = (all: Drawn, node: PlanNode): Deed => {
+  if (node.policy.isDisabled) return 'done';
+  const attempts = node.isPure ? 1 : node.policy.retry.attempts;
+  let attempt = 1;
+  while (attempt < attempts && ['broke', 'tooLong'].includes(deedOf(all, node.id, attempt))) attempt += 1;
+  return deedOf(all, node.id, attempt);
+};
+
+type End = { readonly deed: Deed } | { readonly skipped: 'branch' | 'failure' } | { readonly upstream: true };
+
+/** How each node ends, by the rules of DESIGN section 5 alone. */
+const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
+  const found = new Map<string, End>();
+  const { nodes } = all.graph.plan;
+  const stateOf = (edge: PlanEdge): EdgeState => {
+    const end = found.get(edge.source);
+    if (end === undefined) return 'unresolved';
+    if ('skipped' in end) return end.skipped === 'branch' ? 'dead' : 'starved';
+    const how = 'deed' in end ? deeds[end.deed] : failed();
+    const handle = edge.sourceHandle === undefined || edge.sourceHandle === 'success' ? 'output' : edge.sourceHandle;
+    if (how.kind === 'sleeping') return handle === 'output' ? 'live' : 'dead';
+    if (how.kind === 'finished') return handle === how.handle ? 'live' : 'dead';
+    const isHandled = nodes.get(edge.source)?.outbound.some((other) => other.sourceHandle === 'error');
+    return isHandled !== true ? 'broken' : handle === 'error' ? 'live' : 'dead';
+  };
+  for (const node of nodes.values()) {
+    const answer = node.inbound.length === 0 ? 'fire' : verdict(node.inbound.map(stateOf), node.policy);
+    if (answer === 'wait') throw new Error(`${node.id} waits although all its parents have ended`);
+    found.set(
+      node.id,
+      answer === 'fire'
+        ? { deed: lastDeed(all, node) }
+        : answer === 'upstream_failure'
+          ? { upstream: true }
+          : { skipped: answer === 'skip_branch' ? 'branch' : 'failure' },
+    );
+  }
+  return found;
+};
+
+const statusOf = (end: End): string => {
+  if ('skipped' in end) return 'skipped';
+  if ('upstream' in end || end.deed === 'broke' || end.deed === 'forbidden') return 'failed';
+  return end.deed === 'tooLong' ? 'timed_out' : 'completed';
+};
+
+const isBad = (end: End | undefined): boolean =>
+  end === undefined ||
+  ['failed', 'timed_out'].includes(statusOf(end)) ||
+  ('skipped' in end ? end.skipped === 'failure' : 'deed' in end && end.deed === 'endsBadly');
+
+const runs = { numRuns: 600, seed: 20 };
+
+test('every node ends as the rules say, and so does the run, in every order', () => {
+  fc.assert(
+    fc.property(drawn, fc.integer(), (all, seed) => {
+      const expected = endsOf(all);
+      const play = playOut(all.graph, seed, scriptOf(all));
+      expect(faultsOf(play)).toEqual([]);
+      expect(Object.fromEntries([...expected.keys()].map((id) => [id, play.statusOf(id)]))).toEqual(
+        Object.fromEntries([...expected].map(([id, end]) => [id, statusOf(end)])),
+      );
+      expect(play.status).toBe(all.graph.plan.leaves.some((leaf) => isBad(expected.get(leaf.id))) ? 'failed' : 'completed');
+    }),
+    runs,
+  );
+});
+
+test('a run that fails names a node that failed by itself', () => {
+  fc.assert(
+    fc.property(drawn, fc.integer(), (all, seed) => {
+      const play = playOut(all.graph, seed, scriptOf(all));
+      if (play.error === undefined || play.error.code === 'ended_in_error') return;
+      const named = play.error.details?.['nodeId'];
+      const end = typeof named === 'string' ? endsOf(all).get(named) : undefined;
+      expect(end).toSatisfy((one: End | undefined) => one !== undefined && 'deed' in one && deeds[one.deed].kind === 'failed');
+    }),
+    runs,
+  );
+});
+
+test('the same log folds to the same state, at once and commit by commit', () => {
+  fc.assert(
+    fc.property(drawn, fc.integer(), (all, seed) => {
+      const play = playOut(all.graph, seed, scriptOf(all));
+      const states: RunState[] = play.commits.map((_, index) => foldOf(play.commits.slice(0, index + 1)));
+      expect(isDeepStrictEqual(plain(foldOf(play.commits)), plain(play.state))).toBe(true);
+      expect(states.map(({ asOf }) => asOf)).toEqual(play.commits.map(({ number }) => number));
+      // A log that was stored and read again is the same log.
+      expect(plain(foldOf(JSON.parse(JSON.stringify(play.commits))))).toEqual(plain(play.state));
+    }),
+    { ...runs, numRuns: 200 },
+  );
+});
+
+test('a cancel at any moment ends the run, and no fact from before it is heard after it', () => {
+  fc.assert(
+    fc.property(drawn, fc.integer(), fc.nat(30), (all, seed, moment) => {
+      const { commits } = playOut(all.graph, seed, scriptOf(all));
+      const cancelAfter = 1 + (moment % commits.length);
+      const play = playOut(all.graph, seed, scriptOf(all), { cancelAfter });
+      expect(faultsOf(play)).toEqual([]);
+      const isTooLate = cancelAfter === commits.length;
+      expect(play.status === 'cancelled').toBe(!isTooLate);
+      expect(play.commits.slice(0, cancelAfter)).toEqual(commits.slice(0, cancelAfter));
+      expect(play.commits).toHaveLength(isTooLate ? commits.length : cancelAfter + 1);
+    }),
+    { ...runs, numRuns: 300 },
+  );
+});

@@ -1,0 +1,127 @@
+/** Attempts come before every other policy, each after its wait, and never past the run's deadline. */
+import { expect, test } from 'vitest';
+import { failureCauses, retryableCauses } from '../../../lib/engine/retry/causes.ts';
+import type { RetryPolicy } from '../../../lib/engine/retry/policy.ts';
+import { after, minutes, seconds } from '../../../lib/engine/time.ts';
+import { failed, finished, graph, ms, names, passes, threeAttempts } from '../graphs.ts';
+import { type Settings, dawn, nth, started, types } from '../play.ts';
+
+const retrying = (retry: RetryPolicy = threeAttempts, settings: Settings = {}) =>
+  started(graph({ nodes: { start: passes, a: { retry } }, edges: ['start -> a -> b', 'a/error -> rescue'] }), settings);
+
+test('an attempt that fails is repeated after 1 s and 2 s, and then the failure stands', () => {
+  const play = retrying();
+  for (const [attempt, wait] of [
+    [1, 1_000],
+    [2, 2_000],
+  ] as const) {
+    const [event] = play.ends('a', failed()).slice(attempt === 1 ? 1 : 0);
+    expect(event).toMatchObject({
+      type: 'NODE_RETRIED',
+      attempt,
+      delayMs: wait,
+      retryAt: after(play.now, ms(wait)),
+      via: 'queue',
+    });
+    expect(play.node('a')).toMatchObject({ status: 'queued', attempt: attempt + 1, notBefore: after(play.now, ms(wait)) });
+    play.pass(ms(wait));
+  }
+  play.ends('a', failed());
+  expect(play.node('a')).toMatchObject({ status: 'failed', attempt: 3 });
+  expect(play.statuses('b', 'rescue')).toEqual(['skipped', 'queued']);
+  expect(play.eventsOf('NODE_RETRIED')).toHaveLength(2);
+});
+
+test('a later attempt that succeeds leaves no trace of a failure in the run’s end', () => {
+  const play = retrying();
+  play.ends('a', failed());
+  play.ends('a');
+  play.ends('b');
+  expect([play.status, play.statusOf('rescue')]).toEqual(['completed', 'skipped']);
+});
+
+test('a retry changes nothing for the others: no child is decided, no edge taken', () => {
+  const play = retrying();
+  expect(types(play.ends('a', failed()))).toEqual(['RUN_STATUS_CHANGED', 'NODE_RETRIED']);
+  expect(play.statuses('b', 'rescue')).toEqual(['pending', 'pending']);
+});
+
+test.each(failureCauses)('%s is repeated only where the policy names it and repeating can mend it', (cause) => {
+  const isRetryable = retryableCauses.some((one) => one === cause);
+  const willing = retrying({ ...threeAttempts, retryOn: retryableCauses });
+  willing.ends('a', failed(cause));
+  expect(willing.statusOf('a') === 'queued').toBe(isRetryable);
+  const unwilling = retrying({ ...threeAttempts, retryOn: retryableCauses.filter((one) => one !== cause) });
+  unwilling.ends('a', failed(cause));
+  expect(['failed', 'timed_out']).toContain(unwilling.statusOf('a'));
+});
+
+test.each([
+  [1_000, 'queued'],
+  [999, 'failed'],
+])('with %i ms left to the deadline, a node that would be repeated in 1,000 ms is %s', (left, status) => {
+  const play = retrying(threeAttempts, { deadlineAt: after(dawn, ms(left)) });
+  play.ends('a', failed('provider_error'));
+  expect(play.statusOf('a')).toBe(status);
+  if (status === 'failed') expect(play.node('a')).toMatchObject({ failure: { cause: 'provider_error' } });
+});
+
+test('a wait that the other side asked for is waited out, above the policy’s own cap', () => {
+  const play = retrying();
+  play.ends('a', failed('rate_limit', minutes(7)));
+  expect(play.node('a')).toMatchObject({ notBefore: after(dawn, minutes(7)) });
+});
+
+test('a wait shorter than the policy’s own does not shorten it', () => {
+  const play = retrying();
+  play.ends('a', failed('rate_limit', ms(10)));
+  expect(play.node('a')).toMatchObject({ notBefore: after(dawn, seconds(1)) });
+});
+
+test.each([
+  [999, true, 'inline'],
+  [1_000, true, 'queue'],
+  [999, false, 'queue'],
+])('a wait of %i ms, with a worker that goes on: %s, is spent by way of %s', (backoffMs, keepsOne, via) => {
+  const play = retrying({ ...threeAttempts, backoffMs: ms(backoffMs) }, { keepsOne });
+  play.ends('a', failed());
+  expect(play.eventsOf('NODE_RETRIED')[0]?.via).toBe(via);
+});
+
+test('an attempt whose result is collected is repeated the same way', () => {
+  const crowd = names(9, 'c');
+  const traits = Object.fromEntries(crowd.map((id) => [id, { retry: { ...threeAttempts, backoffMs: ms(10) } }]));
+  const play = started(graph({ nodes: { start: passes, ...traits }, edges: crowd.map((id) => `start -> ${id}`) }), {
+    keepsOne: true,
+  });
+  play.ends('c0', failed());
+  expect(play.eventsOf('NODE_RETRIED')[0]?.via).toBe('collect');
+});
+
+test('jitter takes the luck it is given', () => {
+  const retry: RetryPolicy = { ...threeAttempts, jitter: 'half' };
+  for (const [chance, wait] of [
+    [0, 500],
+    [0.5, 750],
+    [1, 1_000],
+  ] as const) {
+    const play = retrying(retry, { chance });
+    play.ends('a', failed());
+    expect(play.eventsOf('NODE_RETRIED')[0]?.delayMs).toBe(wait);
+  }
+});
+
+test('the result of an attempt that was given up changes nothing', () => {
+  const play = retrying();
+  const late = play.ended('a', finished('late'));
+  play.ends('a', failed());
+  expect(play.say(late)).toEqual([]);
+  expect(play.say({ ...late, attempt: nth(3) })).toEqual([]);
+  expect(play.node('a')).toMatchObject({ status: 'queued', attempt: 2 });
+});
+
+test('what an attempt printed, and its times, are kept with its retry', () => {
+  const play = retrying();
+  play.say({ ...play.ended('a', failed()), startedAt: dawn, endedAt: after(dawn, ms(5)), printed: ['trying'] });
+  expect(play.eventsOf('NODE_RETRIED')[0]).toMatchObject({ printed: ['trying'], startedAt: dawn, endedAt: after(dawn, ms(5)) });
+});

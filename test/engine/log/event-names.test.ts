@@ -1,0 +1,41 @@
+/** Published names are a promise: readers resume by them. A line may be added here, never changed. */
+import { expect, test } from 'vitest';
+import { mapEngineEventToSse, publicEventNames } from '../../../lib/engine/log/event-names.ts';
+import type { RunEventType } from '../../../lib/engine/log/events.ts';
+
+const published = {
+  INPUT_SET: 'input.set',
+  SYSTEM_SET: 'system.set',
+  RUN_STARTED: 'run.started',
+  RUN_STATUS_CHANGED: 'run.status.changed',
+  RUN_COMPLETED: 'run.completed',
+  RUN_FAILED: 'run.failed',
+  RUN_TIMED_OUT: 'run.timed_out',
+  RUN_CANCELLED: 'run.cancelled',
+  RUN_RECOVERED: 'run.recovered',
+  NODE_DISPATCHED: 'node.queued',
+  NODE_STARTED: 'node.started',
+  SLEEP_STARTED: 'node.waiting',
+  NODE_COMPLETED: 'node.completed',
+  NODE_RETRIED: 'node.retried',
+  NODE_FAILED: 'node.failed',
+  NODE_SKIPPED: 'node.skipped',
+} as const satisfies Record<RunEventType, string>;
+
+const engineNames = Object.keys(published).filter((name): name is RunEventType => name in published);
+
+test.each(engineNames)('%s keeps its public name', (type) => {
+  expect(mapEngineEventToSse({ type })).toBe(published[type]);
+});
+
+test('a node that failed by its time limit has a name of its own', () => {
+  expect(mapEngineEventToSse({ type: 'NODE_FAILED', failure: { cause: 'timeout' } })).toBe('node.timed_out');
+  expect(mapEngineEventToSse({ type: 'NODE_FAILED', failure: { cause: 'error' } })).toBe('node.failed');
+  expect(mapEngineEventToSse({ type: 'NODE_RETRIED', failure: { cause: 'timeout' } })).toBe('node.retried');
+});
+
+test('the list of public names is complete, without doubles, and all are dotted words', () => {
+  expect(publicEventNames.toSorted()).toEqual([...Object.values(published), 'node.timed_out'].toSorted());
+  expect(new Set(publicEventNames).size).toBe(publicEventNames.length);
+  for (const name of publicEventNames) expect(name).toMatch(/^[a-z]+(\.[a-z_]+)+$/);
+});

@@ -1,0 +1,107 @@
+/**
+ * Plays a graph to its end in an order that a seed chooses: who starts, ends or wakes next, which results share a commit,
+ * and which facts are told again or too early in between. What may be told again must change nothing.
+ */
+import type { Fact } from '../../lib/engine/graph/facts.ts';
+import type { Outcome } from '../../lib/engine/graph/outcome.ts';
+import type { OpenNode } from '../../lib/engine/log/node-state.ts';
+import { isTerminal } from '../../lib/engine/log/fold.ts';
+import { instant } from '../../lib/engine/time.ts';
+import { type Graph, finished } from './graphs.ts';
+import { Play } from './play.ts';
+
+/** What the attempt of a worker's node comes to. */
+export type Script = (id: string, attempt: number) => Outcome;
+
+/** A number from 0 up to, and without, `below`. Mulberry32: small, and the same on every machine. */
+export const chooser = (seed: number): ((below: number) => number) => {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+};
+
+/** @param cancelAfter the number of the commit after which a cancel comes in */
+export const playOut = (
+  graph: Graph,
+  seed: number,
+  script: Script = finishes,
+  { cancelAfter = Infinity }: { readonly cancelAfter?: number } = {},
+): Play => {
+  const choose = chooser(seed);
+  const play = new Play(graph, { keepsOne: choose(2) === 0 });
+  const past: Fact[] = [];
+  play.start({ seed });
+
+  const nextOf = (node: OpenNode): Fact => {
+    if (node.status === 'waiting') {
+      if (node.wakeAt > play.now) {
+        expectNothing(play, play.woken(node.nodeId));
+        play.now = instant(node.wakeAt);
+      }
+      return play.woken(node.nodeId);
+    }
+    if (node.status === 'queued' && node.notBefore !== undefined && node.notBefore > play.now) play.now = instant(node.notBefore);
+    if (node.status === 'queued' && choose(3) === 0) return play.started(node.nodeId);
+    return play.ended(node.nodeId, script(node.nodeId, node.attempt));
+  };
+
+  while (!isTerminal(play.state.progress)) {
+    if (play.commits.length >= cancelAfter) {
+      past.push(...play.open().map(nextOf));
+      play.say({ kind: 'cancel-requested' });
+      break;
+    }
+    const open = [...play.open()];
+    if (open.length === 0) throw new Error('the run waits for nobody');
+    const together = choose(4) === 0 ? Math.min(open.length, 1 + choose(10)) : 1;
+    const facts = Array.from({ length: together }, () => open.splice(choose(open.length), 1))
+      .flat()
+      .map(nextOf);
+    play.say(...facts);
+    past.push(...facts);
+    if (choose(3) === 0) expectNothing(play, past[choose(past.length)]);
+  }
+  for (const fact of past) expectNothing(play, fact);
+  return play;
+};
+
+const finishes: Script = (id) => finished(id);
+
+const expectNothing = (play: Play, fact: Fact | undefined): void => {
+  if (fact !== undefined && play.say(fact).length > 0)
+    throw new Error(`${JSON.stringify(fact)} was told again, and changed something`);
+};
+
+/** What holds of every log, whatever the graph and the order; the list of what does not. */
+export const faultsOf = (play: Play): readonly string[] => {
+  const faults: string[] = [];
+  const counts = new Map<string, number>();
+  let nextEvent = 1;
+  for (const [index, commit] of play.commits.entries()) {
+    if (commit.number !== index + 1) faults.push(`commit ${commit.number} stands at place ${index + 1}`);
+    if (commit.firstEventId !== nextEvent) faults.push(`commit ${commit.number} begins with event ${commit.firstEventId}`);
+    if (commit.events.length === 0) faults.push(`commit ${commit.number} is empty`);
+    nextEvent += commit.events.length;
+    for (const event of commit.events) {
+      const what = classOf(event.type);
+      if (what === undefined) continue;
+      const name = 'nodeId' in event ? `${event.nodeId} ${what}` : what;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  for (const [name, count] of counts) if (count > 1) faults.push(`${name} ${count} times`);
+  if (counts.get('run ended') !== 1 || classOf(play.events.at(-1)?.type ?? '') !== 'run ended')
+    faults.push('the run’s ending is not its last event');
+  if (play.open().length > 0) faults.push(`open at the end: ${play.openIds().join()}`);
+  return faults;
+};
+
+const classOf = (type: string): string | undefined => {
+  if (['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED'].includes(type)) return 'run ended';
+  if (['NODE_COMPLETED', 'NODE_FAILED', 'NODE_SKIPPED'].includes(type)) return 'ended';
+  return type === 'NODE_DISPATCHED' ? 'dispatched' : undefined;
+};

@@ -1,0 +1,65 @@
+/** The wait before the next attempt: doubled each time, never above the cap, never before what the other side asked for. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { backoff } from '../../../lib/engine/retry/backoff.ts';
+import { durationMs, seconds } from '../../../lib/engine/time.ts';
+
+const graphFamily = { backoffMs: seconds(1), maxBackoffMs: seconds(60), jitter: 'none' } as const;
+const lensFamily = { backoffMs: durationMs(500), maxBackoffMs: seconds(8), jitter: 'half' } as const;
+
+const policy = fc.record({
+  backoffMs: fc.integer({ min: 0, max: 100_000 }).map(durationMs),
+  maxBackoffMs: fc.integer({ min: 0, max: 3_600_000 }).map(durationMs),
+  jitter: fc.constantFrom('none' as const, 'half' as const),
+});
+const failedAttempt = fc.integer({ min: 1, max: 10_000 });
+const chance = fc.double({ min: 0, max: 1, noNaN: true });
+const runs = { numRuns: 500, seed: 3 };
+
+test('the graph family waits 1 s, 2 s, 4 s', () => {
+  expect([1, 2, 3, 7].map((attempt) => backoff(graphFamily, attempt, 0.3))).toEqual([1_000, 2_000, 4_000, 60_000]);
+});
+
+test('the lens family waits between half and all of 0.5 s, 1 s, 2 s … 8 s', () => {
+  expect([1, 2, 3, 5, 9].map((attempt) => backoff(lensFamily, attempt, 0))).toEqual([250, 500, 1_000, 4_000, 4_000]);
+  expect([1, 2, 3, 5, 9].map((attempt) => backoff(lensFamily, attempt, 1))).toEqual([500, 1_000, 2_000, 8_000, 8_000]);
+});
+
+test('a wait lies between half and all of min(cap, base × 2^(attempt − 1)), in whole milliseconds', () => {
+  fc.assert(
+    fc.property(policy, failedAttempt, chance, (given, attempt, luck) => {
+      const full = given.backoffMs === 0 ? 0 : Math.min(given.maxBackoffMs, given.backoffMs * 2 ** (attempt - 1));
+      const wait = backoff(given, attempt, luck);
+      expect(Number.isSafeInteger(wait)).toBe(true);
+      expect(wait).toBeLessThanOrEqual(full);
+      expect(wait).toBeGreaterThanOrEqual(given.jitter === 'half' ? Math.round(full / 2) : full);
+    }),
+    runs,
+  );
+});
+
+test('a later attempt never waits less, with the same luck', () => {
+  fc.assert(
+    fc.property(policy, failedAttempt, chance, (given, attempt, luck) => {
+      expect(backoff(given, attempt + 1, luck)).toBeGreaterThanOrEqual(backoff(given, attempt, luck));
+    }),
+    runs,
+  );
+});
+
+test('what the other side asked for is waited out, even above the cap', () => {
+  fc.assert(
+    fc.property(policy, failedAttempt, chance, fc.integer({ min: 0, max: 10_000_000 }), (given, attempt, luck, askedForMs) => {
+      expect(backoff(given, attempt, luck, askedForMs)).toBe(Math.max(askedForMs, backoff(given, attempt, luck)));
+    }),
+    runs,
+  );
+});
+
+test.each([
+  [0, 0.5],
+  [1, -0.1],
+  [1, 1.1],
+])('attempt %d with chance %d is impossible', (attempt, luck) => {
+  expect(() => backoff(graphFamily, attempt, luck)).toThrow('no backoff');
+});

@@ -1,0 +1,244 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { EdgeDefinition, Finding, NodeDefinition, WorkflowDefinition } from '../../lib/engine/graph/definition.ts';
+import { definitionLimits, hasErrors } from '../../lib/engine/graph/findings.ts';
+import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
+import { validate } from '../../lib/engine/graph/validate.ts';
+import { nodeId, workflowName } from '../../lib/engine/ids.ts';
+
+const node = (id: string, type = 'step', config: NodeDefinition['config'] = {}): NodeDefinition => ({
+  id: nodeId(id),
+  type,
+  config,
+});
+const edge = (source: string, target: string, more: Partial<EdgeDefinition> = {}): EdgeDefinition => ({
+  source: nodeId(source),
+  target: nodeId(target),
+  ...more,
+});
+const workflow = (
+  nodes: readonly NodeDefinition[],
+  edges: readonly EdgeDefinition[],
+  options: WorkflowDefinition['options'] = {},
+): WorkflowDefinition => ({ name: workflowName('w'), nodes, edges, options });
+
+/** A small world of types: `start` begins, `end` has no way out, `fork` has two and no main one. */
+const inspect: InspectNode = ({ type, config }) => {
+  if (type === 'unheard-of') return { findings: [{ code: 'node_type_unknown', place: '/type', message: 'no such type' }] };
+  const variable = config['outputVariable'];
+  return {
+    findings: [],
+    facts: {
+      policy: {
+        joinMode: config['joinMode'] === 'any' ? 'any' : 'all',
+        onParentFailure: config['onParentFailure'] === 'substitute_default' ? 'substitute_default' : 'skip',
+        ...(typeof variable === 'string' ? { outputVariable: variable } : {}),
+      },
+      handles: type === 'end' ? [] : type === 'fork' ? ['yes', 'no', 'error'] : ['output', 'error'],
+      isTrigger: type === 'start',
+    },
+  };
+};
+
+const found = (definition: WorkflowDefinition): readonly string[] =>
+  validate(definition, inspect).map(({ code, place }) => `${code} ${place}`);
+const writes = (outputVariable: string, more: NodeDefinition['config'] = {}): NodeDefinition['config'] => ({
+  outputVariable,
+  ...more,
+});
+
+describe('one fault each', () => {
+  const a = node('a');
+  const b = node('b');
+  const cases: readonly (readonly [string, WorkflowDefinition])[] = [
+    ['no_trigger_node /nodes', workflow([], [])],
+    ['duplicate_node_id /nodes/1/id', workflow([a, a], [])],
+    ['node_type_unknown /nodes/0/type', workflow([node('a', 'unheard-of')], [])],
+    ['orphan_source /edges/0/source', workflow([a], [edge('ghost', 'a')])],
+    ['orphan_target /edges/0/target', workflow([a], [edge('a', 'ghost')])],
+    ['self_edge /edges/0', workflow([a], [edge('a', 'a')])],
+    ['duplicate_edge /edges/1', workflow([a, b], [edge('a', 'b'), edge('a', 'b', { sourceHandle: 'success' })])],
+    ['edge_into_start /edges/0/target', workflow([node('s', 'start'), node('t', 'start')], [edge('s', 't')])],
+    ['unknown_handle /edges/0/sourceHandle', workflow([a, b], [edge('a', 'b', { sourceHandle: 'maybe' })])],
+    ['unknown_handle /edges/0', workflow([node('a', 'fork'), b], [edge('a', 'b')])],
+    ['unknown_handle /edges/0', workflow([node('a', 'end'), b], [edge('a', 'b')])],
+    ['unreachable_node /nodes/1', workflow([node('s', 'start'), b], [])],
+    ['reserved_name /nodes/0/config/outputVariable', workflow([node('a', 'step', writes('input'))], [])],
+    ['reserved_name /nodes/0/config/outputVariable', workflow([node('a', 'step', writes('__node_a'))], [])],
+    [
+      'argument_invalid /options/args/0/default',
+      workflow([a], [], { args: [{ name: 'n', type: 'number', required: false, default: 'one' }] }),
+    ],
+    [
+      'argument_invalid /options/args/1/name',
+      workflow([a], [], {
+        args: [
+          { name: 'n', type: 'number', required: false },
+          { name: 'n', type: 'number', required: false },
+        ],
+      }),
+    ],
+    [
+      'merge_conflict /edges/1/mergeStrategy',
+      workflow(
+        [a, b, node('c')],
+        [
+          edge('a', 'c', { targetParamLabel: 'x', mergeStrategy: 'array' }),
+          edge('b', 'c', { targetParamLabel: 'x', mergeStrategy: 'concat' }),
+        ],
+      ),
+    ],
+  ];
+  test.each(cases)('%s', (expected, definition) => {
+    expect(found(definition)).toEqual([expected]);
+  });
+
+  test('a sound definition has no findings', () => {
+    const nodes = [node('s', 'start'), node('f', 'fork'), a, b, node('e', 'end')];
+    const edges = [
+      edge('s', 'f'),
+      edge('f', 'a', { sourceHandle: 'yes' }),
+      edge('f', 'b', { sourceHandle: 'no' }),
+      edge('a', 'e'),
+      edge('b', 'e', { sourceHandle: 'success' }),
+    ];
+    expect(found(workflow(nodes, edges))).toEqual([]);
+  });
+
+  test('every finding is reported at once', () => {
+    const nodes = [node('s', 'start'), a, b, node('lost', 'step', writes('output'))];
+    const edges = [edge('s', 'a'), edge('a', 'b'), edge('b', 'a'), edge('a', 'ghost'), edge('b', 'b')];
+    expect(found(workflow(nodes, edges)).toSorted()).toEqual([
+      'cycle_detected /nodes/1',
+      'orphan_target /edges/3/target',
+      'reserved_name /nodes/3/config/outputVariable',
+      'self_edge /edges/4',
+      'unreachable_node /nodes/3',
+    ]);
+  });
+});
+
+describe('cycles', () => {
+  test('each group of nodes is named by itself, what only hangs behind it is not', () => {
+    const nodes = ['s', 'a', 'b', 'behind', 'c', 'd', 'e'].map((id) => node(id));
+    const edges = [
+      ...[edge('s', 'a'), edge('a', 'b'), edge('b', 'a'), edge('b', 'behind'), edge('behind', 'c')],
+      ...[edge('c', 'd'), edge('d', 'e'), edge('e', 'c')],
+    ];
+    const findings = validate(workflow(nodes, edges), inspect);
+    expect(findings.map(({ message }) => message)).toEqual([
+      'CycleDetected: a, b lead back to themselves',
+      'CycleDetected: c, d, e lead back to themselves',
+    ]);
+  });
+
+  test('a graph is refused for a cycle exactly when some node can reach itself', () => {
+    const graph = fc.integer({ min: 2, max: 8 }).chain((size) =>
+      fc.record({
+        size: fc.constant(size),
+        ends: fc.array(
+          fc.tuple(fc.nat(size - 1), fc.nat(size - 1)).filter(([from, to]) => from !== to),
+          { maxLength: 14 },
+        ),
+      }),
+    );
+    fc.assert(
+      fc.property(graph, ({ size, ends }) => {
+        const nodes = Array.from({ length: size }, (_, index) => node(`n${index}`));
+        const findings = validate(
+          workflow(
+            nodes,
+            ends.map(([from, to]) => edge(`n${from}`, `n${to}`)),
+          ),
+          inspect,
+        );
+        const leadsTo = ends.reduce(
+          (map, [from, to]) => map.set(from, [...(map.get(from) ?? []), to]),
+          new Map<number, number[]>(),
+        );
+        const reaches = (from: number): ReadonlySet<number> => {
+          const reached = new Set(leadsTo.get(from));
+          for (const next of reached) for (const further of leadsTo.get(next) ?? []) reached.add(further);
+          return reached;
+        };
+        const expected = nodes.filter((_, index) => reaches(index).has(index)).map(({ id }) => id);
+        const named = findings
+          .filter(({ code }) => code === 'cycle_detected')
+          .flatMap(({ message }) => message.replace('CycleDetected: ', '').replace(' lead back to themselves', '').split(', '));
+        expect(named.toSorted()).toEqual(expected.toSorted());
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('output variables', () => {
+  const ofVariables = (definition: WorkflowDefinition): readonly Finding['code'][] =>
+    validate(definition, inspect).map(({ code }) => code);
+  const pair = (more: NodeDefinition['config'] = {}) => [
+    node('a', 'step', writes('x', more)),
+    node('b', 'step', writes('x', more)),
+  ];
+
+  test('two parallel writers are refused', () => {
+    expect(ofVariables(workflow([node('s', 'start'), ...pair()], [edge('s', 'a'), edge('s', 'b')]))).toEqual([
+      'duplicate_output_variable',
+    ]);
+  });
+  test('a later writer is a warning', () => {
+    expect(validate(workflow(pair(), [edge('a', 'b')]), inspect)).toMatchObject([
+      { severity: 'warning', code: 'output_variable_rewritten' },
+    ]);
+  });
+  const branches = [edge('f', 'a', { sourceHandle: 'yes' }), edge('f', 'b', { sourceHandle: 'no' })];
+  test('writers on exclusive branches are fine', () => {
+    expect(ofVariables(workflow([node('f', 'fork'), ...pair()], branches))).toEqual([]);
+  });
+  test('unless both may run when the fork itself failed', () => {
+    const nodes = [node('f', 'fork'), ...pair({ onParentFailure: 'substitute_default' })];
+    expect(ofVariables(workflow(nodes, branches))).toEqual(['duplicate_output_variable']);
+  });
+  test('a join that fires on the first branch does not wait for an ancestor on another', () => {
+    const nodes = [
+      node('s', 'start'),
+      node('a', 'step', writes('x')),
+      node('t'),
+      node('j', 'step', writes('x', { joinMode: 'any' })),
+    ];
+    const edges = [edge('s', 'a'), edge('s', 't'), edge('a', 'j'), edge('t', 'j')];
+    expect(ofVariables(workflow(nodes, edges))).toEqual(['duplicate_output_variable']);
+  });
+});
+
+describe('size', () => {
+  const chain = (size: number, edges: number): WorkflowDefinition => {
+    const nodes = Array.from({ length: size }, (_, index) => node(`n${index}`, 'step', writes(`v${index % 40}`)));
+    const ends = Array.from({ length: edges }, (_, index) => {
+      const from = index % (size - 1);
+      const to = Math.min(size - 1, from + 1 + Math.floor(index / (size - 1)) * 7);
+      return edge(`n${from}`, `n${to}`, { targetParamLabel: `p${index}` });
+    });
+    return workflow(nodes, ends);
+  };
+
+  test('too many nodes or edges are refused alone, with the limit', () => {
+    const findings = validate(chain(definitionLimits.nodes + 1, definitionLimits.edges + 1), inspect);
+    expect(findings.map(({ code, place }) => `${code} ${place}`)).toEqual([
+      'definition_too_large /nodes',
+      'definition_too_large /edges',
+    ]);
+    expect(findings[0]?.message).toContain(String(definitionLimits.nodes));
+  });
+
+  test('a definition at the limits is judged, all its writers compared', () => {
+    const findings = validate(chain(definitionLimits.nodes, definitionLimits.edges), inspect);
+    expect(new Set(findings.map(({ code }) => code))).toEqual(new Set(['output_variable_rewritten']));
+  });
+});
+
+test('only errors refuse', () => {
+  const of = (severity: Finding['severity']): Finding => ({ severity, code: 'c', place: '', message: '' });
+  expect(hasErrors([])).toBe(false);
+  expect(hasErrors([of('warning')])).toBe(false);
+  expect(hasErrors([of('warning'), of('error')])).toBe(true);
+});

@@ -1,0 +1,204 @@
+/** Every error code is produced by a request that deserves it. */
+import { describe, expect, test } from 'vitest';
+import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
+import { runId } from '../../lib/engine/ids.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { type Answered, type CallOptions, type Http, http, instantGraph, openGraph, started } from './http.ts';
+
+const unknownRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
+const start = (body: object, key: string, idempotencyKey = 'k'): CallOptions => ({
+  key,
+  body,
+  headers: { 'Idempotency-Key': idempotencyKey },
+});
+const create = (key: string, graph: object = instantGraph()): CallOptions => ({ key, body: { name: 'flow', ...graph } });
+const withKey = async (of: Http = http()): Promise<readonly [Http, string]> => [of, await of.key(['admin'])];
+const breaking = (error: Error) => () =>
+  http(() => ({ workflows: new Proxy(http().world.workflows, { get: () => () => Promise.reject(error) }) }));
+
+const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answered>> = {
+  unauthorized: () => http().call('GET', '/v1/runs'),
+  missing_scope: async () => {
+    const api = http();
+    return api.call('GET', '/v1/runs', { key: await api.key(['trigger:write']) });
+  },
+  rate_limited: async () => {
+    const api = http();
+    const key = await api.key(['admin'], { rateLimitPerMinute: 1 });
+    await api.call('GET', '/v1/runs', { key });
+    return api.call('GET', '/v1/runs', { key });
+  },
+  invalid_request: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/workflows', { key, body: { name: '!' } });
+  },
+  payload_too_large: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', `/v1/runs/${unknownRun}/cancel`, { key, body: { reason: 'x'.repeat(20_000) } });
+  },
+  not_acceptable: async () => {
+    const [api, key] = await withKey();
+    const headers = { Accept: 'text/event-stream' };
+    return api.call('GET', `/v1/runs/${await started(api, key)}/events`, { key, headers });
+  },
+  not_found: async () => {
+    const [api, key] = await withKey();
+    return api.call('GET', `/v1/runs/${unknownRun}`, { key });
+  },
+  method_not_allowed: () => http().call('PUT', '/v1/runs'),
+  cursor_invalid: async () => {
+    const [api, key] = await withKey();
+    return api.call('GET', '/v1/runs', { key, query: { cursor: 'made-up' } });
+  },
+  workflow_exists: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    return api.call('POST', '/v1/workflows', create(key));
+  },
+  workflow_not_found: async () => {
+    const [api, key] = await withKey();
+    return api.call('GET', '/v1/workflows/nothing', { key });
+  },
+  workflow_archived: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    await api.call('DELETE', '/v1/workflows/flow', { key });
+    return api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
+  },
+  definition_invalid: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/workflows', create(key, { nodes: [] }));
+  },
+  input_invalid: async () => {
+    const [api, key] = await withKey();
+    const options = { args: [{ name: 'to', type: 'string', required: true }] };
+    await api.call('POST', '/v1/workflows', create(key, { ...instantGraph(), options }));
+    return api.call('POST', '/v1/runs', start({ workflowName: 'flow', input: { to: 1 } }, key));
+  },
+  unsupported_spec_version: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/runs', start({ workflowName: 'flow', specVersion: 2 }, key));
+  },
+  idempotency_required: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/runs', { key, body: { workflowName: 'flow' } });
+  },
+  idempotency_conflict: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    await api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
+    return api.call('POST', '/v1/runs', start({ workflowName: 'flow', input: 2 }, key));
+  },
+  run_exists: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    await api.call('POST', '/v1/runs', start({ workflowName: 'flow', runId: unknownRun }, key, 'one'));
+    return api.call('POST', '/v1/runs', start({ workflowName: 'flow', runId: unknownRun }, key, 'two'));
+  },
+  run_terminal: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', `/v1/runs/${await started(api, key)}/cancel`, { key });
+  },
+  no_active_deployment: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/runs', start({ workflowName: 'nothing' }, key));
+  },
+  internal: async () => {
+    const [api, key] = await withKey(breaking(new Error('a secret of ours'))());
+    return api.call('GET', '/v1/workflows', { key });
+  },
+  unavailable: async () => {
+    const [api, key] = await withKey(breaking(new Unavailable('the table'))());
+    return api.call('GET', '/v1/workflows', { key });
+  },
+};
+
+test('every code of the catalogue is here, but the one that only the gateway gives', () => {
+  expect(Object.keys(makers).toSorted()).toEqual(errorCodes.filter((code) => code !== 'request_blocked').toSorted());
+});
+
+describe.each(Object.entries(makers))('%s', (code, make) => {
+  test('is answered with its status and in the one form', async () => {
+    const { status, body } = await make();
+    expect(body).toMatchObject({ code });
+    expect(status).toBe(errorCatalogue[errorCodes.find((known) => known === code) ?? 'internal'].status);
+  });
+});
+
+test('the words that other programs wait for', async () => {
+  expect((await makers.no_active_deployment()).body).toMatchObject({
+    code: 'no_active_deployment',
+    message: 'No active deployment. Activate a deployment before triggering runs.',
+  });
+  expect((await makers.missing_scope()).body).toMatchObject({ required: 'runs:read' });
+  expect((await makers.workflow_exists()).body).toMatchObject({ recovery: expect.stringContaining('/versions') });
+});
+
+test('headers that say what to do next', async () => {
+  expect((await makers.unauthorized()).headers).toMatchObject({ 'www-authenticate': 'Bearer' });
+  expect((await makers.unavailable()).headers).toMatchObject({ 'retry-after': '2' });
+  expect((await makers.method_not_allowed()).headers).toMatchObject({ allow: 'POST, GET' });
+  expect(Number((await makers.rate_limited()).headers['retry-after'])).toBeGreaterThan(0);
+});
+
+test('our own trouble is logged and not told', async () => {
+  const [api, key] = await withKey(breaking(new Error('a secret of ours'))());
+  const { body } = await api.call('GET', '/v1/workflows', { key });
+  expect(JSON.stringify(body)).not.toContain('secret');
+  expect(api.logs).toContainEqual(expect.objectContaining({ level: 'error' }));
+});
+
+test('faults name their places: body, query and header', async () => {
+  const [api, key] = await withKey();
+  const broken = { name: 'flow', nodes: [{ id: 'a b', type: 'start', extra: 1 }], edges: [{ source: 'a' }], colour: 'red' };
+  const { body } = await api.call('POST', '/v1/workflows', { key, body: broken });
+  expect(body['errors']).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ place: '/nodes/0/id' }),
+      expect.objectContaining({ place: '/nodes/0/extra', code: 'unknown_key' }),
+      expect.objectContaining({ place: '/edges/0/target' }),
+      expect.objectContaining({ place: '/colour', code: 'unknown_key' }),
+    ]),
+  );
+  const listed = await api.call('GET', '/v1/runs', { key, query: { limit: '0', colour: 'red' } });
+  expect(listed.body['errors']).toMatchObject([{ place: 'query/limit' }, { place: 'query/colour' }]);
+  const keyed = await api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key, 'é'));
+  expect(keyed.body['errors']).toMatchObject([{ place: 'header/idempotency-key' }]);
+});
+
+test.each([
+  ['', 'body_missing'],
+  ['{"name":', 'not_json'],
+  ['{"a":1e999}', 'not_finite'],
+  ['{"a":"\\ud800"}', 'not_unicode'],
+  ['{"a":{"__proto__":{}}}', 'key_refused'],
+  ['['.repeat(200) + ']'.repeat(200), 'too_deep'],
+])('a body that cannot be kept is refused: %s', async (text, code) => {
+  const [api, key] = await withKey();
+  const { status, body } = await api.call('POST', '/v1/workflows', { key, text });
+  expect(status).toBe(400);
+  expect(body['errors']).toMatchObject([{ code }]);
+});
+
+test('a definition far beyond the limits is refused by name', async () => {
+  const [api, key] = await withKey();
+  const nodes = Array.from({ length: 5_000 }, (_, index) => ({ id: `n${index}`, type: 'end' }));
+  const edges = Array.from({ length: 4_999 }, (_, index) => ({ source: `n${index}`, target: `n${index + 1}` }));
+  const { body } = await api.call('POST', '/v1/workflows', create(key, { nodes, edges }));
+  expect(body['errors']).toMatchObject([{ code: 'definition_too_large', place: '/nodes' }]);
+});
+
+test('a definition that would not fit its item is refused by name', async () => {
+  const [api, key] = await withKey();
+  let seed = 1;
+  const noise = (): string => ((seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647).toString(36).slice(2);
+  const code = `return ${JSON.stringify(Array.from({ length: 80_000 }, noise).join(''))};`;
+  const graph = {
+    ...openGraph,
+    nodes: openGraph.nodes.map((node) =>
+      node.id === 'work' ? { ...node, label: 'x', config: { code: 'return 1;', notes: code } } : node,
+    ),
+  };
+  const { body } = await api.call('POST', '/v1/workflows', create(key, graph));
+  expect(body['errors']).toContainEqual(expect.objectContaining({ code: 'definition_too_large', place: '' }));
+});

@@ -1,0 +1,58 @@
+/** No key of one project or environment reads or changes anything of another: what is theirs is as unknown. */
+import { describe, expect, test } from 'vitest';
+import { routes } from '../../lib/api/routes.ts';
+import { type Answered, type Http, http, instantGraph, openGraph, started } from './http.ts';
+
+const others = [
+  { project: 'rival', env: 'test' },
+  { project: 'acme', env: 'live' },
+];
+const named = routes.filter(({ path }) => path.includes('{'));
+const bodyFor = (operationId: string): { readonly body?: unknown } =>
+  operationId === 'publishVersion' ? { body: instantGraph() } : {};
+
+const ask = (api: Http, key: string, route: (typeof named)[number], ids: { runId: string; name: string }): Promise<Answered> =>
+  api.call(route.method, route.path.replace('{runId}', ids.runId).replace('{name}', ids.name), {
+    key,
+    ...bodyFor(route.operationId),
+  });
+
+describe.each(others)('a key of $project/$env', (other) => {
+  test.each(named)('$method $path of another is answered as if it did not exist', async (route) => {
+    const api = http();
+    const own = await api.key(['admin']);
+    const ids = { runId: await started(api, own, { graph: openGraph }), name: 'flow' };
+    const foreign = await api.key(['admin'], other);
+    const theirs = await ask(api, foreign, route, ids);
+    const unknown = await ask(api, foreign, route, { runId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV', name: 'nothing' });
+    const without = ({ correlationId: _correlationId, ...body }: Answered['body']) => body;
+    expect(theirs.status).toBe(404);
+    expect(without(theirs.body)).toEqual(without(unknown.body));
+    // … and nothing happened to it.
+    const { body } = await api.call('GET', `/v1/runs/${ids.runId}`, { key: own });
+    expect(body).toMatchObject({ status: 'pending' });
+    expect((await api.call('GET', '/v1/workflows/flow', { key: own })).body).toMatchObject({ latestVersion: 1 });
+  });
+
+  test('lists show nothing of another, and its cursors are no good', async () => {
+    const api = http();
+    const own = await api.key(['admin']);
+    for (const name of ['a', 'b', 'c']) await started(api, own, { name });
+    const foreign = await api.key(['admin'], other);
+    for (const path of ['/v1/runs', '/v1/workflows']) {
+      expect((await api.call('GET', path, { key: foreign })).body).toMatchObject({ data: [], hasMore: false, cursor: null });
+      const { body } = await api.call('GET', path, { key: own, query: { limit: '1' } });
+      const cursor = String(body['cursor']);
+      const stolen = await api.call('GET', path, { key: foreign, query: { limit: '1', cursor } });
+      expect([stolen.status, stolen.body['code']]).toEqual([400, 'cursor_invalid']);
+    }
+  });
+
+  test('an idempotency key and a run id of another are free', async () => {
+    const api = http();
+    const own = await api.key(['admin']);
+    const foreign = await api.key(['admin'], other);
+    const runIds = [await started(api, own), await started(api, foreign)];
+    expect(new Set(runIds).size).toBe(2);
+  });
+});

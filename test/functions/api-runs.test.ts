@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'vitest';
+import { hours, minutes } from '../../lib/engine/time.ts';
+import { http, instantGraph, openGraph, started } from './http.ts';
+
+const idempotent = (key: string, body: object, name = 'k') => ({ key, body, headers: { 'Idempotency-Key': name } });
+
+describe('starting', () => {
+  test('a start is acknowledged with its run, and repeated with the same answer', async () => {
+    const api = http();
+    const key = await api.key(['trigger:write', 'workflows:write']);
+    await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+    const first = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', input: { b: 1, a: 2 } }));
+    expect(first.status).toBe(202);
+    expect(first.body).toEqual({ runId: expect.stringMatching(/^wrun_/), status: 'pending', deploymentId: null });
+    expect(first.headers).toMatchObject({ location: `/v1/runs/${String(first.body['runId'])}` });
+    expect(first.headers).not.toHaveProperty('idempotency-replayed');
+
+    // The order of keys, a default said aloud and quotes around the key change nothing.
+    const again = await api.call(
+      'POST',
+      '/v1/runs',
+      idempotent(key, { specVersion: 1, input: { a: 2, b: 1 }, workflowName: 'flow' }, '"k"'),
+    );
+    expect([again.status, again.body]).toEqual([202, first.body]);
+    expect(again.headers).toMatchObject({ 'idempotency-replayed': 'true' });
+  });
+
+  test('what was refused before anything was tried frees its key', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const start = idempotent(key, { workflowName: 'flow' });
+    expect((await api.call('POST', '/v1/runs', start)).status).toBe(409);
+    await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+    expect((await api.call('POST', '/v1/runs', start)).status).toBe(202);
+  });
+
+  test('declared arguments are checked, and defaults filled in', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const args = [
+      { name: 'to', type: 'string', required: true },
+      { name: 'copies', type: 'number', default: 2 },
+    ];
+    await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph(), options: { args } } });
+    const refused = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', input: { copies: 'x', cc: 1 } }));
+    expect(refused.body).toMatchObject({
+      code: 'input_invalid',
+      errors: [{ place: '/input/to' }, { place: '/input/copies' }, { place: '/input/cc' }],
+    });
+    const { body } = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', input: { to: 'x' } }));
+    const run = await api.call('GET', `/v1/runs/${String(body['runId'])}`, { key });
+    expect(run.body).toMatchObject({ input: { to: 'x', copies: 2 }, output: { given: { to: 'x', copies: 2 } } });
+  });
+
+  test('times out of reach are refused with their places', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const far = { availableAt: '2028-01-01T00:00:00Z', deadlineAt: '2027-06-01T00:00:00+02:00' };
+    const { body } = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', ...far }));
+    expect(body).toMatchObject({
+      code: 'invalid_request',
+      errors: [
+        { place: '/availableAt', code: 'too_late' },
+        { place: '/deadlineAt', code: 'too_late' },
+        { place: '/deadlineAt', code: 'too_early' },
+      ],
+    });
+    const vague = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', deadlineAt: '2026-01-02' }));
+    expect(vague.body).toMatchObject({ errors: [{ place: '/deadlineAt' }] });
+  });
+
+  test('a deployment that is not there cannot run anything', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const { body } = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', deploymentId: 'dep_1' }));
+    expect(body).toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('reading', () => {
+  test('an ended run shows its input, output and nodes in the order of the definition', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const runId = await started(api, key, { input: { n: 1 } });
+    const { body } = await api.call('GET', `/v1/runs/${runId}`, { key });
+    expect(body).toMatchObject({
+      runId,
+      status: 'completed',
+      workflowName: 'flow',
+      workflowVersion: 1,
+      input: { n: 1 },
+      output: { given: { n: 1 } },
+      createdAt: '2026-01-01T00:00:00.000Z',
+      completedAt: '2026-01-01T00:00:00.000Z',
+      deadlineAt: '2026-01-08T00:00:00.000Z',
+      nodes: [
+        { nodeId: 'start', type: 'start', status: 'completed', attempt: 1, durationMs: 0 },
+        { nodeId: 'end', type: 'end', label: 'The end', status: 'completed' },
+      ],
+    });
+    expect(JSON.stringify(body)).not.toContain('"__');
+  });
+
+  test('an open run shows what has not begun as pending, a cancelled one as cancelled', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const runId = await started(api, key, { graph: openGraph });
+    const open = await api.call('GET', `/v1/runs/${runId}`, { key });
+    expect(open.body).toMatchObject({
+      status: 'pending',
+      nodes: [{ status: 'completed' }, { nodeId: 'work', status: 'queued', attempt: 1 }, { status: 'pending', attempt: 0 }],
+    });
+    await api.call('POST', `/v1/runs/${runId}/cancel`, { key, body: { reason: 'no longer needed' } });
+    const { body } = await api.call('GET', `/v1/runs/${runId}`, { key });
+    expect(body).toMatchObject({
+      status: 'cancelled',
+      cancelReason: 'no longer needed',
+      nodes: [{ status: 'completed' }, { status: 'cancelled' }, { status: 'cancelled', attempt: 0 }],
+    });
+  });
+
+  test('a failed run says why', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const runId = await started(api, key, { graph: instantGraph('error') });
+    const { body } = await api.call('GET', `/v1/runs/${runId}`, { key });
+    expect(body).toMatchObject({ status: 'failed', error: { cause: expect.any(String), code: expect.any(String) } });
+  });
+
+  test('values are left away when nobody wants them, and when they are too large together', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const text = 'x'.repeat(900_000);
+    const nodes = [
+      { id: 'start', type: 'start' },
+      ...[1, 2, 3, 4].map((n) => ({
+        id: `end${n}`,
+        type: 'end',
+        config: { outputParameters: [{ name: 'a', sourceVariable: '{{ctx.input}}' }] },
+      })),
+    ];
+    const edges = [1, 2, 3, 4].map((n) => ({ source: 'start', target: `end${n}` }));
+    const runId = await started(api, key, { graph: { nodes, edges }, input: { text } });
+    const bare = await api.call('GET', `/v1/runs/${runId}`, { key, query: { resolveData: 'none' } });
+    expect(bare.body).not.toHaveProperty('input');
+    const { body } = await api.call('GET', `/v1/runs/${runId}`, { key });
+    expect(JSON.stringify(body).length).toBeLessThan(5_000_000);
+    expect(body['input']).toEqual({ text });
+    expect(JSON.stringify(body)).toContain('"outputOmitted":{"bytes":9');
+  });
+});
+
+describe('cancelling', () => {
+  test('once more changes nothing, and an ended run stays as it ended', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const runId = await started(api, key, { graph: openGraph });
+    for (let time = 0; time < 2; time += 1) {
+      const { status, body } = await api.call('POST', `/v1/runs/${runId}/cancel`, { key });
+      expect([status, body]).toEqual([200, { runId, status: 'cancelled' }]);
+    }
+    const ended = await started(api, key, { name: 'instant' });
+    const refused = await api.call('POST', `/v1/runs/${ended}/cancel`, { key });
+    expect(refused.body).toMatchObject({ code: 'run_terminal', message: expect.stringContaining('completed') });
+  });
+});
+
+describe('listing', () => {
+  test('filters hold what they say, newest first, page by page', async () => {
+    const api = http();
+    const key = await api.key(['admin'], { rateLimitPerMinute: null });
+    const ids: Record<string, string> = {};
+    for (const [name, graph] of Object.entries({
+      done: instantGraph(),
+      bad: instantGraph('error'),
+      open: openGraph,
+      gone: openGraph,
+    })) {
+      ids[name] = await started(api, key, { name, graph });
+      api.world.clock.advance(hours(1));
+    }
+    await api.call('POST', `/v1/runs/${ids['gone']}/cancel`, { key });
+    const list = async (query: Record<string, string>) => {
+      const { body } = await api.call('GET', '/v1/runs', { key, query });
+      return body['data'];
+    };
+    const of = (...names: readonly string[]) => names.map((name) => expect.objectContaining({ runId: ids[name] }));
+    expect(await list({})).toEqual(of('gone', 'open', 'bad', 'done'));
+    expect(await list({ status: 'pending' })).toEqual(of('open'));
+    expect(await list({ status: 'completed' })).toEqual(of('done'));
+    expect(await list({ status: 'failed' })).toEqual(of('bad'));
+    expect(await list({ status: 'cancelled' })).toEqual(of('gone'));
+    expect(await list({ attention: 'waiting' })).toEqual([]);
+    expect(await list({ workflowName: 'bad' })).toEqual(of('bad'));
+    expect(await list({ createdAfter: '2026-01-01T01:00:00Z' })).toEqual(of('gone', 'open', 'bad'));
+    expect(await list({ createdBefore: '2026-01-01T01:00:00Z' })).toEqual(of('done'));
+
+    const pages: unknown[] = [];
+    let cursor: unknown;
+    do {
+      const { body } = await api.call('GET', '/v1/runs', {
+        key,
+        query: { limit: '3', ...(typeof cursor === 'string' ? { cursor } : {}) },
+      });
+      pages.push(body['data']);
+      cursor = body['cursor'];
+    } while (cursor !== null && pages.length < 5);
+    expect(pages.flat()).toEqual(of('gone', 'open', 'bad', 'done'));
+  });
+
+  test('a run whose head is late is listed as what its log says', async () => {
+    const api = http((world) => ({
+      log: new Proxy(world.log, {
+        get: (target, name) => {
+          if (name === 'project') return () => Promise.resolve();
+          const held: unknown = Reflect.get(target, name);
+          return typeof held === 'function' ? held.bind(target) : held;
+        },
+      }),
+    }));
+    const key = await api.key(['admin']);
+    const runId = await started(api, key, { graph: openGraph });
+    const statuses = async () => (await api.call('GET', '/v1/runs', { key })).body['data'];
+    expect(await statuses()).toMatchObject([{ runId, status: 'pending' }]);
+    await api.call('POST', `/v1/runs/${runId}/cancel`, { key });
+    expect(await statuses()).toMatchObject([{ runId, status: 'cancelled' }]);
+  });
+
+  test('a search that finds little says where it stopped', async () => {
+    const api = http();
+    const key = await api.key(['admin'], { rateLimitPerMinute: null });
+    const wanted = await started(api, key, { name: 'old' });
+    for (let n = 0; n < 12; n += 1) {
+      api.world.clock.advance(minutes(1));
+      await started(api, key, { name: 'new', input: { n } });
+    }
+    const query = { workflowName: 'old', limit: '1' };
+    const { body } = await api.call('GET', '/v1/runs', { key, query });
+    expect(body).toMatchObject({ data: [], hasMore: true });
+    const next = await api.call('GET', '/v1/runs', { key, query: { ...query, cursor: String(body['cursor']) } });
+    expect(next.body).toMatchObject({ data: [{ runId: wanted }] });
+  });
+});

@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest';
+import { http, instantGraph, openGraph } from './http.ts';
+
+test('a workflow is created, gets versions, and is read back as it was published', async () => {
+  const api = http();
+  const key = await api.key(['workflows:write', 'workflows:read']);
+  const created = await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+  expect([created.status, created.headers['location']]).toEqual([201, '/v1/workflows/flow']);
+  expect(created.body).toEqual({ name: 'flow', version: 1, createdAt: '2026-01-01T00:00:00.000Z', warnings: [] });
+
+  const published = await api.call('POST', '/v1/workflows/flow/versions', { key, body: openGraph });
+  expect([published.status, published.headers['location']]).toEqual([201, '/v1/workflows/flow?version=2']);
+
+  const latest = await api.call('GET', '/v1/workflows/flow', { key });
+  expect(latest.body).toMatchObject({ name: 'flow', version: 2, latestVersion: 2, edges: openGraph.edges });
+  const first = await api.call('GET', '/v1/workflows/flow', { key, query: { version: '1' } });
+  expect(first.body).toMatchObject({ version: 1, latestVersion: 2, edges: instantGraph().edges });
+  const none = await api.call('GET', '/v1/workflows/flow', { key, query: { version: '3' } });
+  expect([none.status, none.body['code']]).toEqual([404, 'not_found']);
+});
+
+test('snake_case spellings are stored in the one spelling', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const { nodes } = openGraph;
+  const edges = [
+    { source: 'start', target: 'work', target_param_label: 'x', source_output_key: 'started', merge_strategy: 'array' },
+    { source: 'work', target: 'end', source_handle: 'success' },
+  ];
+  const body = { name: 'flow', nodes, edges, options: { deadline_seconds: 60 } };
+  expect((await api.call('POST', '/v1/workflows', { key, body })).status).toBe(201);
+  expect((await api.call('GET', '/v1/workflows/flow', { key })).body).toMatchObject({
+    edges: [{ targetParamLabel: 'x', sourceOutputKey: 'started', mergeStrategy: 'array' }, { sourceHandle: 'success' }],
+    options: { deadlineSeconds: 60 },
+  });
+});
+
+test('judging publishes nothing, and says all', async () => {
+  const api = http();
+  const key = await api.key(['workflows:read']);
+  const body = { nodes: openGraph.nodes, edges: [...openGraph.edges, { source: 'end', target: 'ghost' }] };
+  const judged = await api.call('POST', '/v1/workflows/validate', { key, body });
+  expect(judged.body).toMatchObject({
+    valid: false,
+    findings: [
+      { code: 'orphan_target', place: '/edges/2/target' },
+      { code: 'unknown_handle', place: '/edges/2' },
+    ],
+  });
+  expect((await api.call('POST', '/v1/workflows/validate', { key, body: openGraph })).body).toEqual({
+    valid: true,
+    findings: [],
+  });
+  expect((await api.call('GET', '/v1/workflows', { key })).body).toMatchObject({ data: [] });
+  expect(api.world.audit.entries.size).toBe(0);
+});
+
+test('an archived workflow is hidden, readable, and takes no version; archiving again keeps the first time', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+  const archived = await api.call('DELETE', '/v1/workflows/flow', { key });
+  expect(archived.body).toEqual({ name: 'flow', archivedAt: '2026-01-01T00:00:00.000Z' });
+  api.world.clock.set(api.world.clock.now());
+  expect((await api.call('DELETE', '/v1/workflows/flow', { key })).body).toEqual(archived.body);
+  expect((await api.call('GET', '/v1/workflows', { key })).body).toMatchObject({ data: [] });
+  expect((await api.call('GET', '/v1/workflows', { key, query: { archived: 'true' } })).body).toMatchObject({
+    data: [{ name: 'flow', archivedAt: archived.body['archivedAt'] }],
+  });
+  expect((await api.call('GET', '/v1/workflows/flow', { key })).status).toBe(200);
+  const refused = await api.call('POST', '/v1/workflows/flow/versions', { key, body: openGraph });
+  expect(refused.body).toMatchObject({ code: 'workflow_archived' });
+});
+
+test('a list goes on where its cursor says, and a cursor belongs to its filters', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  for (const name of ['c', 'a', 'b']) await api.call('POST', '/v1/workflows', { key, body: { name, ...instantGraph() } });
+  const names: unknown[] = [];
+  let cursor: unknown;
+  do {
+    const query = { limit: '2', ...(typeof cursor === 'string' ? { cursor } : {}) };
+    const { body } = await api.call('GET', '/v1/workflows', { key, query });
+    names.push(body['data']);
+    cursor = body['cursor'];
+  } while (cursor !== null);
+  expect(names).toMatchObject([[{ name: 'a' }, { name: 'b' }], [{ name: 'c' }]]);
+  const { body } = await api.call('GET', '/v1/workflows', { key, query: { limit: '2' } });
+  const other = { limit: '2', archived: 'true', cursor: String(body['cursor']) };
+  expect((await api.call('GET', '/v1/workflows', { key, query: other })).body).toMatchObject({ code: 'cursor_invalid' });
+});
+
+test('a version whose summary was never written is completed by the next to publish under its name', async () => {
+  const api = http((world) => {
+    let isDead = true;
+    return {
+      workflows: new Proxy(world.workflows, {
+        get: (target, name) => {
+          if (name === 'advance' && isDead) return () => ((isDead = false), Promise.reject(new Error('the function died')));
+          const held: unknown = Reflect.get(target, name);
+          return typeof held === 'function' ? held.bind(target) : held;
+        },
+      }),
+    };
+  });
+  const key = await api.key(['admin']);
+  const body = { name: 'flow', ...instantGraph() };
+  expect((await api.call('POST', '/v1/workflows', { key, body })).status).toBe(500);
+  expect((await api.call('GET', '/v1/workflows/flow', { key })).status).toBe(404);
+  expect((await api.call('POST', '/v1/workflows', { key, body })).body).toMatchObject({ code: 'workflow_exists' });
+  expect((await api.call('GET', '/v1/workflows/flow', { key })).body).toMatchObject({ version: 1 });
+});
+
+test('the path and the document must name the same workflow', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+  const publish = (name: string) => api.call('POST', '/v1/workflows/flow/versions', { key, body: { name, ...openGraph } });
+  expect((await publish('flow')).status).toBe(201);
+  expect((await publish('other')).body).toMatchObject({ code: 'invalid_request', errors: [{ place: '/name' }] });
+});

@@ -1,0 +1,221 @@
+/** The HTTP functions over a world in memory. Every answer is held against the table of routes as it comes. */
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import { eventOperations } from '../../functions/api/operations/events.ts';
+import { apiOperations } from '../../functions/api/operations/all.ts';
+import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
+import { toolsOf } from '../../functions/api/tools.ts';
+import { newKey } from '../../lib/api/auth/key-format.ts';
+import { type Route, errorsOf } from '../../lib/api/route.ts';
+import { routes } from '../../lib/api/routes.ts';
+import { errorAnswer } from '../../lib/api/schemas/service.ts';
+import { compile } from '../../lib/engine/graph/compile.ts';
+import { type JsonObject } from '../../lib/engine/json.ts';
+import { environment, projectId } from '../../lib/engine/ids.ts';
+import { days, hours } from '../../lib/engine/time.ts';
+import { type MemoryWorld, memoryWorld } from '../../lib/memory/memory-world.ts';
+import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
+import type { ApiKey, KeyScope } from '../../lib/ports/control.ts';
+import { Plans } from '../../lib/service/graph.ts';
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: JsonObject;
+  /** the operation that answered; absent where no route did */
+  readonly operation: string | undefined;
+}
+
+export interface CallOptions {
+  readonly key?: string;
+  readonly body?: unknown;
+  /** sent as it is */
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly isBase64Encoded?: boolean;
+}
+
+const record = z.record(z.string(), z.custom<JsonObject[string]>());
+const logged = z.looseObject({ operation: z.string().exactOptional() });
+
+export interface Http {
+  readonly world: MemoryWorld;
+  readonly logs: readonly { readonly level: string; readonly message: string; readonly facts: unknown }[];
+  call(method: string, path: string, options?: CallOptions): Promise<Answered>;
+  /** the text of a new key */
+  key(
+    scopes: readonly KeyScope[],
+    of?: { project?: string; env?: string } & Partial<Pick<ApiKey, 'expiresAt' | 'revokedAt' | 'rateLimitPerMinute'>>,
+  ): Promise<string>;
+}
+
+/** @param change replaces ports of the world */
+export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () => ({})): Http => {
+  const made = memoryWorld();
+  const world = { ...made, ...change(made) };
+  const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24) } };
+  const logs: { level: string; message: string; facts: unknown }[] = [];
+  const log =
+    (level: string) =>
+    (message: unknown, ...facts: readonly unknown[]): void =>
+      void logs.push({ level, message: String(message), facts: facts[0] });
+  const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
+  const logger = { info: log('info'), warn: log('warn'), error: log('error') };
+  const tools = toolsOf({ decider: { deps, plans, by: 'api' }, inspect: inspectNode, logger });
+  const functions = { api: httpFunction(tools, apiOperations(tools)), events: httpFunction(tools, eventOperations(tools)) };
+
+  let chance = 0;
+  const random = (count: number): Uint8Array =>
+    createHash('sha256')
+      .update(String((chance += 1)))
+      .digest()
+      .subarray(0, count);
+
+  return {
+    world,
+    logs,
+    call: async (method, path, options = {}) => {
+      const before = logs.length;
+      const answer = await functions[isEvents(method, path) ? 'events' : 'api'](eventOf(method, path, options), context);
+      const facts = logged.safeParse(logs.slice(before).find(({ message }) => message === 'answered')?.facts);
+      const answered = {
+        status: answer.statusCode,
+        headers: answer.headers,
+        body: record.parse(JSON.parse(answer.body)),
+        operation: facts.data?.operation,
+      };
+      holdAgainstRoute(answered);
+      return answered;
+    },
+    key: async (scopes, { project = 'acme', env = 'test', ...more } = {}) => {
+      const { text, keyId, secretHash } = newKey(environment(env), random);
+      const scope = { projectId: projectId(project), environment: environment(env) };
+      await world.keys.putKey({ keyId, ...scope, scopes, secretHash, createdAt: world.clock.now(), ...more });
+      return text;
+    },
+  };
+};
+
+const isEvents = (method: string, path: string): boolean => method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path);
+
+/** No answer may be other than its route says, whatever the test looks at. */
+const holdAgainstRoute = ({ status, headers, body, operation }: Answered): void => {
+  if (headers['x-workflow-correlation-id'] === undefined) throw new Error('an answer without its correlation id');
+  if (headers['x-content-type-options'] !== 'nosniff') throw new Error('an answer without the security headers');
+  const route: Route | undefined = routes.find(({ operationId }) => operationId === operation);
+  if (status >= 400) {
+    const { code, correlationId } = errorAnswer.parse(body);
+    if (correlationId !== headers['x-workflow-correlation-id']) throw new Error('two correlation ids in one answer');
+    if (route !== undefined && !errorsOf(route).includes(code)) throw new Error(`${route.operationId} does not declare ${code}`);
+  } else if (route === undefined) throw new Error(`no route answered ${status}`);
+  else z.object({ schema: z.custom<z.ZodType>() }).parse(route.answers[status]).schema.parse(body);
+};
+
+const context: Context = {
+  callbackWaitsForEmptyEventLoop: false,
+  functionName: 'api',
+  functionVersion: '1',
+  invokedFunctionArn: 'arn',
+  memoryLimitInMB: '1024',
+  awsRequestId: 'request',
+  logGroupName: 'group',
+  logStreamName: 'stream',
+  getRemainingTimeInMillis: () => 29_000,
+  done: () => undefined,
+  fail: () => undefined,
+  succeed: () => undefined,
+};
+
+export const eventOf = (
+  method: string,
+  path: string,
+  { key, body, text, headers, query, isBase64Encoded }: CallOptions = {},
+): APIGatewayProxyEvent => ({
+  httpMethod: method,
+  path,
+  resource: '/{proxy+}',
+  headers: {
+    ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+    'User-Agent': 'test',
+    ...headers,
+  },
+  multiValueHeaders: {},
+  queryStringParameters: query === undefined ? null : { ...query },
+  multiValueQueryStringParameters: null,
+  pathParameters: { proxy: path.slice(1) },
+  stageVariables: null,
+  body: text ?? (body === undefined ? null : JSON.stringify(body)),
+  isBase64Encoded: isBase64Encoded ?? false,
+  requestContext: {
+    accountId: '0',
+    apiId: 'api',
+    authorizer: null,
+    protocol: 'HTTP/1.1',
+    httpMethod: method,
+    identity: {
+      accessKey: null,
+      accountId: null,
+      apiKey: null,
+      apiKeyId: null,
+      caller: null,
+      clientCert: null,
+      cognitoAuthenticationProvider: null,
+      cognitoAuthenticationType: null,
+      cognitoIdentityId: null,
+      cognitoIdentityPoolId: null,
+      principalOrgId: null,
+      sourceIp: '192.0.2.1',
+      user: null,
+      userAgent: 'test',
+      userArn: null,
+    },
+    path,
+    stage: 'prod',
+    requestId: 'request',
+    requestTimeEpoch: 0,
+    resourceId: 'r',
+    resourcePath: '/{proxy+}',
+  },
+});
+
+/** Ends in the commit that starts it. */
+export const instantGraph = (status: 'success' | 'error' = 'success') => ({
+  nodes: [
+    { id: 'start', type: 'start' },
+    {
+      id: 'end',
+      type: 'end',
+      label: 'The end',
+      config: { status, outputParameters: [{ name: 'given', sourceVariable: '{{ctx.input}}' }] },
+    },
+  ],
+  edges: [{ source: 'start', target: 'end' }],
+});
+
+/** Waits for a worker, which no test here has. */
+export const openGraph = {
+  nodes: [
+    { id: 'start', type: 'start' },
+    { id: 'work', type: 'javascript', config: { code: 'return 1;' } },
+    { id: 'end', type: 'end' },
+  ],
+  edges: [
+    { source: 'start', target: 'work' },
+    { source: 'work', target: 'end' },
+  ],
+};
+
+/** Creates a workflow and starts a run of it; the run's id. */
+export const started = async (
+  { call }: Http,
+  key: string,
+  { name = 'flow', graph = instantGraph(), input = {} }: { name?: string; graph?: object; input?: JsonObject } = {},
+): Promise<string> => {
+  await call('POST', '/v1/workflows', { key, body: { name, ...graph } });
+  const headers = { 'Idempotency-Key': `start-${name}-${JSON.stringify(input).slice(0, 100)}` };
+  const { status, body } = await call('POST', '/v1/runs', { key, headers, body: { workflowName: name, input } });
+  if (status !== 202) throw new Error(JSON.stringify(body));
+  return z.string().parse(body['runId']);
+};

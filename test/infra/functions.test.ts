@@ -1,0 +1,88 @@
+import { globSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { functionNames } from '../../lib/contract/environment.ts';
+import { byId, emptyBundles, ofType, pointedAt, stacksWith, synthesize } from './synthesized.ts';
+
+const { runtime } = synthesize();
+const functions = ofType(runtime, 'Lambda::Function');
+
+const written = globSync('functions/*/handler.ts', { cwd: fileURLToPath(new URL('../..', import.meta.url)) }).map((path) =>
+  basename(dirname(path)),
+);
+
+test('every function that is written is deployed', () => {
+  const { runtime: stack } = stacksWith();
+  const deployed: readonly string[] = [...stack.stepwell.functions.byName.keys()];
+  expect(written.filter((name) => !deployed.includes(name))).toEqual([]);
+  expect(deployed).toEqual([...functionNames]);
+  expect(functions).toHaveLength(functionNames.length);
+});
+
+test('functions run on Node 24 and ARM', () => {
+  for (const { id, Properties } of functions) {
+    expect(Properties, id).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], Handler: 'index.handler' });
+  }
+});
+
+test('every function logs to a group of its own, for a month', () => {
+  const groups = functions.map(({ Properties }) => pointedAt(Object(Properties['LoggingConfig']).LogGroup));
+  expect(new Set(groups).size).toBe(functionNames.length);
+  for (const group of ofType(runtime, 'Logs::LogGroup'))
+    expect(group.Properties, group.id).toMatchObject({ RetentionInDays: 30 });
+  for (const group of groups) expect(ofType(runtime, 'Logs::LogGroup').map(({ id }) => id)).toContain(group);
+});
+
+test('a function has the time that its caller waits, and no more', () => {
+  const timeouts = functions.map(({ id, Properties }) => [id.slice(0, -8), Properties['Timeout']]);
+  expect(Object.fromEntries(timeouts)).toEqual({
+    StepwellFunctionsApiFunction: 29,
+    StepwellFunctionsEventsFunction: 900,
+    StepwellFunctionsWorkerFunction: 300,
+    StepwellFunctionsCollectFunction: 10,
+    StepwellFunctionsSweepFunction: 300,
+    StepwellFunctionsDeadLetterFunction: 60,
+  });
+});
+
+test('the number of watchers is capped, because each holds an invocation', () => {
+  const events = 'StepwellFunctionsEventsFunction';
+  expect(byId(runtime, events).Properties).toMatchObject({ ReservedConcurrentExecutions: 50 });
+  expect(byId(synthesize({ watchers: 'uncapped' }).runtime, events).Properties).not.toHaveProperty(
+    'ReservedConcurrentExecutions',
+  );
+});
+
+test('the sweep is started every minute, and a failed start is not repeated', () => {
+  const [schedule] = ofType(runtime, 'Scheduler::Schedule');
+  const sweep = byId(runtime, 'StepwellFunctionsSweepFunction').id;
+  expect(schedule?.Properties).toMatchObject({
+    ScheduleExpression: 'rate(1 minute)',
+    FlexibleTimeWindow: { Mode: 'OFF' },
+    GroupName: byId(runtime, 'StepwellTimersGroup').Properties['Name'],
+    Target: { Arn: { 'Fn::GetAtt': [sweep, 'Arn'] }, RetryPolicy: { MaximumRetryAttempts: 0 } },
+  });
+});
+
+test('what is not bundled is absent, and so is all that belongs to it', () => {
+  const { runtime: resources } = synthesize({}, emptyBundles(['api', 'worker']));
+  expect(ofType(resources, 'Lambda::Function')).toHaveLength(2);
+  expect(ofType(resources, 'Scheduler::Schedule')).toEqual([]);
+  expect(ofType(resources, 'Lambda::EventSourceMapping')).toHaveLength(2);
+  expect(ofType(resources, 'SQS::Queue')).toHaveLength(6);
+  expect(ofType(synthesize({}, emptyBundles([])).runtime, 'ApiGateway::RestApi')).toEqual([]);
+});
+
+test('assets carry no source maps', () => {
+  const { app } = stacksWith({}, bundlesWithMaps());
+  const { directory } = app.synth();
+  expect(globSync('asset.*/index.mjs', { cwd: directory })).not.toEqual([]);
+  expect(globSync('asset.*/*.map', { cwd: directory })).toEqual([]);
+});
+
+function bundlesWithMaps(): string {
+  const folder = emptyBundles(['api']);
+  writeFileSync(join(folder, 'api', 'index.mjs.map'), '{}');
+  return folder;
+}

@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { errorCatalogue } from '../../lib/api/errors.ts';
+import { written } from './statements.ts';
+import { type Resource, byId, emptyBundles, ofType, pointedAt, synthesize } from './synthesized.ts';
+
+const { runtime } = synthesize();
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly integration: Record<string, unknown>;
+}
+
+const method = z.object({
+  HttpMethod: z.string(),
+  ResourceId: z.unknown().transform(pointedAt),
+  AuthorizationType: z.literal('NONE'),
+  Integration: z.record(z.string(), z.unknown()),
+});
+
+function routesIn(resources: readonly Resource[]): readonly Route[] {
+  const pathOf = (id: string): string => {
+    const resource = resources.find((one) => one.id === id);
+    if (resource?.Type !== 'AWS::ApiGateway::Resource') return '';
+    return `${pathOf(pointedAt(resource.Properties['ParentId']))}/${String(resource.Properties['PathPart'])}`;
+  };
+  return ofType(resources, 'ApiGateway::Method').map(({ Properties }) => {
+    const { HttpMethod, ResourceId, Integration } = method.parse(Properties);
+    return { method: HttpMethod, path: pathOf(ResourceId), integration: Integration };
+  });
+}
+
+const routes = routesIn(runtime);
+const uriOf = ({ integration }: Route) => written(integration['Uri']);
+
+test('no resource hides what the API answers: each answers every method', () => {
+  const paths = new Set(routes.map(({ path }) => path));
+  expect([...paths].toSorted()).toEqual([
+    '/v1',
+    '/v1/runs',
+    '/v1/runs/{runId}',
+    '/v1/runs/{runId}/events',
+    '/v1/runs/{runId}/{proxy+}',
+    '/v1/{proxy+}',
+  ]);
+  expect(ofType(runtime, 'ApiGateway::Resource')).toHaveLength(paths.size);
+  const api = byId(runtime, 'StepwellFunctionsApiFunction').id;
+  for (const path of paths) {
+    const any = routes.find((route) => route.path === path && route.method === 'ANY');
+    expect(any === undefined ? '' : uriOf(any), path).toContain(`2015-03-31/functions/<${api}.Arn>/invocations`);
+  }
+});
+
+test('the events of a run are streamed, and nothing else is', () => {
+  const streamed = routes.filter(({ integration }) => integration['ResponseTransferMode'] === 'STREAM');
+  expect(streamed.map(({ method: verb, path }) => [verb, path])).toEqual([['GET', '/v1/runs/{runId}/events']]);
+  expect(streamed.map(uriOf)).toEqual([
+    expect.stringMatching(/2021-11-15\/functions\/<StepwellFunctionsEventsFunction.*>\/response-streaming-invocations$/),
+  ]);
+  expect(streamed[0]?.integration).toMatchObject({ TimeoutInMillis: 900_000, Type: 'AWS_PROXY' });
+});
+
+test('until the events function is written, the API answers its route', () => {
+  const without = routesIn(synthesize({}, emptyBundles(['api'])).runtime);
+  expect(without.filter(({ path }) => path === '/v1/runs/{runId}/events').map(({ method: verb }) => verb)).toEqual(['ANY']);
+});
+
+test('the API is regional, because an edge drops a quiet stream after 30 seconds', () => {
+  expect(byId(runtime, 'StepwellHttpApiRestApi').Properties).toMatchObject({ EndpointConfiguration: { Types: ['REGIONAL'] } });
+});
+
+const envelope = z.strictObject({
+  code: z.enum(Object.keys(errorCatalogue)),
+  message: z.string().min(1),
+  correlationId: z.string(),
+});
+const answerSchema = z.object({
+  ResponseType: z.string(),
+  StatusCode: z.string().optional(),
+  ResponseParameters: z.record(z.string(), z.string()),
+  ResponseTemplates: z.object({
+    'application/json': z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(envelope),
+  }),
+});
+
+test('what the gateway itself answers speaks the language of the API', () => {
+  const answers = ofType(runtime, 'ApiGateway::GatewayResponse').map(({ Properties }) => answerSchema.parse(Properties));
+  const codes = answers.map((answer) => [
+    answer.ResponseType,
+    answer.StatusCode,
+    answer.ResponseTemplates['application/json'].code,
+  ]);
+  expect(codes).toEqual([
+    ['DEFAULT_4XX', undefined, 'invalid_request'],
+    ['DEFAULT_5XX', undefined, 'internal'],
+    ['MISSING_AUTHENTICATION_TOKEN', '404', 'not_found'],
+    ['RESOURCE_NOT_FOUND', '404', 'not_found'],
+    ['REQUEST_TOO_LARGE', '413', 'payload_too_large'],
+    ['THROTTLED', '429', 'rate_limited'],
+    ['QUOTA_EXCEEDED', '429', 'rate_limited'],
+    ['WAF_FILTERED', '403', 'request_blocked'],
+    ['INTEGRATION_TIMEOUT', '504', 'unavailable'],
+    ['INTEGRATION_FAILURE', '503', 'unavailable'],
+  ]);
+  for (const { ResponseType, ResponseParameters, ResponseTemplates } of answers) {
+    expect(ResponseTemplates['application/json'].correlationId, ResponseType).toBe('$context.requestId');
+    expect(ResponseParameters, ResponseType).toMatchObject({
+      'gatewayresponse.header.x-workflow-correlation-id': 'context.requestId',
+    });
+  }
+});
+
+const stageSchema = z.object({
+  AccessLogSetting: z.object({ DestinationArn: z.unknown(), Format: z.string() }),
+  MethodSettings: z.array(z.record(z.string(), z.unknown())),
+});
+
+test('the access log says who asked for which route, and keeps no path, key or body', () => {
+  const [stage] = ofType(runtime, 'ApiGateway::Stage').map(({ Properties }) => stageSchema.parse(Properties));
+  const format = stage?.AccessLogSetting.Format ?? '';
+  expect(JSON.parse(format)).toMatchObject({ requestId: '$context.requestId', resourcePath: '$context.resourcePath' });
+  expect(format).not.toMatch(/\$context\.path|header|apiKey|authorizer/i);
+  expect(stage?.MethodSettings).toEqual([
+    {
+      HttpMethod: '*',
+      ResourcePath: '/*',
+      LoggingLevel: 'ERROR',
+      DataTraceEnabled: false,
+      ThrottlingRateLimit: 1_000,
+      ThrottlingBurstLimit: 2_000,
+    },
+  ]);
+});
+
+test('a domain of one’s own closes the address that the gateway made up', () => {
+  const { runtime: resources } = synthesize({
+    domain: { name: 'flows.example.com', certificateArn: 'arn:aws:acm:eu-west-1:111122223333:certificate/one' },
+  });
+  expect(byId(resources, 'StepwellHttpApiRestApi').Properties).toMatchObject({ DisableExecuteApiEndpoint: true });
+  expect(ofType(resources, 'ApiGateway::DomainName')[0]?.Properties).toMatchObject({
+    DomainName: 'flows.example.com',
+    SecurityPolicy: 'TLS_1_2',
+    EndpointConfiguration: { Types: ['REGIONAL'] },
+  });
+});

@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { environmentNames, functionNames } from '../../lib/contract/environment.ts';
+import { actionsOn, grantsIn, written } from './statements.ts';
+import { byId, ofType, synthesize } from './synthesized.ts';
+
+const { data, runtime, text } = synthesize();
+const grants = grantsIn([...data, ...runtime]);
+const roles = ofType(runtime, 'IAM::Role');
+
+const environment = z.object({ Variables: z.record(z.string(), z.unknown()) });
+const runsTable = /RunsTable\w+>$/;
+const controlTable = /ControlTable/;
+
+test('every grant names its resources', () => {
+  expect(grants.length).toBeGreaterThan(50);
+  const wild = new Set(grants.flatMap(({ Resource }) => Resource).filter((resource) => resource.includes('*')));
+  expect([...wild].map((resource) => resource.replace(/^.*(>\/|:)/, '')).toSorted()).toEqual([
+    'payloads/*',
+    expect.stringMatching(/^schedule\/StepwellRuntime-Stepwell-Timers-Group-[0-9A-F]+\/\*$/),
+  ]);
+});
+
+test('no grant allows whatever a service will think of', () => {
+  expect(grants.flatMap(({ Action }) => Action).filter((action) => action.includes('*'))).toEqual([]);
+});
+
+test('each function has a role of its own', () => {
+  const used = ofType(runtime, 'Lambda::Function').map(({ Properties }) => written(Properties['Role']));
+  expect(new Set(used).size).toBe(functionNames.length);
+});
+
+test('no role of a function carries a managed policy', () => {
+  const managed = roles.filter(({ Properties }) => Properties['ManagedPolicyArns'] !== undefined).map(({ id }) => id);
+  expect(managed).toEqual([expect.stringContaining('CloudWatchRole')]);
+});
+
+test('only the role of the timers may be passed on, and only to the scheduler', () => {
+  const passing = grants.filter(({ Action }) => Action.includes('iam:PassRole'));
+  expect(passing).toHaveLength(5);
+  for (const grant of passing) {
+    expect(grant.Action).toEqual(['iam:PassRole']);
+    expect(grant.Resource).toEqual([`<${byId(runtime, 'StepwellTimersRole').id}.Arn>`]);
+    expect(grant.Condition).toEqual({ StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } });
+  }
+});
+
+test('a timer may send to the delay queue and nothing else', () => {
+  const granted = grants.filter(({ role }) => role.startsWith('StepwellTimersRole'));
+  expect(granted).toEqual([
+    expect.objectContaining({ Action: ['sqs:SendMessage'], Resource: [`<${byId(runtime, 'StepwellQueuesDelayQueue').id}.Arn>`] }),
+  ]);
+});
+
+test('only the scheduler, for its group in this account, may take the roles of schedules', () => {
+  const group = byId(runtime, 'StepwellTimersGroup').id;
+  for (const id of ['StepwellTimersRole', 'StepwellSweepScheduleRole']) {
+    expect(byId(runtime, id).Properties['AssumeRolePolicyDocument']).toMatchObject({
+      Statement: [
+        {
+          Principal: { Service: 'scheduler.amazonaws.com' },
+          Condition: {
+            StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' }, 'aws:SourceArn': { 'Fn::GetAtt': [group, 'Arn'] } },
+          },
+        },
+      ],
+    });
+  }
+});
+
+test('nobody may delete from the Runs table, and nobody may scan or batch', () => {
+  const actions = new Set(grants.flatMap(({ Action }) => Action).filter((action) => action.startsWith('dynamodb:')));
+  expect([...actions].toSorted()).toEqual([
+    'dynamodb:DeleteItem',
+    'dynamodb:GetItem',
+    'dynamodb:PutItem',
+    'dynamodb:Query',
+    'dynamodb:UpdateItem',
+  ]);
+  const deleting = grants.filter(({ Action }) => Action.includes('dynamodb:DeleteItem'));
+  expect(deleting.map(({ role }) => role)).toEqual([expect.stringContaining('FunctionsApiRole')]);
+  expect(deleting[0]?.Resource).toEqual([expect.stringMatching(controlTable)]);
+});
+
+test('whoever moves runs reads and writes the Runs table, and reads definitions', () => {
+  for (const role of ['Worker', 'Collect', 'DeadLetter'].map((name) => `StepwellFunctions${name}Role`)) {
+    expect(actionsOn(grants, role, runsTable), role).toEqual([
+      'dynamodb:GetItem',
+      'dynamodb:PutItem',
+      'dynamodb:Query',
+      'dynamodb:UpdateItem',
+    ]);
+    expect(actionsOn(grants, role, controlTable), role).toEqual(['dynamodb:GetItem']);
+  }
+});
+
+test('a watcher writes nothing about runs and sends nothing', () => {
+  const events = 'StepwellFunctionsEventsRole';
+  expect(actionsOn(grants, events, runsTable)).toEqual(['dynamodb:GetItem', 'dynamodb:Query']);
+  expect(actionsOn(grants, events, /./).filter((action) => /^(sqs|scheduler|events|iam):|s3:Put/.test(action))).toEqual([]);
+});
+
+test('only the API lists runs', () => {
+  const listing = grants.filter(({ Resource }) => Resource.some((resource) => resource.includes('/index/')));
+  expect(listing.map(({ role }) => role)).toEqual([expect.stringContaining('FunctionsApiRole')]);
+  expect(listing[0]?.Resource.map((resource) => resource.replace(/.*\//, ''))).toEqual(['byProject', 'byState']);
+});
+
+test('the schedule of the sweep may start the sweep and nothing else', () => {
+  const sweep = byId(runtime, 'StepwellFunctionsSweepFunction').id;
+  const granted = grants.filter(({ role }) => role.startsWith('StepwellSweepScheduleRole'));
+  expect(granted).toEqual([expect.objectContaining({ Action: ['lambda:InvokeFunction'], Resource: [`<${sweep}.Arn>`] })]);
+});
+
+test('functions are told names and settings of the contract, and no secret', () => {
+  const known: readonly string[] = Object.values(environmentNames);
+  for (const { id, Properties } of ofType(runtime, 'Lambda::Function')) {
+    const names = Object.keys(environment.parse(Properties['Environment']).Variables);
+    expect(names.length, id).toBeGreaterThan(0);
+    expect(
+      names.filter((name) => !known.includes(name)),
+      id,
+    ).toEqual([]);
+  }
+  expect(text).not.toMatch(/secretsmanager|SecretString|password|AKIA[0-9A-Z]{16}|BEGIN [A-Z ]*PRIVATE KEY/i);
+});
+
+test('with a key of the account, it is used only through the services that store with it', () => {
+  const encrypted = grantsIn(synthesize({ encryptionKey: 'own' }).runtime).filter(({ Action }) =>
+    Action.some((action) => action.startsWith('kms:')),
+  );
+  expect(encrypted).toHaveLength(functionNames.length + 1);
+  for (const { Condition, Resource } of encrypted) {
+    expect(Condition).toMatchObject({ StringEquals: { 'kms:ViaService': expect.anything() } });
+    expect(Resource).toEqual([expect.stringMatching(/^<Stepwell-Data:ExportsOutput.*Key/)]);
+  }
+});

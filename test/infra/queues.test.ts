@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Resource, byId, ofType, pointedAt, synthesize } from './synthesized.ts';
+
+const { runtime } = synthesize();
+const queues = ofType(runtime, 'SQS::Queue');
+
+const redrive = z.object({ deadLetterTargetArn: z.unknown().transform(pointedAt), maxReceiveCount: z.number() });
+const redriveOf = ({ Properties }: Resource) =>
+  Properties['RedrivePolicy'] === undefined ? undefined : redrive.parse(Properties['RedrivePolicy']);
+const isDeadLetters = ({ id }: Resource) => queues.some((queue) => redriveOf(queue)?.deadLetterTargetArn === id);
+
+const mapping = z.object({
+  EventSourceArn: z.unknown().transform(pointedAt),
+  FunctionName: z.unknown().transform(pointedAt),
+  BatchSize: z.number(),
+  FunctionResponseTypes: z.array(z.string()),
+  ScalingConfig: z.object({ MaximumConcurrency: z.number() }),
+});
+const mappingsIn = (resources: readonly Resource[]) =>
+  ofType(resources, 'Lambda::EventSourceMapping').map(({ Properties }) => mapping.parse(Properties));
+const mappings = mappingsIn(runtime);
+
+const consumersOf = (queueId: string, all = mappings) => all.filter(({ EventSourceArn }) => EventSourceArn === queueId);
+
+test('every queue gives up after five tries, to a queue of its own kind that keeps it for longer', () => {
+  const working = queues.filter((queue) => !isDeadLetters(queue));
+  expect(working.map(({ id }) => id)).toHaveLength(3);
+  for (const queue of working) {
+    const target = queues.find(({ id }) => id === redriveOf(queue)?.deadLetterTargetArn);
+    expect(redriveOf(queue)?.maxReceiveCount, queue.id).toBe(5);
+    expect(target?.Properties['FifoQueue'], queue.id).toBe(queue.Properties['FifoQueue']);
+    expect(Number(target?.Properties['MessageRetentionPeriod']), queue.id).toBeGreaterThan(
+      Number(queue.Properties['MessageRetentionPeriod']),
+    );
+  }
+});
+
+test('a message stays invisible for longer than the function that holds it may take', () => {
+  for (const settings of [{}, { workerTimeoutSeconds: 900 }]) {
+    const { runtime: resources } = synthesize(settings);
+    const pairs = mappingsIn(resources);
+    expect(pairs).toHaveLength(6);
+    for (const { EventSourceArn, FunctionName } of pairs) {
+      const queue = resources.find(({ id }) => id === EventSourceArn);
+      const fn = resources.find(({ id }) => id === FunctionName);
+      expect(Number(queue?.Properties['VisibilityTimeout']), EventSourceArn).toBeGreaterThan(Number(fn?.Properties['Timeout']));
+    }
+  }
+});
+
+test('node jobs and results keep order and deduplicate within their group only', () => {
+  for (const id of ['StepwellQueuesNodeQueue', 'StepwellQueuesResultsQueue']) {
+    expect(byId(runtime, id).Properties, id).toMatchObject({
+      FifoQueue: true,
+      DeduplicationScope: 'messageGroup',
+      FifoThroughputLimit: 'perMessageGroupId',
+    });
+    expect(byId(runtime, id).Properties, id).not.toHaveProperty('ContentBasedDeduplication');
+  }
+});
+
+test('the delay queue is standard, because only such a queue delays single messages', () => {
+  expect(byId(runtime, 'StepwellQueuesDelayQueue').Properties).not.toHaveProperty('FifoQueue');
+});
+
+test('a setting puts node jobs on a standard queue, dead letters included', () => {
+  const { runtime: resources } = synthesize({ nodeQueue: 'standard' });
+  for (const id of ['StepwellQueuesNodeQueue', 'StepwellQueuesNodeQueueDeadLetters']) {
+    expect(byId(resources, id).Properties, id).not.toHaveProperty('FifoQueue');
+  }
+  expect(byId(resources, 'StepwellQueuesResultsQueue').Properties).toMatchObject({ FifoQueue: true });
+});
+
+test('every queue is encrypted and refuses whoever comes without TLS', () => {
+  expect(queues).toHaveLength(6);
+  const guarded = ofType(runtime, 'SQS::QueuePolicy').map(({ Properties }) => Properties);
+  for (const { id, Properties } of queues) {
+    expect(Properties, id).toMatchObject({ SqsManagedSseEnabled: true });
+    expect(guarded, id).toContainEqual(
+      expect.objectContaining({
+        Queues: [{ Ref: id }],
+        PolicyDocument: expect.objectContaining({
+          Statement: [expect.objectContaining({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } })],
+        }),
+      }),
+    );
+  }
+});
+
+test('the worker takes one message at a time from both of its queues, the collector ten', () => {
+  const worker = byId(runtime, 'StepwellFunctionsWorkerFunction').id;
+  const collect = byId(runtime, 'StepwellFunctionsCollectFunction').id;
+  const facts = (id: string) =>
+    consumersOf(byId(runtime, id).id).map(({ FunctionName, BatchSize, ScalingConfig }) => [
+      FunctionName,
+      BatchSize,
+      ScalingConfig.MaximumConcurrency,
+    ]);
+  expect(facts('StepwellQueuesNodeQueue')).toEqual([[worker, 1, 100]]);
+  expect(facts('StepwellQueuesDelayQueue')).toEqual([[worker, 1, 100]]);
+  expect(facts('StepwellQueuesResultsQueue')).toEqual([[collect, 10, 10]]);
+});
+
+test('every dead-letter queue is consumed', () => {
+  const deadLetter = byId(runtime, 'StepwellFunctionsDeadLetterFunction').id;
+  const deadLetters = queues.filter(isDeadLetters);
+  expect(deadLetters).toHaveLength(3);
+  for (const { id } of deadLetters) expect(consumersOf(id).map(({ FunctionName }) => FunctionName)).toEqual([deadLetter]);
+});
+
+test('a consumer says which messages of a batch have failed', () => {
+  for (const { FunctionResponseTypes, EventSourceArn } of mappings) {
+    expect(FunctionResponseTypes, EventSourceArn).toEqual(['ReportBatchItemFailures']);
+  }
+});
+
+test('settings bound how many run at once', () => {
+  const { runtime: resources } = synthesize({ nodeConcurrency: '7', resultConcurrency: '3' });
+  const limits = (id: string) =>
+    consumersOf(byId(resources, id).id, mappingsIn(resources)).map(({ ScalingConfig }) => ScalingConfig.MaximumConcurrency);
+  expect(limits('StepwellQueuesNodeQueue')).toEqual([7]);
+  expect(limits('StepwellQueuesDelayQueue')).toEqual([7]);
+  expect(limits('StepwellQueuesResultsQueue')).toEqual([3]);
+});

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { App, Stack, Validations } from 'aws-cdk-lib';
+import * as ec2 from 'aws-cdk-lib/aws-ec2';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import * as s3 from 'aws-cdk-lib/aws-s3';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { Stepwell } from '../../lib/constructs/stepwell.ts';
+import { addStacks } from '../../lib/stacks/app.ts';
+import { applyRules } from '../../lib/stacks/rules.ts';
+import { parseSettings } from '../../lib/stacks/settings.ts';
+import { cdkContext, emptyBundles, newFolder, stacksWith } from './synthesized.ts';
+
+const findingsIn = (app: App) => new AwsSolutionsChecks().validateScope(app).violations.map(({ ruleName }) => ruleName);
+
+/** The app as it is deployed: its synthesis stops at a broken rule. */
+function checkedStacks(settings?: Readonly<Record<string, unknown>>) {
+  const stacks = stacksWith(settings);
+  applyRules(stacks.app);
+  return stacks;
+}
+
+const everySetting = {
+  account: '111122223333',
+  region: 'eu-west-1',
+  encryptionKey: 'own',
+  nodeQueue: 'standard',
+  watchers: 'uncapped',
+  domain: {
+    name: 'flows.example.com',
+    certificateArn: 'arn:aws:acm:eu-west-1:111122223333:certificate/one',
+    hostedZone: { id: 'Z0000000000000', name: 'example.com' },
+  },
+  webAclArn: 'arn:aws:wafv2:eu-west-1:111122223333:regional/webacl/one/two',
+  alarmTopicArn: 'arn:aws:sns:eu-west-1:111122223333:on-call',
+  setsAccountLogRole: false,
+};
+
+test('the stacks break no rule of AWS, and every exception has a reason', () => {
+  const { app } = checkedStacks();
+  expect(findingsIn(app)).toEqual([]);
+  expect(() => app.synth()).not.toThrow();
+  const reasons = app.node
+    .findAll()
+    .flatMap(({ node }) => node.metadata.filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY))
+    .flatMap(({ data }) => Object.entries(z.record(z.string(), z.string()).parse(data)));
+  expect(reasons.length).toBeGreaterThan(10);
+  for (const [rule, reason] of reasons) expect(reason.length, rule).toBeGreaterThan(30);
+});
+
+test('they break none with every setting in use either', () => {
+  const { app } = checkedStacks(everySetting);
+  expect(findingsIn(app)).toEqual([]);
+  expect(() => app.synth()).not.toThrow();
+});
+
+test('a Stepwell in a stack and a network of one’s own breaks none of its rules', () => {
+  const app = new App({ outdir: newFolder(), context: cdkContext, builtinCloudFormationValidation: false });
+  const stack = new Stack(app, 'Own');
+  const vpc = ec2.Vpc.fromVpcAttributes(stack, 'Vpc', {
+    vpcId: 'vpc-1',
+    availabilityZones: ['a', 'b'],
+    privateSubnetIds: ['subnet-1', 'subnet-2'],
+  });
+  new Stepwell(stack, 'Stepwell', { functionsDirectory: emptyBundles(), network: { vpc } });
+  expect(
+    new AwsSolutionsChecks().validateScope(stack.node.findChild('Stepwell')).violations.map(({ ruleName }) => ruleName),
+  ).toEqual([]);
+});
+
+test('a bucket that takes requests without TLS is found out, and stops the synthesis', () => {
+  const { app } = checkedStacks();
+  new s3.Bucket(new Stack(app, 'Planted'), 'Bucket');
+  expect(findingsIn(app)).toEqual(['AwsSolutions-S1', 'AwsSolutions-S10']);
+  expect(() => app.synth()).toThrow(/AwsSolutions-S10/);
+});
+
+test('a grant of everything is found out, wherever it is added', () => {
+  const { app, runtime } = checkedStacks();
+  const worker = runtime.stepwell.functions.get('worker');
+  worker?.role.addToPolicy(new PolicyStatement({ actions: ['s3:*'], resources: ['*'] }));
+  expect(findingsIn(app)).toEqual(['AwsSolutions-IAM5[Action::s3:*]', 'AwsSolutions-IAM5[Resource::*]']);
+});
+
+const report = z.object({
+  pluginReports: z.array(z.object({ violations: z.array(z.looseObject({ ruleName: z.string(), severity: z.string() })) })),
+});
+
+test('CloudFormation’s own rules find nothing in the templates', () => {
+  const app = new App({ outdir: newFolder(), context: cdkContext });
+  addStacks(app, emptyBundles(), parseSettings({}));
+  const { directory } = app.synth();
+  const { pluginReports } = report.parse(JSON.parse(readFileSync(join(directory, 'validation-report.json'), 'utf8')));
+  expect(pluginReports.flatMap(({ violations }) => violations)).toEqual([]);
+});

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { parseSettings } from '../../lib/stacks/settings.ts';
+import { byId, ofType, stacksWith, synthesize } from './synthesized.ts';
+
+test('a setting that does not exist is refused by name', () => {
+  expect(() => parseSettings({ 'stepwell:retentionDay': 3 })).toThrow(/retentionDay/);
+});
+
+test('what belongs to the CDK or to others in the context is not ours to refuse', () => {
+  expect(parseSettings({ '@aws-cdk/core:newStyleStackSynthesis': true, 'aws:cdk:bundling-stacks': ['**'], theirs: 1 })).toEqual({
+    name: 'Stepwell',
+    buildsFunctions: true,
+    keepsDataOnDelete: true,
+  });
+});
+
+test('settings of the command line are text, and count all the same', () => {
+  expect(
+    parseSettings({ 'stepwell:retentionDays': '60', 'stepwell:keepsDataOnDelete': 'false', 'stepwell:logRetention': '14' }),
+  ).toMatchObject({
+    retentionDays: 60,
+    keepsDataOnDelete: false,
+    logRetention: 14,
+  });
+  expect(() => parseSettings({ 'stepwell:retentionDays': 'a while' })).toThrow(/retentionDays/);
+  expect(() => parseSettings({ 'stepwell:logRetention': '15' })).toThrow(/logRetention/);
+});
+
+test('what is out of range fails at synthesis, each in one sentence', () => {
+  const { app } = stacksWith({
+    retentionDays: 0,
+    idempotencyHours: 500,
+    workerTimeoutSeconds: 901,
+    requestsPerSecond: 0,
+    memoryMb: { api: 64 },
+  });
+  const attempt = () => app.synth();
+  for (const sentence of [
+    'retentionDays must be a whole number from 1 to 3650, and is 0',
+    'idempotencyHours must be a whole number from 1 to 168, and is 500',
+    'workerTimeoutSeconds must be a whole number from 30 to 900, and is 901',
+    'requestsPerSecond must be a whole number from 1 to 10000, and is 0',
+    'memoryMb of api must be a whole number from 128 to 10240, and is 64',
+  ]) {
+    expect(attempt).toThrow(sentence);
+  }
+});
+
+test('a retention is told to the functions as it is applied to the bucket', () => {
+  const { runtime } = synthesize({ retentionDays: 90, idempotencyHours: 48 });
+  for (const { id, Properties } of ofType(runtime, 'Lambda::Function')) {
+    expect(Properties, id).toMatchObject({
+      Environment: { Variables: { STEPWELL_RETENTION_DAYS: '90', STEPWELL_IDEMPOTENCY_HOURS: '48' } },
+    });
+  }
+});
+
+test('two installations live side by side under two names', () => {
+  const { manifest } = synthesize({ name: 'Second' });
+  expect(manifest).toMatchObject({
+    artifacts: { 'Second-Data': {}, 'Second-Runtime': { dependencies: expect.arrayContaining(['Second-Data']) } },
+  });
+});
+
+test('without account and region the stacks fit any', () => {
+  const any = { environment: 'aws://unknown-account/unknown-region' };
+  expect(synthesize().manifest).toMatchObject({ artifacts: { 'Stepwell-Data': any, 'Stepwell-Runtime': any } });
+});
+
+test('memory and time of single functions follow their settings', () => {
+  const { runtime } = synthesize({ memoryMb: { worker: 2_048 }, workerTimeoutSeconds: 120 });
+  expect(byId(runtime, 'StepwellFunctionsWorkerFunction').Properties).toMatchObject({ MemorySize: 2_048, Timeout: 120 });
+});

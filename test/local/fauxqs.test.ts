@@ -1,0 +1,147 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { startFauxqs, type Fauxqs } from '../../lib/local/emulators/fauxqs.ts';
+import { freshFolder } from './stacks.ts';
+
+const url = (name: string): string => `http://127.0.0.1/000000000000/${name}`;
+const fifo = { FifoQueue: 'true', VisibilityTimeout: '30' };
+const perGroup = { ...fifo, DeduplicationScope: 'messageGroup', FifoThroughputLimit: 'perMessageGroupId' };
+
+const running: Fauxqs[] = [];
+const start = async (folder = freshFolder()): Promise<Fauxqs> => {
+  const fauxqs = await startFauxqs(folder);
+  running.push(fauxqs);
+  return fauxqs;
+};
+afterEach(async () => {
+  for (const fauxqs of running.splice(0)) await fauxqs.stop();
+});
+
+const received = z.object({
+  Messages: z.array(z.object({ Body: z.string(), ReceiptHandle: z.string(), Attributes: z.record(z.string(), z.string()).optional() })).default([]),
+});
+
+const ask = async (fauxqs: Fauxqs, operation: string, input: object): Promise<unknown> => {
+  const answer = await fauxqs.forward({
+    method: 'POST',
+    path: '/',
+    url: '/',
+    query: new URLSearchParams(),
+    headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': `AmazonSQS.${operation}` },
+    body: Buffer.from(JSON.stringify(input)),
+  });
+  expect(answer.status, answer.body.toString()).toBe(200);
+  return JSON.parse(answer.body.toString());
+};
+const send = (fauxqs: Fauxqs, name: string, body: string, group: string, dedup = body) =>
+  ask(fauxqs, 'SendMessage', { QueueUrl: url(name), MessageBody: body, MessageGroupId: group, MessageDeduplicationId: dedup });
+const receive = async (fauxqs: Fauxqs, name: string, more: object = {}) =>
+  received.parse(await ask(fauxqs, 'ReceiveMessage', { QueueUrl: url(name), MaxNumberOfMessages: 10, MessageSystemAttributeNames: ['All'], ...more })).Messages;
+const bodies = (messages: readonly { Body: string }[]): string[] => messages.map(({ Body }) => Body);
+const remove = (fauxqs: Fauxqs, name: string, messages: readonly { ReceiptHandle: string }[]) =>
+  Promise.all(messages.map(({ ReceiptHandle }) => ask(fauxqs, 'DeleteMessage', { QueueUrl: url(name), ReceiptHandle })));
+const release = (fauxqs: Fauxqs, name: string, ReceiptHandle = '') =>
+  ask(fauxqs, 'ChangeMessageVisibility', { QueueUrl: url(name), ReceiptHandle, VisibilityTimeout: 0 });
+
+describe('the queues', () => {
+  test('give ten of one group at once, in order, and then none until all ten are done', async () => {
+    const fauxqs = await start();
+    fauxqs.ensureQueue('q.fifo', fifo);
+    for (let at = 1; at <= 12; at++) await send(fauxqs, 'q.fifo', `m${at}`, 'g');
+    const first = await receive(fauxqs, 'q.fifo');
+    expect(bodies(first)).toEqual(['m1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7', 'm8', 'm9', 'm10']);
+    await remove(fauxqs, 'q.fifo', first.slice(0, 9));
+    expect(await receive(fauxqs, 'q.fifo')).toEqual([]);
+    await remove(fauxqs, 'q.fifo', first.slice(9));
+    expect(bodies(await receive(fauxqs, 'q.fifo'))).toEqual(['m11', 'm12']);
+  });
+
+  test('mix groups in one receive and lock each', async () => {
+    const fauxqs = await start();
+    fauxqs.ensureQueue('q.fifo', fifo);
+    for (const [body, group] of [['a1', 'a'], ['b1', 'b'], ['a2', 'a'], ['c1', 'c']] as const) await send(fauxqs, 'q.fifo', body, group);
+    expect(bodies(await receive(fauxqs, 'q.fifo', { MaxNumberOfMessages: 3 })).toSorted()).toEqual(['a1', 'a2', 'b1']);
+    expect(bodies(await receive(fauxqs, 'q.fifo'))).toEqual(['c1']);
+  });
+
+  test('give a group back in its order when several of it return', async () => {
+    const fauxqs = await start();
+    fauxqs.ensureQueue('q.fifo', fifo);
+    for (const body of ['m1', 'm2', 'm3']) await send(fauxqs, 'q.fifo', body, 'g');
+    for (const message of await receive(fauxqs, 'q.fifo')) await release(fauxqs, 'q.fifo', message.ReceiptHandle);
+    const again = await receive(fauxqs, 'q.fifo');
+    expect(bodies(again)).toEqual(['m1', 'm2', 'm3']);
+    expect(again[0]?.Attributes?.['ApproximateReceiveCount']).toBe('2');
+  });
+
+  test('keep a message whose visibility was set to 0, over a restart too', async () => {
+    const folder = freshFolder();
+    const before = await start(folder);
+    before.ensureQueue('q', { VisibilityTimeout: '30' });
+    await ask(before, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm' });
+    const [message] = await receive(before, 'q');
+    await release(before, 'q', message?.ReceiptHandle);
+    expect(before.depth('q')).toEqual({ ready: 1, delayed: 0, received: 0 });
+    await running.pop()?.stop();
+    const after = await start(folder);
+    expect(after.depth('q')).toEqual({ ready: 1, delayed: 0, received: 0 });
+  });
+
+  test('deduplicate within a group where the queue says so, and hand out the id that was sent', async () => {
+    const fauxqs = await start();
+    fauxqs.ensureQueue('q.fifo', perGroup);
+    await send(fauxqs, 'q.fifo', 'a', 'run-a', 'node#1');
+    await send(fauxqs, 'q.fifo', 'a again', 'run-a', 'node#1');
+    await send(fauxqs, 'q.fifo', 'b', 'run-b', 'node#1');
+    const messages = await receive(fauxqs, 'q.fifo');
+    expect(bodies(messages)).toEqual(['a', 'b']);
+    expect(messages.map(({ Attributes }) => Attributes?.['MessageDeduplicationId'])).toEqual(['node#1', 'node#1']);
+  });
+
+  test('deduplicate over the whole queue where it does not', async () => {
+    const fauxqs = await start();
+    fauxqs.ensureQueue('q.fifo', fifo);
+    await send(fauxqs, 'q.fifo', 'a', 'run-a', 'same');
+    await send(fauxqs, 'q.fifo', 'b', 'run-b', 'same');
+    expect(bodies(await receive(fauxqs, 'q.fifo'))).toEqual(['a']);
+  });
+
+  test('keep their messages when they are deployed again, with new attributes', async () => {
+    const folder = freshFolder();
+    const before = await start(folder);
+    before.ensureQueue('q', { VisibilityTimeout: '30' });
+    await ask(before, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm' });
+    await running.pop()?.stop();
+    const after = await start(folder);
+    after.ensureQueue('q', { VisibilityTimeout: '60' });
+    expect(after.depth('q').ready).toBe(1);
+    expect(await ask(after, 'GetQueueAttributes', { QueueUrl: url('q'), AttributeNames: ['VisibilityTimeout'] })).toEqual({
+      Attributes: { VisibilityTimeout: '60' },
+    });
+  });
+
+  test('move a message that was received too often to the dead letters, with those behind it left in order', async () => {
+    const fauxqs = await start();
+    fauxqs.ensureQueue('dead.fifo', fifo);
+    const deadLetterTargetArn = 'arn:aws:sqs:us-east-1:000000000000:dead.fifo';
+    fauxqs.ensureQueue('q.fifo', { ...fifo, RedrivePolicy: JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 1 }) });
+    for (const body of ['bad', 'good']) await send(fauxqs, 'q.fifo', body, 'g');
+    const [bad] = await receive(fauxqs, 'q.fifo', { MaxNumberOfMessages: 1 });
+    await release(fauxqs, 'q.fifo', bad?.ReceiptHandle);
+    expect(bodies(await receive(fauxqs, 'q.fifo'))).toEqual(['good']);
+    expect(bodies(await receive(fauxqs, 'dead.fifo'))).toEqual(['bad']);
+  });
+
+  test('give back, after a start, what the last one had handed out', async () => {
+    const folder = freshFolder();
+    const before = await start(folder);
+    before.ensureQueue('q.fifo', fifo);
+    for (const body of ['m1', 'm2']) await send(before, 'q.fifo', body, 'g');
+    await receive(before, 'q.fifo');
+    await running.pop()?.stop();
+    const after = await start(folder);
+    expect(await receive(after, 'q.fifo')).toEqual([]);
+    after.releaseReceived();
+    expect(bodies(await receive(after, 'q.fifo'))).toEqual(['m1', 'm2']);
+  });
+});

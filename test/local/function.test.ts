@@ -1,0 +1,153 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createFunction, type FunctionSettings, type LambdaFunction } from '../../lib/local/lambda/function.ts';
+import { freshFolder } from './stacks.ts';
+
+const running: LambdaFunction[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((one) => one.stop(0)));
+});
+
+/** A function with this module, and what it prints. */
+function make(source: string, more: Partial<FunctionSettings> = {}) {
+  const folder = freshFolder();
+  mkdirSync(folder, { recursive: true });
+  const module = join(folder, 'index.mjs');
+  writeFileSync(module, source);
+  const printed: string[] = [];
+  const warned: string[] = [];
+  const data = { module: pathToFileURL(module).href, handler: 'handler', functionName: 'fn', functionArn: 'arn:fn', memoryMb: 256, logGroup: '/fn' };
+  const fn = createFunction({
+    name: 'fn',
+    arn: 'arn:fn',
+    data,
+    environment: { GREETING: 'hello' },
+    timeoutMs: 10_000,
+    concurrency: 4,
+    isReserved: false,
+    print: (text) => void printed.push(text),
+    warn: (line) => void warned.push(line),
+    onInvoked: () => {},
+    ...more,
+  });
+  running.push(fn);
+  return { fn, printed, warned };
+}
+
+const payloadOf = (outcome: Awaited<ReturnType<LambdaFunction['invoke']>>): unknown => {
+  expect(outcome.kind).toBe('returned');
+  return outcome.kind === 'returned' ? JSON.parse(outcome.payload) : undefined;
+};
+
+describe('a function', () => {
+  test('sees its event, its variables, its context and nothing of the process around it', async () => {
+    const { fn } = make(`export const handler = async (event, context) => ({
+      event, greeting: process.env.GREETING, path: process.env.PATH ?? null, name: context.functionName, hasTime: context.getRemainingTimeInMillis() > 5000 })`);
+    expect(payloadOf(await fn.invoke('{"a":1}'))).toEqual({ event: { a: 1 }, greeting: 'hello', path: null, name: 'fn', hasTime: true });
+  });
+
+  test('is loaded once per thread, and a thread is used again', async () => {
+    const { fn } = make('let count = 0; export const handler = async () => ++count;');
+    await fn.invoke('{}');
+    expect(payloadOf(await fn.invoke('{}'))).toBe(2);
+  });
+
+  test('that throws is reported by name, and its thread goes on', async () => {
+    const { fn, warned, printed } = make(`let count = 0; export const handler = async () => { count++; if (count === 1) throw new RangeError('too far'); return count; }`);
+    expect(await fn.invoke('{}')).toMatchObject({ kind: 'failed', error: { errorType: 'RangeError', errorMessage: 'too far' } });
+    expect(warned).toEqual(['fn: RangeError: too far']);
+    expect(payloadOf(await fn.invoke('{}'))).toBe(2);
+    expect(printed.join('')).toContain('RangeError: too far');
+  });
+
+  test('that ends its process gets a fresh thread for the next event', async () => {
+    const { fn } = make(`let count = 0; export const handler = async (event) => { count++; if (event.die) process.exit(7); return count; }`);
+    await fn.invoke('{}');
+    expect(await fn.invoke('{"die":true}')).toMatchObject({ kind: 'failed', error: { errorType: 'Runtime.ExitError' } });
+    expect(payloadOf(await fn.invoke('{}'))).toBe(1);
+  });
+
+  test('that crashes outside its promise gets one too', async () => {
+    const { fn } = make(`export const handler = (event) => new Promise((resolve) => setTimeout(() => { if (event.crash) throw new Error('loose'); resolve('fine'); }, 1));`);
+    expect(await fn.invoke('{"crash":true}')).toMatchObject({ kind: 'failed', error: { errorType: 'Runtime.ExitError' } });
+    expect(payloadOf(await fn.invoke('{}'))).toBe('fine');
+  });
+
+  test('that takes too long is ended, even in a loop without pause', async () => {
+    const { fn } = make('export const handler = async (event) => { while (event.forever); return 1; }', { timeoutMs: 200 });
+    await fn.invoke('{}');
+    const outcome = await fn.invoke('{"forever":true}');
+    expect(outcome).toMatchObject({ kind: 'failed', error: { errorType: 'Sandbox.Timedout' } });
+    expect(outcome.kind === 'failed' && outcome.error.errorMessage).toMatch(/^RequestId: \S+ Error: Task timed out after 0.20 seconds$/);
+    expect(payloadOf(await fn.invoke('{}'))).toBe(1);
+  });
+
+  test('that cannot be loaded says so at every event', async () => {
+    const { fn } = make("throw new Error('no way'); export const handler = 1;");
+    expect(await fn.invoke('{}')).toMatchObject({ kind: 'failed', error: { errorMessage: 'no way' } });
+    expect(await make('export const other = 1;').fn.invoke('{}')).toMatchObject({ error: { errorType: 'Runtime.HandlerNotFound' } });
+  });
+
+  test('runs as many events at once as it may, and the rest afterwards', async () => {
+    const { fn } = make(
+      `import { threadId } from 'node:worker_threads';
+      export const handler = async () => { await new Promise((r) => setTimeout(r, 30)); return threadId; }`,
+      { concurrency: 2 },
+    );
+    const outcomes = await Promise.all([1, 2, 3, 4, 5].map(() => fn.invoke('{}')));
+    expect(new Set(outcomes.map(payloadOf)).size).toBe(2);
+  });
+
+  test('with a reserved concurrency refuses one more than that', async () => {
+    const { fn } = make('export const handler = () => new Promise((r) => setTimeout(() => r(1), 100));', { concurrency: 1, isReserved: true });
+    const [first, second] = await Promise.all([fn.invoke('{}'), fn.invoke('{}')]);
+    expect([first.kind, second.kind]).toEqual(['returned', 'refused']);
+    expect(second).toMatchObject({ code: 'TooManyRequestsException' });
+  });
+
+  test('takes and gives six megabytes and no more', async () => {
+    const { fn } = make("export const handler = async (event) => 'x'.repeat(event.bytes ?? 1);");
+    expect(await fn.invoke(JSON.stringify('x'.repeat(6_291_456)))).toMatchObject({ kind: 'refused', code: 'RequestTooLargeException' });
+    expect((await fn.invoke('{"bytes":6291454}')).kind).toBe('returned');
+    expect(await fn.invoke('{"bytes":6291455}')).toMatchObject({ error: { errorType: 'Function.ResponseSizeTooLarge' } });
+  });
+
+  test('streams piece by piece, with its prelude before the first', async () => {
+    const { fn } = make(`export const handler = awslambda.streamifyResponse(async (event, stream, context) => {
+      const out = awslambda.HttpResponseStream.from(stream, { statusCode: 201, headers: { a: 'b' } });
+      out.write('one'); out.write('two'); out.end(); });`);
+    const pieces: string[] = [];
+    const types = new Set<string | undefined>();
+    const outcome = await fn.invoke('{}', async (bytes, type) => {
+      pieces.push(Buffer.from(bytes).toString());
+      types.add(type);
+    });
+    expect(outcome.kind).toBe('streamed');
+    expect(pieces).toEqual(['{"statusCode":201,"headers":{"a":"b"}}\0\0\0\0\0\0\0\0one', 'two']);
+    expect([...types]).toEqual(['application/vnd.awslambda.http-integration-response']);
+  });
+
+  test('that streams without a body still sends its prelude', async () => {
+    const { fn } = make(`export const handler = awslambda.streamifyResponse(async (event, stream) => {
+      awslambda.HttpResponseStream.from(stream, { statusCode: 204 }).end(); });`);
+    const pieces: string[] = [];
+    await fn.invoke('{}', async (bytes) => void pieces.push(Buffer.from(bytes).toString()));
+    expect(pieces).toEqual(['{"statusCode":204}\0\0\0\0\0\0\0\0']);
+  });
+
+  test('that streams waits for a slow reader', async () => {
+    const { fn } = make(`export const handler = awslambda.streamifyResponse(async (event, stream) => {
+      for (let i = 0; i < 5; i++) await new Promise((r) => stream.write(String(i), r)); stream.end(); });`);
+    let open = 0;
+    let most = 0;
+    await fn.invoke('{}', async () => {
+      open++;
+      most = Math.max(most, open);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      open--;
+    });
+    expect(most).toBe(1);
+  });
+});

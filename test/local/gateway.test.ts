@@ -1,0 +1,247 @@
+import { join } from 'node:path';
+import { request as open } from 'node:http';
+import { DynamoDBClient, GetItemCommand, PutItemCommand, QueryCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateScheduleCommand, DeleteScheduleCommand, GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
+import { GetQueueUrlCommand, ReceiveMessageCommand, SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dynamodb } from '../../lib/local/aws/dynamodb.ts';
+import { eventBridge } from '../../lib/local/aws/eventbridge.ts';
+import { openGateway } from '../../lib/local/aws/gateway.ts';
+import { createPrincipals } from '../../lib/local/aws/principals.ts';
+import { s3 } from '../../lib/local/aws/s3.ts';
+import { sqs } from '../../lib/local/aws/sqs.ts';
+import { deployQueuesAndBuckets } from '../../lib/local/deploy/queues.ts';
+import { deployTables } from '../../lib/local/deploy/tables.ts';
+import { startEmulators, type Emulators } from '../../lib/local/emulators/emulators.ts';
+import { askDynamodb } from '../../lib/local/emulators/forward.ts';
+import { readRoles } from '../../lib/local/policy/roles.ts';
+import { createRecorder, type RecordedCall } from '../../lib/local/recorder/recorder.ts';
+import { openScheduleStore } from '../../lib/local/scheduler/schedule-store.ts';
+import { scheduler } from '../../lib/local/scheduler/service.ts';
+import { readTemplate } from '../../lib/local/template/template.ts';
+import { allow, freshFolder, functionOf, stacksOf } from './stacks.ts';
+
+const att = (id: string) => ({ 'Fn::GetAtt': [id, 'Arn'] });
+const text = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' });
+const keys = (hash: string, range: string) => [
+  { AttributeName: hash, KeyType: 'HASH' },
+  { AttributeName: range, KeyType: 'RANGE' },
+];
+
+const table = {
+  Type: 'AWS::DynamoDB::Table',
+  Properties: {
+    AttributeDefinitions: [text('pk'), text('sk'), text('gp')],
+    KeySchema: keys('pk', 'sk'),
+    GlobalSecondaryIndexes: [{ IndexName: 'byProject', KeySchema: keys('gp', 'sk'), Projection: { ProjectionType: 'KEYS_ONLY' } }],
+    TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
+  },
+};
+
+const resources = {
+  Runs: table,
+  Secret: table,
+  Jobs: { Type: 'AWS::SQS::Queue', Properties: { FifoQueue: true, ContentBasedDeduplication: true } },
+  Other: { Type: 'AWS::SQS::Queue' },
+  Files: { Type: 'AWS::S3::Bucket' },
+  Group: { Type: 'AWS::Scheduler::ScheduleGroup', Properties: { Name: 'timers' } },
+  Bus: { Type: 'AWS::Events::EventBus', Properties: { Name: 'bus' } },
+  ...functionOf('Fn', 'a', [
+    allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'], att('Runs')),
+    allow('dynamodb:Query', { 'Fn::Sub': '${Runs.Arn}/index/byProject' }),
+    allow(['sqs:SendMessage', 'sqs:ReceiveMessage', 'sqs:GetQueueUrl'], att('Jobs')),
+    allow(['s3:GetObject', 's3:PutObject'], { 'Fn::Sub': '${Files.Arn}/payloads/*' }),
+    allow('s3:ListBucket', att('Files')),
+    allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule', 'scheduler:GetSchedule'], { 'Fn::Sub': 'arn:aws:scheduler:*:*:schedule/${Group}/*' }),
+    allow('iam:PassRole', 'arn:aws:iam::000000000000:role/timer', { Condition: { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } } }),
+    allow('events:PutEvents', att('Bus')),
+  ]),
+};
+
+const folder = freshFolder();
+const warned: string[] = [];
+const calls: RecordedCall[] = [];
+let emulators: Emulators;
+let gateway: Awaited<ReturnType<typeof openGateway>>;
+let accessKeyId: string;
+const store = openScheduleStore(join(folder, 's.sqlite'));
+const buses = eventBridge(new Set(['default', 'bus']));
+
+beforeAll(async () => {
+  [emulators, gateway] = await Promise.all([startEmulators(folder, () => {}), openGateway()]);
+  const template = readTemplate(stacksOf({ App: { Resources: resources } }), gateway.url);
+  await deployTables(template, askDynamodb(emulators.dynamodb.forward));
+  deployQueuesAndBuckets(template, emulators.fauxqs);
+  const principals = createPrincipals(readRoles(template));
+  accessKeyId = principals.enrol('Fn', 'arn:aws:iam::000000000000:role/Fn-role').accessKeyId;
+  const recorder = createRecorder();
+  recorder.listen((call) => void calls.push(call));
+  gateway.mount({
+    principals,
+    recorder,
+    warn: (line) => void warned.push(line),
+    services: [
+      dynamodb(emulators.dynamodb.forward),
+      sqs(emulators.fauxqs.forward, gateway.url),
+      s3(emulators.fauxqs.forward),
+      scheduler(store, new Set(['default', 'timers']), () => {}),
+      buses.service,
+    ],
+  });
+});
+afterAll(async () => {
+  await gateway.close();
+  await emulators.stop();
+  store.close();
+});
+
+const settings = () => ({ endpoint: gateway.url, region: 'us-east-1', credentials: { accessKeyId, secretAccessKey: 'x' }, maxAttempts: 1 });
+const item = { pk: { S: 'p' }, sk: { S: 's' } };
+const nameOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'allowed',
+    (error: unknown) => (error instanceof Error ? error.name : String(error)),
+  );
+
+describe('the gateway, for DynamoDB', () => {
+  test('lets a function do what its role allows, and hands conditions back', async () => {
+    const client = new DynamoDBClient(settings());
+    const put = new PutItemCommand({ TableName: 'App-Runs', Item: item, ConditionExpression: 'attribute_not_exists(pk)', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' });
+    await client.send(put);
+    await expect(client.send(put)).rejects.toMatchObject({ name: 'ConditionalCheckFailedException' });
+    expect((await client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item, ConsistentRead: true }))).Item).toEqual(item);
+  });
+
+  test("denies another table in DynamoDB's own words, and says it at the terminal", async () => {
+    const client = new DynamoDBClient(settings());
+    const denied = client.send(new GetItemCommand({ TableName: 'App-Secret', Key: item }));
+    await expect(denied).rejects.toMatchObject({
+      name: 'AccessDeniedException',
+      message: expect.stringContaining('not authorized to perform: dynamodb:GetItem on resource: arn:aws:dynamodb:us-east-1:000000000000:table/App-Secret'),
+    });
+    expect(warned.at(-1)).toContain('assumed-role/Fn-role/Fn is not authorized');
+  });
+
+  test('looks at the index of a query, and at every part of a transaction', async () => {
+    const client = new DynamoDBClient(settings());
+    const query = { KeyConditionExpression: 'gp = :p', ExpressionAttributeValues: { ':p': { S: 'p' } } };
+    expect(await nameOf(client.send(new QueryCommand({ ...query, TableName: 'App-Runs', IndexName: 'byProject' })))).toBe('allowed');
+    const transaction = (table: string) =>
+      client.send(new TransactWriteItemsCommand({ TransactItems: [{ Put: { TableName: 'App-Runs', Item: item } }, { Put: { TableName: table, Item: item } }] }));
+    expect(await nameOf(transaction('App-Secret'))).toBe('AccessDeniedException');
+  });
+
+  test('knows nobody by a made-up key', async () => {
+    const client = new DynamoDBClient({ ...settings(), credentials: { accessKeyId: 'AKIAWHO', secretAccessKey: 'x' } });
+    expect(await nameOf(client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item })))).toBe('UnrecognizedClientException');
+  });
+
+  test('records what was asked, by whom', async () => {
+    const client = new DynamoDBClient(settings());
+    calls.length = 0;
+    await client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item }));
+    expect(calls).toMatchObject([{ by: 'Fn', service: 'dynamodb', operation: 'GetItem', input: { TableName: 'App-Runs' }, status: 200 }]);
+  });
+});
+
+describe('the gateway, for SQS', () => {
+  test('sends, receives and names queues by its own address', async () => {
+    const client = new SQSClient(settings());
+    const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: 'App-Jobs.fifo' }));
+    expect(QueueUrl).toBe(`${gateway.url}/000000000000/App-Jobs.fifo`);
+    await client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'one', MessageGroupId: 'g' }));
+    await client.send(new SendMessageBatchCommand({ QueueUrl, Entries: [{ Id: '1', MessageBody: 'two', MessageGroupId: 'g' }] }));
+    const { Messages } = await client.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));
+    expect(Messages?.map(({ Body }) => Body)).toEqual(['one', 'two']);
+  });
+
+  test('denies another queue', async () => {
+    const QueueUrl = `${gateway.url}/000000000000/App-Other`;
+    expect(await nameOf(new SQSClient(settings()).send(new SendMessageCommand({ QueueUrl, MessageBody: 'x' })))).toMatch(/^AccessDenied/);
+  });
+});
+
+describe('the gateway, for S3', () => {
+  const at = (Key: string) => ({ Bucket: 'app-files', Key });
+
+  test('stores and reads, and puts what must not be there only once', async () => {
+    const client = new S3Client(settings());
+    const put = () => client.send(new PutObjectCommand({ ...at('payloads/a b/ü.json'), Body: '{"a":1}', IfNoneMatch: '*' }));
+    const outcomes = await Promise.all([nameOf(put()), nameOf(put()), nameOf(put())]);
+    expect(outcomes.toSorted()).toEqual(['PreconditionFailed', 'PreconditionFailed', 'allowed']);
+    const { Body } = await client.send(new GetObjectCommand(at('payloads/a b/ü.json')));
+    expect(await Body?.transformToString()).toBe('{"a":1}');
+    expect((await client.send(new HeadObjectCommand(at('payloads/a b/ü.json')))).ContentLength).toBe(7);
+    expect((await client.send(new ListObjectsV2Command({ Bucket: 'app-files' }))).KeyCount).toBe(1);
+  });
+
+  test('denies in XML, which its client understands', async () => {
+    const client = new S3Client(settings());
+    expect(await nameOf(client.send(new GetObjectCommand(at('secrets/a'))))).toBe('AccessDenied');
+    expect(await nameOf(client.send(new GetObjectCommand(at('payloads/none'))))).toBe('NoSuchKey');
+  });
+
+  test('lets a presigned URL in while it is young, and nobody without', async () => {
+    const url = (date: string) =>
+      `${gateway.url}/app-files/payloads/p?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=${accessKeyId}%2F20260101%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=${date}&X-Amz-Expires=60&X-Amz-SignedHeaders=host&X-Amz-Signature=0`;
+    const now = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+    expect((await fetch(url(now), { method: 'PUT', body: 'x' })).status).toBe(200);
+    expect((await fetch(url('20260101T000000Z'))).status).toBe(403);
+    expect((await fetch(`${gateway.url}/app-files/payloads/p`)).status).toBe(403);
+  });
+});
+
+describe('the gateway, for the scheduler and the bus', () => {
+  const schedule = (Name: string, RoleArn = 'arn:aws:iam::000000000000:role/timer') =>
+    new CreateScheduleCommand({
+      Name,
+      GroupName: 'timers',
+      ScheduleExpression: 'at(2099-01-01T00:00:00)',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      ActionAfterCompletion: 'DELETE',
+      Target: { Arn: 'arn:aws:sqs:us-east-1:000000000000:App-Other', RoleArn, Input: '{}' },
+    });
+
+  test('creates a schedule once, shows it, and deletes it', async () => {
+    const client = new SchedulerClient(settings());
+    await client.send(schedule('wake'));
+    expect(await nameOf(client.send(schedule('wake')))).toBe('ConflictException');
+    const name = { Name: 'wake', GroupName: 'timers' };
+    expect(await client.send(new GetScheduleCommand(name))).toMatchObject({ ScheduleExpression: 'at(2099-01-01T00:00:00)', Name: 'wake' });
+    await client.send(new DeleteScheduleCommand(name));
+    expect(await nameOf(client.send(new GetScheduleCommand(name)))).toBe('ResourceNotFoundException');
+  });
+
+  test('wants the right to pass the role that it names', async () => {
+    const client = new SchedulerClient(settings());
+    expect(await nameOf(client.send(schedule('wake', 'arn:aws:iam::000000000000:role/other')))).toBe('AccessDeniedException');
+  });
+
+  test('refuses what Scheduler refuses', async () => {
+    const client = new SchedulerClient(settings());
+    expect(await nameOf(client.send(schedule('x'.repeat(65))))).toBe('ValidationException');
+  });
+
+  test('takes events for its bus, each judged alone', async () => {
+    const client = new EventBridgeClient(settings());
+    const event = { EventBusName: 'bus', Source: 'stepwell.runs', DetailType: 'Run Status Change' };
+    const answer = await client.send(new PutEventsCommand({ Entries: [{ ...event, Detail: '{"a":1}' }, { ...event, Detail: 'no' }] }));
+    expect([answer.FailedEntryCount, answer.Entries?.[1]?.ErrorCode]).toEqual([1, 'MalformedDetail']);
+    expect(buses.recent()).toMatchObject([{ bus: 'bus', source: 'stepwell.runs', detail: { a: 1 } }]);
+    expect(await nameOf(client.send(new PutEventsCommand({ Entries: [{ ...event, EventBusName: 'default', Detail: '{}' }] })))).toBe('AccessDeniedException');
+  });
+});
+
+test('the gateway answers nobody who calls it by a foreign name', async () => {
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    open({ host: '127.0.0.1', port: gateway.port, headers: { host: 'evil.example' } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .once('error', reject)
+      .end();
+  });
+  expect(status).toBe(403);
+});

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { evaluate, type Verdict } from '../../lib/local/policy/evaluate.ts';
+import { readRoles } from '../../lib/local/policy/roles.ts';
+import { parsePolicy } from '../../lib/local/policy/statements.ts';
+import { templateOf } from './stacks.ts';
+
+const runs = 'arn:aws:dynamodb:us-east-1:000000000000:table/Runs';
+const passed = { 'iam:passedtoservice': ['scheduler.amazonaws.com'] };
+const ifPassed = { Condition: { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } } };
+
+interface Case {
+  readonly name: string;
+  readonly statements: readonly object[];
+  readonly action: string;
+  readonly resource: string;
+  readonly context?: Readonly<Record<string, readonly string[]>>;
+  readonly verdict: Verdict;
+}
+
+const grant = (Action: unknown, Resource: unknown, more: object = {}) => ({ Effect: 'Allow', Action, Resource, ...more });
+
+const cases: readonly Case[] = [
+  { name: 'nothing allows', statements: [], action: 'dynamodb:GetItem', resource: runs, verdict: 'not allowed' },
+  { name: 'the very action on the very table', statements: [grant('dynamodb:GetItem', runs)], action: 'dynamodb:GetItem', resource: runs, verdict: 'allowed' },
+  { name: 'another action', statements: [grant('dynamodb:GetItem', runs)], action: 'dynamodb:PutItem', resource: runs, verdict: 'not allowed' },
+  { name: 'another table', statements: [grant('dynamodb:GetItem', runs)], action: 'dynamodb:GetItem', resource: `${runs}2`, verdict: 'not allowed' },
+  { name: 'a table does not grant its index', statements: [grant('dynamodb:Query', runs)], action: 'dynamodb:Query', resource: `${runs}/index/byProject`, verdict: 'not allowed' },
+  { name: 'a wildcard in the resource', statements: [grant('dynamodb:Query', `${runs}/index/*`)], action: 'dynamodb:Query', resource: `${runs}/index/byProject`, verdict: 'allowed' },
+  { name: 'one character', statements: [grant('dynamodb:Query', `${runs}/index/b?Project`)], action: 'dynamodb:Query', resource: `${runs}/index/byProject`, verdict: 'allowed' },
+  { name: 'a dot is a dot', statements: [grant('s3:GetObject', 'arn:aws:s3:::a.b/*')], action: 's3:GetObject', resource: 'arn:aws:s3:::axb/k', verdict: 'not allowed' },
+  { name: 'actions ignore case', statements: [grant('DynamoDB:getitem', runs)], action: 'dynamodb:GetItem', resource: runs, verdict: 'allowed' },
+  { name: 'resources do not', statements: [grant('dynamodb:GetItem', runs.toUpperCase())], action: 'dynamodb:GetItem', resource: runs, verdict: 'not allowed' },
+  { name: 'a wildcard in the action', statements: [grant('dynamodb:*Item', '*')], action: 'dynamodb:PutItem', resource: runs, verdict: 'allowed' },
+  { name: 'deny wins, whatever the order', statements: [{ Effect: 'Deny', Action: 'dynamodb:*', Resource: '*' }, grant('*', '*')], action: 'dynamodb:GetItem', resource: runs, verdict: 'denied explicitly' },
+  { name: 'NotAction', statements: [{ Effect: 'Allow', NotAction: 'iam:*', Resource: '*' }], action: 'iam:PassRole', resource: 'r', verdict: 'not allowed' },
+  { name: 'NotResource', statements: [{ Effect: 'Allow', Action: '*', NotResource: runs }], action: 'dynamodb:GetItem', resource: `${runs}2`, verdict: 'allowed' },
+  { name: 'a condition that holds', statements: [grant('iam:PassRole', 'r', ifPassed)], action: 'iam:PassRole', resource: 'r', context: passed, verdict: 'allowed' },
+  { name: 'a condition with another value', statements: [grant('iam:PassRole', 'r', ifPassed)], action: 'iam:PassRole', resource: 'r', context: { 'iam:passedtoservice': ['lambda.amazonaws.com'] }, verdict: 'not allowed' },
+  { name: 'a condition on what is not known', statements: [grant('iam:PassRole', 'r', ifPassed)], action: 'iam:PassRole', resource: 'r', verdict: 'not allowed' },
+  { name: 'IfExists on what is not known', statements: [grant('a:B', 'r', { Condition: { StringEqualsIfExists: { k: 'v' } } })], action: 'a:B', resource: 'r', verdict: 'allowed' },
+  { name: 'StringLike', statements: [grant('a:B', 'r', { Condition: { StringLike: { k: ['x*', 'y*'] } } })], action: 'a:B', resource: 'r', context: { k: ['yes'] }, verdict: 'allowed' },
+  { name: 'StringNotEquals', statements: [grant('a:B', 'r', { Condition: { StringNotEquals: { k: ['x', 'y'] } } })], action: 'a:B', resource: 'r', context: { k: ['x'] }, verdict: 'not allowed' },
+  { name: 'ForAllValues with one stranger', statements: [grant('a:B', 'r', { Condition: { 'ForAllValues:StringEquals': { k: ['p', 'q'] } } })], action: 'a:B', resource: 'r', context: { k: ['p', 'z'] }, verdict: 'not allowed' },
+  { name: 'ForAnyValue with one friend', statements: [grant('a:B', 'r', { Condition: { 'ForAnyValue:StringEquals': { k: ['p'] } } })], action: 'a:B', resource: 'r', context: { k: ['p', 'z'] }, verdict: 'allowed' },
+  { name: 'Null on what is missing', statements: [grant('a:B', 'r', { Condition: { Null: { k: 'true' } } })], action: 'a:B', resource: 'r', verdict: 'allowed' },
+];
+
+describe('identity policies', () => {
+  test.each(cases)('$name: $verdict', ({ statements, action, resource, context, verdict }) => {
+    const parsed = parsePolicy({ Statement: statements }, 'a test');
+    expect(evaluate(parsed, { action, resource, ...(context === undefined ? {} : { context }) })).toBe(verdict);
+  });
+
+  test('an operator that is not known is named', () => {
+    const statement = grant('*', '*', { Condition: { DateGreaterThan: { 'aws:CurrentTime': 'x' } } });
+    expect(() => parsePolicy({ Statement: statement }, 'TheRole')).toThrow('TheRole: the condition operator DateGreaterThan');
+  });
+});
+
+describe('roles', () => {
+  const role = (more: object = {}) => ({ Type: 'AWS::IAM::Role', Properties: { RoleName: 'r', ...more } });
+  const document = { Statement: [grant('a:B', '*')] };
+  const arn = 'arn:aws:iam::000000000000:role/r';
+
+  test('hold what is inline, attached and managed', () => {
+    const template = templateOf({
+      R: role({ Policies: [{ PolicyName: 'p', PolicyDocument: document }], ManagedPolicyArns: [{ Ref: 'M' }] }),
+      P: { Type: 'AWS::IAM::Policy', Properties: { Roles: [{ Ref: 'R' }], PolicyDocument: document } },
+      M: { Type: 'AWS::IAM::ManagedPolicy', Properties: { PolicyDocument: document } },
+    });
+    expect(readRoles(template).get(arn)).toHaveLength(3);
+  });
+
+  test("refuse a managed policy of AWS's that is not known here", () => {
+    const template = templateOf({ R: role({ ManagedPolicyArns: ['arn:aws:iam::aws:policy/AdministratorAccess'] }) });
+    expect(() => readRoles(template)).toThrow('AdministratorAccess');
+  });
+});

@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { startFauxqs, type Fauxqs } from '../../lib/local/emulators/fauxqs.ts';
+import type { LambdaFunction } from '../../lib/local/lambda/function.ts';
+import type { InvokeOutcome } from '../../lib/local/lambda/thread.ts';
+import type { Mapping } from '../../lib/local/pollers/mapping.ts';
+import { startPoller, type Poller } from '../../lib/local/pollers/poller.ts';
+import { queueCalls, type QueueCalls } from '../../lib/local/pollers/queue-calls.ts';
+import { createRecorder, type RecordedCall } from '../../lib/local/recorder/recorder.ts';
+import { freshFolder } from './stacks.ts';
+
+const queueUrl = 'http://127.0.0.1/000000000000/q.fifo';
+const eventShape = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string(), eventSourceARN: z.string() })) });
+const done: InvokeOutcome = { kind: 'returned', payload: '{}' };
+
+let fauxqs: Fauxqs;
+let queues: QueueCalls;
+let calls: RecordedCall[];
+const pollers: Poller[] = [];
+
+beforeEach(async () => {
+  fauxqs = await startFauxqs(freshFolder());
+  fauxqs.ensureQueue('q.fifo', { FifoQueue: 'true', VisibilityTimeout: '30', ContentBasedDeduplication: 'true' });
+  const recorder = createRecorder();
+  calls = [];
+  recorder.listen((call) => void calls.push(call));
+  queues = queueCalls(fauxqs.forward, recorder, 'pollers');
+});
+afterEach(async () => {
+  await Promise.all(pollers.splice(0).map((poller) => poller.stop()));
+  await fauxqs.stop();
+});
+
+/** A poller before a function that answers by `handle`, with the batches it has seen. */
+function poll(handle: (bodies: readonly string[], ids: readonly string[]) => Promise<InvokeOutcome>, more: Partial<Mapping> = {}) {
+  const batches: string[][] = [];
+  const warned: string[] = [];
+  const target: LambdaFunction = {
+    name: 'fn',
+    arn: 'arn:fn',
+    concurrency: 4,
+    timeoutMs: 1_000,
+    async invoke(event) {
+      const { Records } = eventShape.parse(JSON.parse(event));
+      const bodies = Records.map(({ body }) => body);
+      batches.push(bodies);
+      return handle(bodies, Records.map(({ messageId }) => messageId));
+    },
+    stop: async () => {},
+  };
+  const mapping: Mapping = { queueArn: 'arn:q', queueUrl, target, batchSize: 10, concurrency: 4, reportsFailures: true, ...more };
+  const poller = startPoller(mapping, queues, () => fauxqs.wakePolls(), (line) => void warned.push(line));
+  pollers.push(poller);
+  return { batches, warned, poller };
+}
+
+const send = async (group: string, ...bodies: readonly string[]): Promise<void> => {
+  for (const body of bodies) await queues.send(queueUrl, body, group);
+};
+const isEmpty = () => vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 0 }));
+
+describe('a poller', () => {
+  test('hands over batches of its size and deletes what is done', async () => {
+    await send('g', 'm1', 'm2', 'm3');
+    const { batches } = poll(async () => done, { batchSize: 2 });
+    await isEmpty();
+    expect(batches).toEqual([['m1', 'm2'], ['m3']]);
+  });
+
+  test('wakes for a message that comes while it waits', async () => {
+    const { batches } = poll(async () => done);
+    await send('g', 'late');
+    await isEmpty();
+    expect(batches).toEqual([['late']]);
+  });
+
+  test('leaves a group alone while a batch of it is in hand, and works on another', async () => {
+    let finish = (): void => {};
+    const held = new Promise<void>((resolve) => (finish = resolve));
+    await send('a', 'a1', 'a2');
+    await send('b', 'b1');
+    const { batches } = poll(async ([body]) => (body === 'a1' ? held.then(() => done) : done), { batchSize: 1 });
+    await vi.waitFor(() => expect(batches).toContainEqual(['b1']));
+    expect(batches).not.toContainEqual(['a2']);
+    finish();
+    await isEmpty();
+    expect(batches).toEqual([['a1'], ['b1'], ['a2']]);
+  });
+
+  test('has no more batches in hand than its concurrency', async () => {
+    let open = 0;
+    let most = 0;
+    for (const group of ['a', 'b', 'c', 'd', 'e']) await send(group, group);
+    poll(
+      async () => {
+        most = Math.max(most, ++open);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        open--;
+        return done;
+      },
+      { batchSize: 1, concurrency: 2 },
+    );
+    await isEmpty();
+    expect(most).toBe(2);
+  });
+
+  test('deletes what is done and leaves what is reported', async () => {
+    await send('g', 'm1', 'm2', 'm3');
+    const { batches } = poll(async (_bodies, ids) => ({
+      kind: 'returned',
+      payload: JSON.stringify({ batchItemFailures: ids.slice(1).map((itemIdentifier) => ({ itemIdentifier })) }),
+    }));
+    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 2 }));
+    expect(batches).toEqual([['m1', 'm2', 'm3']]);
+  });
+
+  test.each([
+    ['fails', { kind: 'failed', error: { errorType: 'E', errorMessage: 'm' } }],
+    ['reports in a wrong shape', { kind: 'returned', payload: '{"batchItemFailures":[{}]}' }],
+  ] as const)('leaves the whole batch where the function %s', async (_name, outcome) => {
+    await send('g', 'm1', 'm2');
+    const { batches } = poll(async () => outcome);
+    await vi.waitFor(() => expect(batches).toEqual([['m1', 'm2']]));
+    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 2 }));
+  });
+
+  test('that is stopped lets its batches end, deletes them, and takes no more', async () => {
+    let finish = (): void => {};
+    const held = new Promise<void>((resolve) => (finish = resolve));
+    await send('a', 'a1');
+    const { poller, batches } = poll(() => held.then(() => done));
+    await vi.waitFor(() => expect(batches).toHaveLength(1));
+    const stopped = poller.stop();
+    await send('b', 'b1');
+    finish();
+    await stopped;
+    expect(batches).toEqual([['a1']]);
+    expect(fauxqs.depth('q.fifo')).toEqual({ ready: 1, delayed: 0, received: 0 });
+  });
+
+  test('is counted as a caller of the queue, with its empty receives', async () => {
+    const { poller } = poll(async () => done);
+    await poller.stop();
+    expect(calls.map(({ by, operation }) => `${by} ${operation}`)).toEqual(['pollers ReceiveMessage']);
+  });
+});

@@ -1,0 +1,86 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { firstRun } from '../../lib/local/greeting.ts';
+import { describeHolder, lockInstance } from '../../lib/local/instance-lock.ts';
+import { isLocalHost } from '../../lib/local/http/local-host.ts';
+import { readSettings } from '../../lib/local/settings.ts';
+import { digestSources } from '../../lib/local/synth/sources.ts';
+import { freshFolder } from './stacks.ts';
+
+describe('the settings', () => {
+  test('have defaults', () => {
+    expect(readSettings({}, '/home/me')).toMatchObject({ directory: '/home/me/.stepwell', port: 4700 });
+  });
+
+  test('are taken from the environment', () => {
+    expect(readSettings({ STEPWELL_DIR: 'here', STEPWELL_PORT: '0' }, '/home/me')).toMatchObject({ directory: '/home/me/here', port: 0 });
+  });
+
+  test.each(['x', '-1', '70000', '1.5'])('refuse %s as a port', (STEPWELL_PORT) => {
+    expect(() => readSettings({ STEPWELL_PORT }, '/')).toThrow(`STEPWELL_PORT must be a whole number from 0 to 65535, and is '${STEPWELL_PORT}'`);
+  });
+});
+
+describe('a state folder', () => {
+  test('has one holder at a time', () => {
+    const folder = freshFolder();
+    const first = lockInstance(folder);
+    expect(lockInstance(folder)).toBeUndefined();
+    first?.release();
+    const second = lockInstance(folder);
+    expect(second).toBeDefined();
+    second?.release();
+  });
+
+  test('says who holds it', () => {
+    const folder = freshFolder();
+    expect(describeHolder(folder)).toBe('another process, which is starting');
+    writeFileSync(join(folder, 'local.json'), '{"url":"http://127.0.0.1:4700","pid":12}');
+    expect(describeHolder(folder)).toBe('process 12 at http://127.0.0.1:4700');
+  });
+});
+
+describe('the digest of the sources', () => {
+  const project = (): string => {
+    const root = freshFolder();
+    mkdirSync(join(root, 'lib', 'deep'), { recursive: true });
+    writeFileSync(join(root, 'lib', 'a.ts'), 'one');
+    writeFileSync(join(root, 'lib', 'deep', 'b.ts'), 'two');
+    return root;
+  };
+
+  test('is the same for the same sources anywhere', () => {
+    expect(digestSources(project(), ['lib', 'cdk.json'])).toBe(digestSources(project(), ['lib', 'cdk.json']));
+  });
+
+  test.each([
+    ['another content', (root: string) => writeFileSync(join(root, 'lib', 'deep', 'b.ts'), 'TWO')],
+    ['a new file', (root: string) => writeFileSync(join(root, 'lib', 'c.ts'), '')],
+    ['a file that was not there', (root: string) => writeFileSync(join(root, 'cdk.json'), '{}')],
+  ])('changes with %s', (_name, change) => {
+    const root = project();
+    const before = digestSources(root, ['lib', 'cdk.json']);
+    change(root);
+    expect(digestSources(root, ['lib', 'cdk.json'])).not.toBe(before);
+  });
+});
+
+test.each([
+  ['127.0.0.1:4700', true],
+  ['localhost', true],
+  ['LOCALHOST:1', true],
+  ['evil.example:4700', false],
+  ['127.0.0.1.evil.example', false],
+  ['localhost.evil.example', false],
+  ['', false],
+  [undefined, false],
+])('the host %s is this machine: %s', (host, expected) => {
+  expect(isLocalHost(host)).toBe(expected);
+});
+
+test('the line to paste survives a shell: every quote within a quoted part is closed and opened again', () => {
+  const line = firstRun({ url: 'http://127.0.0.1:4700', apiKey: "it's" });
+  expect(line).toContain(`-H 'authorization: Bearer it'\\''s'`);
+  expect(line.split(' && ')).toHaveLength(2);
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { readTemplate } from '../../lib/local/template/template.ts';
+import { endpoint, stacksOf, templateOf } from './stacks.ts';
+
+const table = { Type: 'AWS::DynamoDB::Table', Properties: {} };
+
+describe('a template', () => {
+  test('names resources as CloudFormation would, and gives them ARNs of this place', () => {
+    const [runs, queue, bucket] = templateOf({
+      Runs: table,
+      Jobs: { Type: 'AWS::SQS::Queue', Properties: { FifoQueue: true } },
+      Files: { Type: 'AWS::S3::Bucket' },
+    }).all;
+    expect(runs).toMatchObject({ name: 'App-Runs', ref: 'App-Runs', arn: 'arn:aws:dynamodb:us-east-1:000000000000:table/App-Runs' });
+    expect(queue).toMatchObject({ name: 'App-Jobs.fifo', ref: `${endpoint}/000000000000/App-Jobs.fifo` });
+    expect(bucket).toMatchObject({ name: 'app-files', arn: 'arn:aws:s3:::app-files' });
+  });
+
+  test('resolves what another stack exports', () => {
+    const template = readTemplate(
+      stacksOf({
+        Data: { Resources: { Runs: table }, Outputs: { Out: { Value: { 'Fn::GetAtt': ['Runs', 'Arn'] }, Export: { Name: { 'Fn::Sub': '${AWS::StackName}:Runs' } } } } },
+        App: { Resources: { Bus: { Type: 'AWS::Events::EventBus', Properties: { Name: 'b', Description: { 'Fn::ImportValue': 'Data:Runs' } } } } },
+      }),
+      endpoint,
+    );
+    expect(template.of('AWS::Events::EventBus')[0]?.properties['Description']).toBe(
+      'arn:aws:dynamodb:us-east-1:000000000000:table/Data-Runs',
+    );
+  });
+
+  test('leaves out a resource whose condition does not hold', () => {
+    const template = templateOf(
+      { Runs: { ...table, Condition: 'Never' }, Control: { ...table, Condition: 'Always' } },
+      { Conditions: { Never: { 'Fn::Equals': ['a', 'b'] }, Always: { 'Fn::Not': [{ Condition: 'Never' }] } } },
+    );
+    expect(template.all.map(({ logicalId }) => logicalId)).toEqual(['Control']);
+  });
+
+  test('says every type that it does not know', () => {
+    expect(() => templateOf({ A: { Type: 'AWS::ECS::Cluster' }, B: { Type: 'Custom::Thing' } })).toThrow(
+      'AWS::ECS::Cluster (App/A), Custom::Thing (App/B)',
+    );
+  });
+
+  test('counts what has no local behaviour, and still resolves references to it', () => {
+    const template = templateOf({
+      Log: { Type: 'AWS::Logs::LogGroup', Properties: { LogGroupName: 'l' } },
+      Bus: { Type: 'AWS::Events::EventBus', Properties: { Name: { Ref: 'Log' } } },
+    });
+    expect(template.ignored.get('AWS::Logs::LogGroup')).toBe(1);
+    expect(template.all).toMatchObject([{ name: 'l' }]);
+  });
+});

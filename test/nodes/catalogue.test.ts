@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { nodeId } from '../../lib/engine/ids.ts';
+import type { JsonObject } from '../../lib/engine/json.ts';
+import { findingsOf, inspectNode, nodeTypes } from '../../lib/nodes/catalogue.ts';
+import { createRunners } from '../../lib/nodes/runners.ts';
+import { decided, found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
+
+const factsOf = (type: string, config: JsonObject) => inspectNode({ id: nodeId('n'), type, config }).facts;
+const branches = [{ id: 'yes', conditions: [{ leftValue: 1, operator: 'equals', rightValue: 1 }] }];
+const scripted = [{ id: 'yes', conditions: [{ operator: 'expression', expression: 'ctx.a' }] }];
+
+describe('the ways out of a node', () => {
+  it.each<[string, JsonObject, readonly string[]]>([
+    ['start', {}, ['output']],
+    ['end', {}, []],
+    ['condition', { branches, defaultBranch: 'no' }, ['yes', 'no', 'error']],
+    ['condition', { branches }, ['yes', 'default', 'error']],
+    ['javascript', { code: 'return 1' }, ['output', 'error']],
+    ['delay', {}, ['output']],
+    ['http', { url: 'https://example.com' }, ['output', 'error']],
+  ])('%s', (type, config, handles) => {
+    expect(factsOf(type, config)?.handles).toEqual(handles);
+  });
+});
+
+it('only start begins a run', () => {
+  const triggers = [...nodeTypes.values()].filter(({ isTrigger }) => isTrigger).map(({ type }) => type);
+  expect(triggers).toEqual(['start']);
+});
+
+describe('what needs no worker is decided inside the commit', () => {
+  it.each<[string, JsonObject, boolean]>([
+    ['start', {}, true],
+    ['end', {}, true],
+    ['delay', {}, true],
+    ['condition', { branches }, true],
+    ['condition', { branches: scripted }, false],
+    ['javascript', { code: 'return 1' }, false],
+    ['http', { url: 'https://example.com' }, false],
+  ])('%s %j: %s', (type, config, isPure) => {
+    expect(planNode(type, config).isPure).toBe(isPure);
+  });
+
+  it('and every other type has a runner', () => {
+    const runners = createRunners();
+    const configs: Record<string, JsonObject> = {
+      condition: { branches: scripted },
+      javascript: { code: 'return 1' },
+      http: { url: 'https://example.com' },
+    };
+    for (const type of nodeTypes.keys()) {
+      const { isPure } = planNode(type, configs[type] ?? {});
+      expect([type, isPure || runners.has(type)]).toEqual([type, true]);
+    }
+  });
+
+  it('one config object may serve nodes of several types', () => {
+    const shared = {};
+    expect(planNode('start', shared).isPure).toBe(true);
+    expect(planNode('javascript', shared).isPure).toBe(false);
+    expect(factsOf('end', shared)?.handles).toEqual([]);
+  });
+});
+
+it('a type that is not there is named, and nothing is said of its ways out', () => {
+  expect(found('teleport', {})).toEqual(['node_type_unknown /nodes/0/type']);
+  expect(factsOf('teleport', {})).toBeUndefined();
+});
+
+it('a key that nobody knows is a warning, and the node stays usable', () => {
+  const node = { id: nodeId('n'), type: 'delay', config: { delaySecond: 5, retry: { attempt: 1 } } };
+  expect(findingsOf(node, '/nodes/3')).toEqual([
+    expect.objectContaining({ severity: 'warning', code: 'config_key_unknown', place: '/nodes/3/config/retry/attempt' }),
+    expect.objectContaining({ severity: 'warning', code: 'config_key_unknown', place: '/nodes/3/config/delaySecond' }),
+  ]);
+  expect(inspectNode(node).facts?.handles).toEqual(['output']);
+});
+
+it('templates are checked where they are looked up, and not in code', () => {
+  expect(found('http', { url: 'https://example.com/{{input.id}}', headers: { 'x-a': '{{ctx.a}' } })).toEqual([
+    'template_invalid /nodes/0/config/url',
+    'template_invalid /nodes/0/config/headers/x-a',
+  ]);
+  expect(found('javascript', { code: 'return "{{not a template"' })).toEqual([]);
+});
+
+it('a name that nobody chose is not reported as a choice', () => {
+  expect(factsOf('javascript', { code: 'return 1' })?.policy).not.toHaveProperty('outputVariable');
+  expect(factsOf('javascript', { code: 'return 1', outputVariable: 'mine' })?.policy.outputVariable).toBe('mine');
+});
+
+describe('start', () => {
+  it('hands on the run’s input', () => {
+    expect(decided('start', {}, { input: { a: 1 } })).toEqual({
+      kind: 'finished',
+      output: { value: { started: true, inputReceived: { a: 1 } } },
+      handle: 'output',
+    });
+    expect(outputOf(decided('start', {}))).toEqual({ started: true, inputReceived: null });
+  });
+});
+
+describe('end', () => {
+  it('gathers the outputs it names, and leads nowhere', () => {
+    const outputParameters = [
+      { name: 'total', sourceVariable: '{{ctx.sum}}' },
+      { name: 'text', sourceVariable: 'sum: {{ctx.sum}}' },
+      { name: '__proto__', sourceVariable: '{{ctx.nothing}}' },
+    ];
+    const outcome = decided('end', { outputParameters }, { sum: 12 });
+    expect(outcome).toMatchObject({ kind: 'finished', handle: null, end: 'success' });
+    expect(JSON.stringify(outputOf(outcome))).toBe('{"total":12,"text":"sum: 12","__proto__":null}');
+  });
+
+  it('can end the run badly', () => {
+    expect(decided('end', { status: 'error' })).toMatchObject({ end: 'error', output: { value: {} } });
+  });
+
+  it('needs templates for its sources, and each name once', () => {
+    const outputParameters = [
+      { name: 'a', sourceVariable: 'fixed' },
+      { name: '', sourceVariable: '{{ctx.b}}' },
+    ];
+    expect(found('end', { outputParameters, status: 'fine' })).toEqual([
+      'config_invalid /nodes/0/config/status',
+      'config_invalid /nodes/0/config/outputParameters/0/sourceVariable',
+      'config_invalid /nodes/0/config/outputParameters/1/name',
+    ]);
+    const twice = [
+      { name: 'a', sourceVariable: '{{ctx.b}}' },
+      { name: 'a', sourceVariable: '{{ctx.c}}' },
+    ];
+    expect(found('end', { outputParameters: twice })).toEqual(['config_invalid /nodes/0/config/outputParameters/1/name']);
+  });
+});
+
+it('a runner reads a config with validation’s eyes', async () => {
+  const run = createRunners().get('javascript')?.run({ code: 5 }, inputOf(), toolsOf());
+  expect(await run).toMatchObject({ outcome: { kind: 'failed', failure: { cause: 'invalid', code: 'config_invalid' } } });
+});

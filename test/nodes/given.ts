@@ -1,0 +1,56 @@
+/** What nodes are given in these tests. */
+import type { ContextView } from '../../lib/engine/graph/context.ts';
+import type { NodeInput, PlanNode } from '../../lib/engine/graph/plan.ts';
+import type { Outcome } from '../../lib/engine/graph/outcome.ts';
+import { nodeId, topLevel } from '../../lib/engine/ids.ts';
+import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
+import { type DurationMs, instant, seconds } from '../../lib/engine/time.ts';
+import { findingsOf, evaluatePure, policyOf, termsOf } from '../../lib/nodes/catalogue.ts';
+
+export const contextOf = (values: JsonObject): ContextView => {
+  const keys = (options?: { readonly hidden: boolean }) =>
+    Object.keys(values).filter((key) => options?.hidden === true || !key.startsWith('__'));
+  return {
+    get: (key) => (Object.hasOwn(values, key) ? values[key] : undefined),
+    keys,
+    all: (options) => Object.fromEntries(keys(options).map((key) => [key, values[key] ?? null])),
+  };
+};
+
+export const inputOf = (context: JsonObject = {}, inputs: JsonObject = {}): NodeInput => ({
+  context: contextOf(context),
+  inputs,
+  iteration: topLevel,
+});
+
+export const toolsOf = (timeoutMs: DurationMs = seconds(30), signal = new AbortController().signal) => ({
+  signal,
+  timeoutMs,
+  token: 'run/node/1',
+});
+
+export const planNode = (type: string, config: JsonObject): PlanNode => ({
+  id: nodeId('n'),
+  type,
+  config,
+  inbound: [],
+  outbound: [],
+  wave: 0,
+  ...termsOf({ id: nodeId('n'), type, config }),
+});
+
+/** 2026-11-20T12:00:00Z */
+export const noon = instant(Date.UTC(2026, 10, 20, 12));
+
+export const decided = (type: string, config: JsonObject, context: JsonObject = {}): Outcome =>
+  evaluatePure(planNode(type, config), inputOf(context), noon);
+
+/** The findings as `code place`, which is what others depend on. */
+export const found = (type: string, config: JsonObject): readonly string[] =>
+  findingsOf({ id: nodeId('n'), type, config }, '/nodes/0').map(({ code, place }) => `${code} ${place}`);
+
+export const policyFor = (config: JsonObject, type = 'start') => policyOf({ type, config });
+
+/** The value that an outcome brought, in place as nodes give it. */
+export const outputOf = (outcome: Outcome): JsonValue =>
+  'output' in outcome && 'value' in outcome.output ? outcome.output.value : null;

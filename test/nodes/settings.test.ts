@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../lib/engine/json.ts';
+import { found, policyFor } from './given.ts';
+
+it('a node that says nothing has the graph family’s settings', () => {
+  expect(policyFor({})).toEqual({
+    joinMode: 'all',
+    errorHandling: 'continue',
+    onParentFailure: 'skip',
+    merge: 'last_write_wins',
+    retry: {
+      attempts: 3,
+      backoffMs: 1_000,
+      maxBackoffMs: 8_000,
+      retryOn: ['error', 'timeout', 'provider_error', 'rate_limit'],
+      jitter: 'none',
+    },
+    timeoutMs: 30_000,
+    isDisabled: false,
+  });
+});
+
+it('both documents’ spellings say the same', () => {
+  const camel = policyFor({
+    title: 'a',
+    description: 'b',
+    outputVariable: 'total',
+    timeoutMs: 5_000,
+    errorHandling: 'fail_workflow',
+    isDisabled: true,
+    joinMode: 'any',
+    onParentFailure: 'propagate',
+    merge: 'concat',
+    retry: { attempts: 5, backoffMs: 10, maxBackoffMs: 20, retryOn: ['timeout', 'contract_violated'] },
+  });
+  const snake = policyFor({
+    output_variable: 'total',
+    timeout_ms: 5_000,
+    error_handling: 'retry_then_fail',
+    is_disabled: true,
+    join_mode: 'any',
+    on_parent_failure: 'propagate',
+    merge: 'concat',
+    retry: { attempts: 5, backoff_ms: 10, max_backoff_ms: 20, retry_on: ['timeout', 'contract_violated'] },
+  });
+  expect(camel).toEqual(snake);
+  expect(camel).toMatchObject({
+    outputVariable: 'total',
+    errorHandling: 'fail_workflow',
+    retry: { attempts: 5, maxBackoffMs: 20 },
+  });
+});
+
+it('seconds are seconds, and the older failure modes keep their meaning', () => {
+  expect(policyFor({ timeoutSeconds: 2.5 }).timeoutMs).toBe(2_500);
+  expect(policyFor({ errorHandling: 'retry_then_continue' }).errorHandling).toBe('continue');
+});
+
+it('types bring a name for their output, and an author’s own name wins', () => {
+  expect(policyFor({}, 'javascript').outputVariable).toBe('jsResult');
+  expect(policyFor({}, 'http').outputVariable).toBe('httpResponse');
+  expect(policyFor({ outputVariable: 'mine' }, 'javascript').outputVariable).toBe('mine');
+});
+
+describe('a setting that cannot be', () => {
+  it.each<[JsonObject, string]>([
+    [{ outputVariable: '1st' }, '/outputVariable'],
+    [{ outputVariable: 'a-b' }, '/outputVariable'],
+    [{ timeoutMs: 999 }, '/timeoutMs'],
+    [{ timeoutMs: 840_001 }, '/timeoutMs'],
+    [{ timeoutSeconds: 841 }, '/timeoutSeconds'],
+    [{ timeoutSeconds: '30' }, '/timeoutSeconds'],
+    [{ errorHandling: 'ignore' }, '/errorHandling'],
+    [{ isDisabled: 'yes' }, '/isDisabled'],
+    [{ joinMode: 'some' }, '/joinMode'],
+    [{ on_parent_failure: 'shrug' }, '/on_parent_failure'],
+    [{ merge: 'zip' }, '/merge'],
+    [{ retry: 3 }, '/retry'],
+    [{ retry: { attempts: 0 } }, '/retry/attempts'],
+    [{ retry: { backoff_ms: -1 } }, '/retry/backoff_ms'],
+    [{ retry: { retryOn: ['forbidden'] } }, '/retry/retryOn/0'],
+    [{ joinMode: 'any', join_mode: 'all' }, '/join_mode'],
+    [{ timeoutMs: 5_000, timeoutSeconds: 5 }, '/timeoutSeconds'],
+  ])('%j is a finding at its place', (config, place) => {
+    expect(found('start', config)).toEqual([`config_invalid /nodes/0/config${place}`]);
+  });
+
+  it('leaves the default in force, and the others as they are', () => {
+    expect(policyFor({ joinMode: 'some', timeoutMs: 2_000, retry: { attempts: 0, backoffMs: 7 } })).toMatchObject({
+      joinMode: 'all',
+      timeoutMs: 2_000,
+      retry: { attempts: 3, backoffMs: 7 },
+    });
+  });
+});
+
+it('the bounds themselves are fine', () => {
+  expect(found('start', { timeoutMs: 1_000, retry: { attempts: 100 } })).toEqual([]);
+  expect(found('start', { timeoutSeconds: 840, retry: { attempts: 1 } })).toEqual([]);
+});

@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { attempt, commitNo, nodeId, nodeKey, topLevel } from '../../lib/engine/ids.ts';
+import { seconds } from '../../lib/engine/time.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { runNode } from '../../lib/service/run-node.ts';
+import { recoverRun } from '../../lib/service/recover-runs.ts';
+import { failLostNode } from '../../lib/service/fail-lost-node.ts';
+import { failing, finished, house, jobFor, workflow } from './house.ts';
+
+const keyOf = (node: string) => nodeKey({ nodeId: nodeId(node), iteration: topLevel });
+const [one, two] = [attempt(1), attempt(2)];
+
+/** Counts calls of the log by name. */
+function counted(deps: Deps, counts: Record<string, number>): Deps {
+  const log = new Proxy(deps.log, {
+    get: (target, name: string) => {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...given: unknown[]) => {
+        counts[name] = (counts[name] ?? 0) + 1;
+        return Reflect.apply(member, target, given) as unknown;
+      };
+    },
+  });
+  return { ...deps, log };
+}
+
+describe('a chain of nodes', () => {
+  it('is run inline by one worker, with one put a node and no read but the first', async () => {
+    const counts: Record<string, number> = {};
+    const home = house({ wrap: (deps) => counted(deps, counts) });
+    await home.publish(workflow('flow', 'a>b b>d d>f f>g'));
+    const run = await home.begin('flow');
+    await home.settle();
+    expect(home.attempts).toEqual(['a#1', 'b#1', 'd#1', 'f#1', 'g#1']);
+    expect(counts).toEqual({ create: 1, head: 1, commitsAfter: 1, put: 5, project: 1 });
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+
+  it('is handed to another invocation when time is short', async () => {
+    const home = house();
+    await home.publish(workflow('flow', 'a>b'));
+    const run = await home.begin('flow');
+    const [job] = home.world.jobs.takeSent();
+    if (job === undefined) throw new Error('no job was sent');
+    await runNode(home.worker, job, { isRedelivered: false, mustEndAt: home.world.clock.now() });
+    expect(home.world.jobs.sent).toMatchObject([{ nodeId: 'b', commit: 2, attempt: 1 }]);
+    await home.settle();
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+    expect(home.attempts).toEqual(['a#1', 'b#1']);
+  });
+});
+
+describe('a job that comes twice, late or out of order', () => {
+  it('twice: changes nothing and sends nothing', async () => {
+    const home = house();
+    await home.publish(workflow('flow', 'a>b a>d b>e d>e'));
+    const run = await home.begin('flow');
+    await home.settle();
+    const before = await home.fold(run);
+    await home.take(jobFor(run, 'a', commitNo(1), one));
+    expect(home.world.jobs.sent).toEqual([]);
+    expect((await home.fold(run)).state.asOf).toBe(before.state.asOf);
+    expect(home.attempts.filter((each) => each === 'a#1')).toHaveLength(1);
+  });
+
+  it('of an attempt that has been retried since: changes nothing', async () => {
+    const home = house({ answer: (node, number) => (node === 'a' && number === 1 ? failing() : finished(node)) });
+    await home.publish(workflow('flow', 'a>b'));
+    const run = await home.begin('flow');
+    await home.settle();
+    await home.take(jobFor(run, 'a', commitNo(1), one), { isRedelivered: true });
+    expect(home.attempts).toEqual(['a#1', 'a#2', 'b#1']);
+  });
+
+  it('early, before its retry is due: waits again', async () => {
+    const home = house({ answer: (node, number) => (node === 'a' && number === 1 ? failing() : finished(node)) });
+    await home.publish(workflow('flow', 'a>b'));
+    const run = await home.begin('flow');
+    const [job] = home.world.jobs.takeSent();
+    if (job === undefined) throw new Error('no job was sent');
+    await home.take(job);
+    await home.take(jobFor(run, 'a', commitNo(2), two));
+    expect(home.attempts).toEqual(['a#1']);
+    expect(home.world.jobs.delayed).toHaveLength(2);
+    await home.settle();
+    expect(home.attempts).toEqual(['a#1', 'a#2', 'b#1']);
+  });
+
+  it('a stale wake changes nothing, and an early one waits again', async () => {
+    const home = house();
+    await home.publish(workflow('flow', 'a>z z>b', { z: { ms: 60_000 } }));
+    const run = await home.begin('flow');
+    const [job] = home.world.jobs.takeSent();
+    if (job === undefined) throw new Error('no job was sent');
+    await home.take(job);
+    const [wake] = home.world.jobs.delayed;
+    if (wake === undefined) throw new Error('no alarm was set');
+    await home.take(wake.job);
+    expect((await home.fold(run)).state.asOf).toBe(2);
+    expect(home.world.jobs.delayed).toHaveLength(2);
+    await home.settle();
+    const ended = await home.fold(run);
+    expect(ended.state.progress.status).toBe('completed');
+    await home.take(wake.job);
+    expect((await home.fold(run)).state.asOf).toBe(ended.state.asOf);
+  });
+});
+
+describe('a worker that is killed', () => {
+  /** A world in which a call of a port never comes back: the worker died there. */
+  const killedAt = (port: 'jobs' | 'log', method: string, nth: number) => {
+    let calls = 0;
+    return (deps: Deps): Deps => ({
+      ...deps,
+      [port]: new Proxy(deps[port], {
+        get: (target, name: string) => {
+          const member: unknown = Reflect.get(target, name);
+          if (typeof member !== 'function') return member;
+          return (...given: unknown[]) => {
+            calls += name === method ? 1 : 0;
+            if (name === method && calls === nth) throw new Error('killed here');
+            return Reflect.apply(member, target, given) as unknown;
+          };
+        },
+      }),
+    });
+  };
+
+  it('between commit and send: the message that comes back sends what is silent, and runs nothing twice', async () => {
+    const home = house({ wrap: killedAt('jobs', 'send', 2) });
+    await home.publish(workflow('flow', 'a>b a>d b>e d>e'));
+    const run = await home.begin('flow');
+    const [job] = home.world.jobs.takeSent();
+    if (job === undefined) throw new Error('no job was sent');
+    await expect(home.take(job)).rejects.toThrow('killed here');
+    home.world.clock.advance(seconds(960));
+    await home.take(job, { isRedelivered: true });
+    await home.settle();
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+    expect(home.attempts.toSorted()).toEqual(['a#1', 'b#1', 'd#1']);
+  });
+
+  it('in the middle of an inline chain: only the node in hand is run again', async () => {
+    const home = house({ wrap: killedAt('log', 'put', 3) });
+    await home.publish(workflow('flow', 'a>b b>d d>e'));
+    const run = await home.begin('flow');
+    const [job] = home.world.jobs.takeSent();
+    if (job === undefined) throw new Error('no job was sent');
+    await expect(home.take(job)).rejects.toThrow('killed here');
+    home.world.clock.advance(seconds(960));
+    await home.take(job, { isRedelivered: true });
+    await home.settle();
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+    expect(home.attempts).toEqual(['a#1', 'b#1', 'd#1', 'd#1']);
+  });
+
+  it('is found by the sweep long before its message comes back, and a legitimate wait is not touched', async () => {
+    const home = house({ wrap: killedAt('log', 'put', 1) });
+    await home.publish(workflow('flow', 'a>b a>z b>e z>e', { z: { ms: 7_200_000 } }));
+    const run = await home.begin('flow');
+    const [job] = home.world.jobs.takeSent();
+    if (job === undefined) throw new Error('no job was sent');
+    await expect(home.take(job)).rejects.toThrow('killed here');
+    home.world.clock.advance(seconds(60));
+    expect(await recoverRun(home.worker, run)).toBe(false);
+    home.world.clock.advance(seconds(60));
+    expect(await recoverRun(home.worker, run)).toBe(true);
+    expect(home.world.jobs.sent).toMatchObject([{ nodeId: 'a', attempt: 1, resend: 1 }]);
+    const [resent] = home.world.jobs.takeSent();
+    if (resent === undefined) throw new Error('nothing was sent again');
+    await home.take(resent);
+    expect((await home.fold(run)).state.nodes.get(keyOf('z'))?.status).toBe('waiting');
+    home.world.clock.advance(seconds(3_600));
+    expect(await recoverRun(home.worker, run)).toBe(false);
+    await home.settle();
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+    expect(home.attempts).toEqual(['a#1', 'a#1', 'b#1']);
+  });
+
+  it('again and again by the same node: its dead letter fails it, with the reason on the record', async () => {
+    const home = house();
+    await home.publish(workflow('flow', 'a>b'));
+    const run = await home.begin('flow');
+    await failLostNode(home.worker, jobFor(run, 'a', commitNo(1), one));
+    const { progress, nodes } = (await home.fold(run)).state;
+    expect(progress).toMatchObject({ status: 'failed', error: { cause: 'lost', code: 'recovery_error' } });
+    expect(nodes.get(keyOf('b'))).toMatchObject({ status: 'skipped', reason: 'parent_not_successful' });
+  });
+});

@@ -1,0 +1,70 @@
+/**
+ * The floor plan: which room may import which, and what from outside. DESIGN section 3 in one table.
+ * A room that is not named here may not exist, and a line here whose room is gone must go too.
+ */
+export interface Room {
+  /** other rooms it may import, values and types alike */
+  readonly rooms: readonly RoomName[];
+  /** packages it may import; `@aws-sdk/*` stands for all of that scope */
+  readonly packages: readonly string[];
+  /** modules of Node it may import, without `node:` */
+  readonly node: readonly string[] | 'any';
+}
+
+const cdk = ['aws-cdk-lib', 'constructs', 'cdk-nag'];
+
+const plan = {
+  // Pure: no package, no Node, nothing but itself.
+  engine: { rooms: [], packages: [], node: [] },
+  // What the engine's users ask of the world, in the engine's words.
+  ports: { rooms: ['engine'], packages: [], node: [] },
+  // Names that both the infrastructure and the code in it go by.
+  contract: { rooms: [], packages: [], node: [] },
+  // What is stored and sent, parsed.
+  codec: { rooms: ['engine', 'ports'], packages: ['zod'], node: ['zlib'] },
+  // The sentences. They know no adapter, no node type and no HTTP.
+  service: { rooms: ['engine', 'ports'], packages: [], node: ['crypto', 'zlib'] },
+  // Node types reach the world outside, never the stores.
+  nodes: { rooms: ['engine'], packages: ['ipaddr.js', 'quickjs-wasi', 're2js', 'undici', 'zod'], node: 'any' },
+  // The HTTP language: description only, so it answers nothing and stores nothing.
+  api: { rooms: ['engine', 'ports'], packages: ['canonicalize', 'zod', 'zod-openapi'], node: ['crypto', 'zlib'] },
+  // The ports on AWS: the one room of the product that speaks to it.
+  aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', 'ulid', 'zod'], node: 'any' },
+  memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
+  // Runs the template, not the code: of the product it knows names, and for its set-up how a first key is made and stored.
+  local: {
+    rooms: ['contract', 'engine', 'aws', 'api'],
+    packages: ['@aws-sdk/*', 'aws-lambda', 'croner', 'fauxqs', 'zod'],
+    node: 'any',
+  },
+  // A handler's path is known here, its code is not. The gateway's own answers come from the one catalogue of error codes.
+  constructs: { rooms: ['contract', 'api'], packages: cdk, node: ['fs', 'path', 'url'] },
+  stacks: { rooms: ['constructs', 'contract'], packages: [...cdk, 'zod'], node: [] },
+  // Parse, call a sentence, answer. Which adapters stand behind the ports is said in wiring files alone (below).
+  functions: {
+    rooms: ['service', 'api', 'nodes', 'aws', 'codec', 'contract', 'engine', 'ports'],
+    packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
+    node: 'any',
+  },
+  bin: { rooms: ['stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },
+  // The bundles carry the sandbox's files along.
+  scripts: { rooms: ['contract', 'nodes'], packages: ['esbuild'], node: 'any' },
+} as const satisfies Record<string, { rooms: readonly string[]; packages: readonly string[]; node: readonly string[] | 'any' }>;
+
+export type RoomName = keyof typeof plan;
+
+export const rooms: Readonly<Record<RoomName, Room>> = plan;
+
+export const isRoom = (name: string): name is RoomName => Object.hasOwn(plan, name);
+
+/** Rooms that are folders of the root; all others are folders of `lib`. */
+export const rootRooms: readonly RoomName[] = ['functions', 'bin', 'scripts'];
+
+/** Only a wiring file names concrete adapters. */
+export const wiringOnly: Readonly<Partial<Record<RoomName, readonly RoomName[]>>> = { functions: ['aws'] };
+export const isWiring = (path: string): boolean => /(^|[/-])wiring\.ts$/.test(path);
+
+/** Time and chance come in by the door: words the engine may not use, save in the file that gives time its types. */
+export const impureWords =
+  /\b(Date|Math\.random|performance|process|crypto|fetch|setTimeout|setInterval|setImmediate|queueMicrotask)\b/;
+export const mayTouchTime = 'lib/engine/time.ts';
