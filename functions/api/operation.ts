@@ -58,8 +58,7 @@ export type AnyOperation = (request: ReadRequest & { readonly scope: Scope }) =>
 export type AnyOperations = { readonly [Id in OperationId]?: AnyOperation };
 
 /** The pipeline calls an operation only with what the schemas of its own route made, which is what its type asks for. */
-export const anyOf = <Served extends Route['servedBy']>(operations: Operations<Served>): AnyOperations =>
-  operations as AnyOperations;
+export const anyOf = <Served extends Route['servedBy']>(operations: Operations<Served>): AnyOperations => operations;
 
 /** The one place where a service's word becomes a refusal: the kinds of refusing answers are codes of the catalogue. */
 export const refuse = <Code extends ErrorCode>(refused: Code, details?: RefusalDetails): Refusal<Code> => ({

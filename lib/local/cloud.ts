@@ -98,7 +98,8 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const store = openScheduleStore(join(directory, 'state', 'schedules.sqlite'));
     ends.push(() => store.close());
     const groups = new Set(['default', ...template.of('AWS::Scheduler::ScheduleGroup').map(({ name }) => name)]);
-    const queueUrlOf = (arn: string): string | undefined => template.of('AWS::SQS::Queue').find((queue) => queue.arn === arn)?.ref;
+    const queueUrlOf = (arn: string): string | undefined =>
+      template.of('AWS::SQS::Queue').find((queue) => queue.arn === arn)?.ref;
     const targets = { principals, find, queueUrlOf, queues: queueCalls(emulators.fauxqs.forward, recorder, 'schedules') };
     const runner = createRunner({ store, warn, deliver: (delivery) => deliverTo(targets, delivery) });
     ends.push(() => runner.stop());
@@ -120,7 +121,13 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
 
     const pollers = startMappings({ template, principals, find, fauxqs: emulators.fauxqs, recorder, warn });
     // whoever takes longer is ended with its thread, right after this
-    ends.push(async () => void (await Promise.race([Promise.all(pollers.map((poller) => poller.stop())), wait(graceMs, undefined, { ref: false })])));
+    ends.push(
+      async () =>
+        void (await Promise.race([
+          Promise.all(pollers.map((poller) => poller.stop())),
+          wait(graceMs, undefined, { ref: false }),
+        ])),
+    );
     deploySchedules(template, store, Date.now());
     runner.rearm();
 

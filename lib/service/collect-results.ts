@@ -4,6 +4,7 @@ import { isTerminal } from '../engine/log/fold.ts';
 import type { ResultMessage } from '../ports/jobs.ts';
 import { type Decider, decideRun } from './decide-run.ts';
 import { mendAndHandOn } from './nudge-run.ts';
+import { saveSnapshot } from './read-log.ts';
 import type { WarmFolds } from './warm-folds.ts';
 
 /** All results of one run. A queue's batch may mix runs; `byRun` parts them. */
@@ -38,6 +39,7 @@ export async function collectResults(
         })),
       );
   if (appended.kind === 'nothing' && isRedelivered) await mendAndHandOn(collector.deps, fold);
+  else await saveSnapshot(collector.deps, fold);
   collector.folds.keep(fold);
 }
 

@@ -2,11 +2,15 @@
  * Reading a run's log. A query is no snapshot: a reader stops at the first missing number and reads again,
  * so that nobody ever folds over a hole.
  */
-import type { RunAddress } from '../engine/ids.ts';
+import { gzipSync } from 'node:zlib';
+import { foldBody, parseFold } from '../codec/fold.ts';
+import type { CommitNo, RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import { type RunState, applyCommit, emptyState } from '../engine/log/fold.ts';
+import { type RunState, applyCommit, emptyState, foldSchema, isTerminal } from '../engine/log/fold.ts';
 import type { Head } from '../engine/log/head.ts';
+import { isWorthASnapshot, restoreFold, storeFold } from '../engine/log/stored-fold.ts';
+import type { Snapshot } from '../ports/run-log.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
 
@@ -17,16 +21,51 @@ const mostReads = 5;
 export interface RunFold {
   readonly head: Head;
   readonly state: RunState;
+  /** the commit of the last snapshot known; 0 without one */
+  snapshotAt: number;
 }
 
-/** The run and all its commits folded; undefined where there is no such run in this scope. */
-export async function readRun(deps: Pick<Deps, 'log'>, run: RunAddress): Promise<RunFold | undefined> {
-  const head = await deps.log.head(run);
+/**
+ * The run and all its commits folded; undefined where there is no such run in this scope.
+ * @param atLeast a commit known to exist: a log that may still be short is read without asking for a snapshot
+ */
+export async function readRun(deps: Pick<Deps, 'log'>, run: RunAddress, atLeast?: CommitNo): Promise<RunFold | undefined> {
+  const mayBeLong = atLeast === undefined || isWorthASnapshot(atLeast, 0);
+  const [head, snapshot] = await Promise.all([deps.log.head(run), mayBeLong ? deps.log.snapshot(run) : undefined]);
   if (head === undefined) return undefined;
-  const fold = { head, state: emptyState() };
-  applyCommit(fold.state, head.commit);
+  const fold = snapshot?.schema === foldSchema ? fromSnapshot(head, snapshot) : fromFirstCommit(head);
   await readTail(deps, fold);
   return fold;
+}
+
+function fromFirstCommit(head: Head): RunFold {
+  const state = emptyState();
+  applyCommit(state, head.commit);
+  return { head, state, snapshotAt: 0 };
+}
+
+function fromSnapshot(head: Head, snapshot: Snapshot): RunFold {
+  const state = restoreFold(parseFold(snapshot.state));
+  invariant(state.asOf === snapshot.asOf, `a snapshot of commit ${snapshot.asOf} holds the fold of commit ${state.asOf}`);
+  return { head, state, snapshotAt: snapshot.asOf };
+}
+
+/** Larger than an item may be, with room to spare: such a fold is read from its log. */
+const largestSnapshotBytes = 350_000;
+
+/** Keeps the fold beside the log where the log has grown enough since the last time. */
+export async function saveSnapshot(deps: Pick<Deps, 'log'>, fold: RunFold): Promise<void> {
+  const { asOf } = fold.state;
+  if (asOf === 0 || !isWorthASnapshot(asOf, fold.snapshotAt) || isTerminal(fold.state.progress)) return;
+  fold.snapshotAt = asOf;
+  const state = foldBody(storeFold(fold.state));
+  if (gzipSync(JSON.stringify(state), { level: 1 }).length > largestSnapshotBytes) return;
+  try {
+    await deps.log.saveSnapshot(fold.head.address, { asOf, schema: foldSchema, state }, fold.head.expiresAt);
+  } catch (trouble) {
+    // It is a cache: without it the log is read.
+    if (!(trouble instanceof Unavailable)) throw trouble;
+  }
 }
 
 /** Folds what was committed since, and says how many commits that were. */

@@ -16,7 +16,7 @@ import type { RunAttempt } from './graph.ts';
 import { nodeJob } from './jobs-of.ts';
 import { later } from './later.ts';
 import { mendAndHandOn } from './nudge-run.ts';
-import { type RunFold, readTail } from './read-log.ts';
+import { type RunFold, readTail, saveSnapshot } from './read-log.ts';
 import type { WarmFolds } from './warm-folds.ts';
 
 export interface Worker extends Decider {
@@ -79,16 +79,18 @@ async function runChain(worker: Worker, fold: RunFold, first: OpenNode, delivery
 async function goOn(worker: Worker, fold: RunFold, plan: Plan, from: Commit, delivery: Delivery): Promise<void> {
   for (let commit: Commit | undefined = from; commit !== undefined;) {
     const next = leftToCommitter(fold, commit);
-    if (next === undefined) return;
+    if (next === undefined) break;
     const left = between(worker.deps.clock.now(), delivery.mustEndAt);
     const wait =
       next.status === 'queued' && next.notBefore !== undefined ? between(worker.deps.clock.now(), next.notBefore) : durationMs(0);
     if (left < wait + timeLimit(plan, next) + reserveMs) {
-      return worker.deps.jobs.send([nodeJob(fold.head.address, commit.number, next)]);
+      await worker.deps.jobs.send([nodeJob(fold.head.address, commit.number, next)]);
+      break;
     }
     if (wait > 0) await worker.deps.clock.sleep(wait);
     commit = await runOne(worker, fold, plan, next);
   }
+  await saveSnapshot(worker.deps, fold);
 }
 
 /** Runs the attempt and commits what follows from it, or leaves that to the collector. */

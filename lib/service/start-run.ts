@@ -152,7 +152,7 @@ async function sendFirstJobs({ deps }: Decider, creation: RunCreation): Promise<
   applyCommit(state, creation.commit);
   const head: Head = { ...creation, projection: { status: 'pending', asOf: firstCommit } };
   try {
-    await carryOut(deps, { head, state }, creation.commit);
+    await carryOut(deps, { head, state, snapshotAt: 0 }, creation.commit);
   } catch (trouble) {
     // The run exists and will be looked at: it is acknowledged, and only later than it might be.
     if (!(trouble instanceof Unavailable)) throw trouble;

@@ -24,7 +24,7 @@ export class WarmFolds {
   ): Promise<RunFold | undefined> {
     const kept = this.#kept.get(nameOf(run));
     this.#kept.delete(nameOf(run));
-    const fold = kept ?? (await readRun(deps, run));
+    const fold = kept ?? (await readRun(deps, run, wanted.atLeast));
     if (fold === undefined) return undefined;
     const isNewEnough = wanted.atLeast !== undefined && fold.state.asOf >= wanted.atLeast && !wanted.isFresh;
     if (kept !== undefined && !isNewEnough) await readTail(deps, fold);

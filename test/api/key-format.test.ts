@@ -33,7 +33,7 @@ test('256 bits of chance are 43 letters, whatever they are', () => {
 
 test('any one letter changed, dropped or added makes it no key', () => {
   fc.assert(
-    fc.property(made, fc.nat(), fc.constantFrom(...'0aZ_-'), ({ text }, at, letter) => {
+    fc.property(made, fc.nat(), fc.constantFrom('0', 'a', 'Z', '_', '-'), ({ text }, at, letter) => {
       const place = at % text.length;
       fc.pre(text[place] !== letter);
       expect(parseKey(text.slice(0, place) + letter + text.slice(place + 1))).toBeUndefined();

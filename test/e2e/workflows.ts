@@ -31,13 +31,13 @@ export const orderTotal = {
   ],
 };
 
-/** Two branches that join, with a pause in one: a run is open for a few seconds, and messages and timers carry it. */
+/** Two branches that join, with a pause in one: a run is open for some seconds, and messages and timers carry it. */
 export const pauseAndJoin = {
   name: 'pause-and-join',
   nodes: [
     { id: 'start', type: 'start' },
     { id: 'double', type: 'javascript', config: { code: 'return ctx.input.n * 2', outputVariable: 'doubled' } },
-    { id: 'pause', type: 'delay', config: { delayType: 'fixed', delaySeconds: 3 } },
+    { id: 'pause', type: 'delay', config: { delayType: 'fixed', delaySeconds: 8 } },
     { id: 'square', type: 'javascript', config: { code: 'return ctx.input.n * ctx.input.n', outputVariable: 'squared' } },
     { id: 'sum', type: 'javascript', config: { code: 'return ctx.doubled + ctx.squared', outputVariable: 'sum' } },
     { id: 'end', type: 'end', config: { outputParameters: [{ name: 'sum', sourceVariable: '{{ctx.sum}}' }] } },

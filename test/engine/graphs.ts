@@ -13,7 +13,7 @@ import type { RetryPolicy } from '../../lib/engine/retry/policy.ts';
 import { type DurationMs, type Instant, durationMs, seconds } from '../../lib/engine/time.ts';
 
 /** What a pure node answers. */
-export type Script = Outcome | ((input: NodeInput, now: Instant) => Outcome);
+type Script = Outcome | ((input: NodeInput, now: Instant) => Outcome);
 
 export interface NodeTraits extends Partial<NodePolicy> {
   readonly label?: string;

@@ -14,7 +14,7 @@ import { Play } from './play.ts';
 export type Script = (id: string, attempt: number) => Outcome;
 
 /** A number from 0 up to, and without, `below`. Mulberry32: small, and the same on every machine. */
-export const chooser = (seed: number): ((below: number) => number) => {
+const chooser = (seed: number): ((below: number) => number) => {
   let state = seed >>> 0;
   return (below) => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -122,8 +122,14 @@ describe('cycles', () => {
   test('each group of nodes is named by itself, what only hangs behind it is not', () => {
     const nodes = ['s', 'a', 'b', 'behind', 'c', 'd', 'e'].map((id) => node(id));
     const edges = [
-      ...[edge('s', 'a'), edge('a', 'b'), edge('b', 'a'), edge('b', 'behind'), edge('behind', 'c')],
-      ...[edge('c', 'd'), edge('d', 'e'), edge('e', 'c')],
+      edge('s', 'a'),
+      edge('a', 'b'),
+      edge('b', 'a'),
+      edge('b', 'behind'),
+      edge('behind', 'c'),
+      edge('c', 'd'),
+      edge('d', 'e'),
+      edge('e', 'c'),
     ];
     const findings = validate(workflow(nodes, edges), inspect);
     expect(findings.map(({ message }) => message)).toEqual([

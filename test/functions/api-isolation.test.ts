@@ -1,7 +1,7 @@
 /** No key of one project or environment reads or changes anything of another: what is theirs is as unknown. */
 import { describe, expect, test } from 'vitest';
 import { routes } from '../../lib/api/routes.ts';
-import { type Answered, type Http, http, instantGraph, openGraph, started } from './http.ts';
+import { type Answered, type Http, http, instantGraph, openGraph, started, textIn } from './http.ts';
 
 const others = [
   { project: 'rival', env: 'test' },
@@ -41,8 +41,7 @@ describe.each(others)('a key of $project/$env', (other) => {
     const foreign = await api.key(['admin'], other);
     for (const path of ['/v1/runs', '/v1/workflows']) {
       expect((await api.call('GET', path, { key: foreign })).body).toMatchObject({ data: [], hasMore: false, cursor: null });
-      const { body } = await api.call('GET', path, { key: own, query: { limit: '1' } });
-      const cursor = String(body['cursor']);
+      const cursor = textIn(await api.call('GET', path, { key: own, query: { limit: '1' } }), 'cursor');
       const stolen = await api.call('GET', path, { key: foreign, query: { limit: '1', cursor } });
       expect([stolen.status, stolen.body['code']]).toEqual([400, 'cursor_invalid']);
     }

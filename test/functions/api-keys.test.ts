@@ -1,10 +1,28 @@
 /** What happens at the door: keys, rates, the audit trail, correlation. */
 import { describe, expect, test } from 'vitest';
+import { newKey } from '../../lib/api/auth/key-format.ts';
+import { environment, projectId } from '../../lib/engine/ids.ts';
 import { instant, minutes, seconds } from '../../lib/engine/time.ts';
 import type { ApiKey } from '../../lib/ports/control.ts';
 import { type Http, http, instantGraph, openGraph, started } from './http.ts';
 
 describe('keys', () => {
+  test('a well-formed key with another secret, or for another environment, is refused', async () => {
+    const api = http();
+    const bytes = (fill: number) => (count: number) => new Uint8Array(count).fill(count === 10 ? 7 : fill);
+    const own = newKey(environment('test'), bytes(1));
+    const scope = { projectId: projectId('acme'), environment: environment('test') };
+    await api.world.keys.putKey({ ...own, ...scope, scopes: ['admin'], createdAt: api.world.clock.now() });
+    const ask = async (key: string) => (await api.call('GET', '/v1/runs', { key })).status;
+    expect(await ask(own.text)).toBe(200);
+    expect(await ask(newKey(environment('test'), bytes(2)).text)).toBe(401);
+    expect(await ask(newKey(environment('live'), bytes(1)).text)).toBe(401);
+    expect([...api.world.audit.entries.values()]).toMatchObject([
+      { keyId: own.keyId, metadata: { why: 'wrong' } },
+      { keyId: own.keyId, metadata: { why: 'wrong' } },
+    ]);
+  });
+
   test('an expired key and a revoked one are refused', async () => {
     const api = http();
     const soon = instant(api.world.clock.now() + 1_000);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hours, minutes } from '../../lib/engine/time.ts';
-import { http, instantGraph, openGraph, started } from './http.ts';
+import { http, instantGraph, openGraph, started, textIn } from './http.ts';
 
 const idempotent = (key: string, body: object, name = 'k') => ({ key, body, headers: { 'Idempotency-Key': name } });
 
@@ -12,7 +12,7 @@ describe('starting', () => {
     const first = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', input: { b: 1, a: 2 } }));
     expect(first.status).toBe(202);
     expect(first.body).toEqual({ runId: expect.stringMatching(/^wrun_/), status: 'pending', deploymentId: null });
-    expect(first.headers).toMatchObject({ location: `/v1/runs/${String(first.body['runId'])}` });
+    expect(first.headers).toMatchObject({ location: `/v1/runs/${textIn(first, 'runId')}` });
     expect(first.headers).not.toHaveProperty('idempotency-replayed');
 
     // The order of keys, a default said aloud and quotes around the key change nothing.
@@ -47,8 +47,8 @@ describe('starting', () => {
       code: 'input_invalid',
       errors: [{ place: '/input/to' }, { place: '/input/copies' }, { place: '/input/cc' }],
     });
-    const { body } = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', input: { to: 'x' } }));
-    const run = await api.call('GET', `/v1/runs/${String(body['runId'])}`, { key });
+    const begun = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', input: { to: 'x' } }));
+    const run = await api.call('GET', `/v1/runs/${textIn(begun, 'runId')}`, { key });
     expect(run.body).toMatchObject({ input: { to: 'x', copies: 2 }, output: { given: { to: 'x', copies: 2 } } });
   });
 
@@ -235,9 +235,9 @@ describe('listing', () => {
       await started(api, key, { name: 'new', input: { n } });
     }
     const query = { workflowName: 'old', limit: '1' };
-    const { body } = await api.call('GET', '/v1/runs', { key, query });
-    expect(body).toMatchObject({ data: [], hasMore: true });
-    const next = await api.call('GET', '/v1/runs', { key, query: { ...query, cursor: String(body['cursor']) } });
+    const found = await api.call('GET', '/v1/runs', { key, query });
+    expect(found.body).toMatchObject({ data: [], hasMore: true });
+    const next = await api.call('GET', '/v1/runs', { key, query: { ...query, cursor: textIn(found, 'cursor') } });
     expect(next.body).toMatchObject({ data: [{ runId: wanted }] });
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { http, instantGraph, openGraph } from './http.ts';
+import { http, instantGraph, openGraph, textIn } from './http.ts';
 
 test('a workflow is created, gets versions, and is read back as it was published', async () => {
   const api = http();
@@ -85,8 +85,8 @@ test('a list goes on where its cursor says, and a cursor belongs to its filters'
     cursor = body['cursor'];
   } while (cursor !== null);
   expect(names).toMatchObject([[{ name: 'a' }, { name: 'b' }], [{ name: 'c' }]]);
-  const { body } = await api.call('GET', '/v1/workflows', { key, query: { limit: '2' } });
-  const other = { limit: '2', archived: 'true', cursor: String(body['cursor']) };
+  const found = await api.call('GET', '/v1/workflows', { key, query: { limit: '2' } });
+  const other = { limit: '2', archived: 'true', cursor: textIn(found, 'cursor') };
   expect((await api.call('GET', '/v1/workflows', { key, query: other })).body).toMatchObject({ code: 'cursor_invalid' });
 });
 

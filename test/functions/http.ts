@@ -43,12 +43,12 @@ const logged = z.looseObject({ operation: z.string().exactOptional() });
 export interface Http {
   readonly world: MemoryWorld;
   readonly logs: readonly { readonly level: string; readonly message: string; readonly facts: unknown }[];
-  call(method: string, path: string, options?: CallOptions): Promise<Answered>;
+  readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answered>;
   /** the text of a new key */
-  key(
+  readonly key: (
     scopes: readonly KeyScope[],
     of?: { project?: string; env?: string } & Partial<Pick<ApiKey, 'expiresAt' | 'revokedAt' | 'rateLimitPerMinute'>>,
-  ): Promise<string>;
+  ) => Promise<string>;
 }
 
 /** @param change replaces ports of the world */
@@ -206,6 +206,9 @@ export const openGraph = {
     { source: 'work', target: 'end' },
   ],
 };
+
+/** A text of an answer, such as a cursor. */
+export const textIn = ({ body }: Pick<Answered, 'body'>, key: string): string => z.string().parse(body[key]);
 
 /** Creates a workflow and starts a run of it; the run's id. */
 export const started = async (

@@ -8,19 +8,14 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { Stepwell } from '../../lib/constructs/stepwell.ts';
-import { addStacks } from '../../lib/stacks/app.ts';
-import { applyRules } from '../../lib/stacks/rules.ts';
+import { addCheckedStacks } from '../../lib/stacks/checked-stacks.ts';
 import { parseSettings } from '../../lib/stacks/settings.ts';
 import { cdkContext, emptyBundles, newFolder, stacksWith } from './synthesized.ts';
 
 const findingsIn = (app: App) => new AwsSolutionsChecks().validateScope(app).violations.map(({ ruleName }) => ruleName);
 
-/** The app as it is deployed: its synthesis stops at a broken rule. */
-function checkedStacks(settings?: Readonly<Record<string, unknown>>) {
-  const stacks = stacksWith(settings);
-  applyRules(stacks.app);
-  return stacks;
-}
+/** As bin/stepwell.ts makes them. */
+const checkedStacks = (settings?: Readonly<Record<string, unknown>>) => stacksWith(settings, emptyBundles(), addCheckedStacks);
 
 const everySetting = {
   account: '111122223333',
@@ -90,7 +85,7 @@ const report = z.object({
 
 test('CloudFormation’s own rules find nothing in the templates', () => {
   const app = new App({ outdir: newFolder(), context: cdkContext });
-  addStacks(app, emptyBundles(), parseSettings({}));
+  addCheckedStacks(app, emptyBundles(), parseSettings({}));
   const { directory } = app.synth();
   const { pluginReports } = report.parse(JSON.parse(readFileSync(join(directory, 'validation-report.json'), 'utf8')));
   expect(pluginReports.flatMap(({ violations }) => violations)).toEqual([]);

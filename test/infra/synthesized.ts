@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { z } from 'zod';
 import { type FunctionName, functionNames } from '../../lib/contract/environment.ts';
-import { addStacks } from '../../lib/stacks/app.ts';
+import { addStacks } from '../../lib/stacks/stacks.ts';
 import { parseSettings } from '../../lib/stacks/settings.ts';
 
 const resourceSchema = z.looseObject({
@@ -45,11 +45,11 @@ export function emptyBundles(names: readonly FunctionName[] = functionNames): st
 }
 
 /** The product's stacks in an app that is not synthesized yet. `settings` are those of the context, without their prefix. */
-export function stacksWith(settings: Readonly<Record<string, unknown>> = {}, bundles = emptyBundles()) {
+export function stacksWith(settings: Readonly<Record<string, unknown>> = {}, bundles = emptyBundles(), add = addStacks) {
   const own = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`stepwell:${name}`, value]));
   // CloudFormation's own rules take longer than all the rest: one test runs them.
   const app = new App({ outdir: newFolder(), context: { ...cdkContext, ...own }, builtinCloudFormationValidation: false });
-  return { app, ...addStacks(app, bundles, parseSettings(app.node.getAllContext())) };
+  return { app, ...add(app, bundles, parseSettings(app.node.getAllContext())) };
 }
 
 export function synthesize(settings?: Readonly<Record<string, unknown>>, bundles?: string): Synthesized {

@@ -37,7 +37,9 @@ describe('cancelling a run', () => {
 
   it('of a run that is not there says so', async () => {
     const home = house();
-    expect(await cancelRun(home.worker, { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({ kind: 'not_found' });
+    expect(await cancelRun(home.worker, { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({
+      kind: 'not_found',
+    });
   });
 
   it('wins over a result that comes after it, which changes nothing', async () => {

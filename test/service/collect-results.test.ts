@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { byRun } from '../../lib/service/collect-results.ts';
 import { house, workflow } from './house.ts';
 
-const wide = (branches: number): string =>
-  Array.from({ length: branches }, (_, index) => `a>b${index} b${index}>d`).join(' ');
+const wide = (branches: number): string => Array.from({ length: branches }, (_, index) => `a>b${index} b${index}>d`).join(' ');
 
 const received = (results: Parameters<typeof byRun>[0][number]['result'][], isRedelivered = false) =>
   byRun(results.map((result) => ({ result, isRedelivered })));

@@ -48,7 +48,9 @@ export interface House {
   fold(run: RunAddress): Promise<RunFold>;
 }
 
-export function house(options: { answer?: (node: string, attempt: number) => Outcome | Promise<Outcome>; wrap?: (deps: Deps) => Deps } = {}): House {
+export function house(
+  options: { answer?: (node: string, attempt: number) => Outcome | Promise<Outcome>; wrap?: (deps: Deps) => Deps } = {},
+): House {
   const world = memoryWorld({ seed: 7 });
   const plain: Deps = Object.assign(world, { settings: { retentionMs: days(30), idempotencyMs: days(1) } });
   const deps = options.wrap?.(plain) ?? plain;
@@ -72,7 +74,14 @@ export function house(options: { answer?: (node: string, attempt: number) => Out
       await world.workflows.advance(scope, version.name, version.version, world.clock.now());
     },
     start: (request) =>
-      startRun(worker, { scope, idempotencyKey: 'k1', bodyHash: 'h1', workflowName: workflowName('flow'), input: {}, ...request }),
+      startRun(worker, {
+        scope,
+        idempotencyKey: 'k1',
+        bodyHash: 'h1',
+        workflowName: workflowName('flow'),
+        input: {},
+        ...request,
+      }),
     begin: async (name) => {
       const answer = await self.start({ workflowName: workflowName(name), idempotencyKey: name });
       if (answer.kind !== 'started') throw new Error(answer.kind);
@@ -109,10 +118,19 @@ export function house(options: { answer?: (node: string, attempt: number) => Out
 }
 
 export const finished = (value: string): Outcome => ({ kind: 'finished', output: { value }, handle: 'output' });
-export const failing = (cause: 'error' | 'invalid' = 'error'): Outcome => ({ kind: 'failed', failure: { cause, message: 'on purpose' } });
+export const failing = (cause: 'error' | 'invalid' = 'error'): Outcome => ({
+  kind: 'failed',
+  failure: { cause, message: 'on purpose' },
+});
 
 /** The run's own job of a node, as it was first sent. */
-export const jobFor = (run: RunAddress, node: string, commit: NodeJob['commit'], attempt: NodeJob['attempt'], resend = 0): NodeJob => ({
+export const jobFor = (
+  run: RunAddress,
+  node: string,
+  commit: NodeJob['commit'],
+  attempt: NodeJob['attempt'],
+  resend = 0,
+): NodeJob => ({
   kind: 'node',
   run,
   commit,
@@ -121,4 +139,3 @@ export const jobFor = (run: RunAddress, node: string, commit: NodeJob['commit'],
   attempt,
   resend,
 });
-

@@ -3,6 +3,7 @@ import { deploymentId, runId, workflowName } from '../../lib/engine/ids.ts';
 import { after, hours, minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { house, scope, workflow } from './house.ts';
+import { replaced } from './replaced.ts';
 
 const given = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
 
@@ -87,7 +88,10 @@ describe('starting a run', () => {
     ];
     await home.publish({ ...workflow('flow', 'a>b'), options: { args } });
     const refused = await home.start({ input: { kind: 3 } });
-    expect(refused.kind === 'input_invalid' ? refused.faults.map(({ place }) => place).toSorted() : refused).toEqual(['/input/count', '/input/kind']);
+    expect(refused.kind === 'input_invalid' ? refused.faults.map(({ place }) => place).toSorted() : refused).toEqual([
+      '/input/count',
+      '/input/kind',
+    ]);
     const answer = await home.start({ input: { count: 1 } });
     if (answer.kind !== 'started') throw new Error(answer.kind);
     const { head } = await home.fold({ ...scope, runId: answer.runId });
@@ -136,7 +140,7 @@ describe('starting a run', () => {
     const home = house({
       wrap: (deps) => ({
         ...deps,
-        index: Object.assign(Object.create(deps.index), {
+        index: replaced(deps.index, {
           markDue: async (entry: Parameters<typeof deps.index.markDue>[0]) => {
             if (isDead) throw new Error('killed here');
             return deps.index.markDue(entry);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Deps } from '../../lib/service/deps.ts';
+import { replaced } from '../service/replaced.ts';
 import { noFaults, roughWeather } from './faults.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
@@ -79,18 +80,6 @@ describe('the checker catches a planted bug', () => {
     expect(await caught()).toBe(true);
   });
 });
-
-/** A port with some of its methods replaced; the others stay bound to it. */
-function replaced<Port extends object>(port: Port, methods: Partial<Port>): Port {
-  return new Proxy(port, {
-    get: (target, name) => {
-      const own: unknown = Reflect.get(methods, name);
-      if (own !== undefined) return own;
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === 'function' ? member.bind(target) : member;
-    },
-  });
-}
 
 /** Answers every put with success, and lets the later one stand. */
 function overwriting(world: Deps): Deps {

@@ -1,7 +1,7 @@
 /** The routes about the service itself. */
 import { openApiDocument } from '../../../lib/api/openapi.ts';
 import { routes } from '../../../lib/api/routes.ts';
-import { jsonObject } from '../../../lib/api/schemas/common.ts';
+import { jsonObject } from '../../../lib/api/schemas/parts.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { Operations } from '../operation.ts';

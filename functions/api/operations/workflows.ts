@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
-import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/common.ts';
+import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/parts.ts';
 import type { WorkflowDefinition } from '../../../lib/engine/graph/definition.ts';
 import { type WorkflowName, workflowName } from '../../../lib/engine/ids.ts';
 import { iso } from '../../../lib/engine/time.ts';

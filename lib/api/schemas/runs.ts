@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { runStatuses } from '../../engine/log/head.ts';
 import { publicEventNames } from '../../engine/log/event-names.ts';
-import { cursor, deploymentId, failure, json, jsonObject, limit, moment, page, runId, time, workflowName } from './common.ts';
+import { cursor, deploymentId, failure, json, jsonObject, limit, moment, page, runId, time, workflowName } from './parts.ts';
 
 export const startRunBody = z
   .strictObject({

@@ -1,7 +1,7 @@
 /** Answers about the service itself, and the form of every error. */
 import * as z from 'zod';
 import { errorCodes } from '../errors.ts';
-import { jsonObject, moment } from './common.ts';
+import { jsonObject, moment } from './parts.ts';
 
 export const healthAnswer = z.strictObject({ healthy: z.literal(true), timestamp: moment });
 export const openApiAnswer = jsonObject;
@@ -14,12 +14,14 @@ export const errorAnswer = z
     recovery: z.string().exactOptional(),
     correlationId: z.string(),
     errors: z
-      .array(z.strictObject({
+      .array(
+        z.strictObject({
           severity: z.enum(['error', 'warning']).exactOptional(),
           place: z.string(),
           code: z.string(),
           message: z.string(),
-        }))
+        }),
+      )
       .readonly()
       .exactOptional(),
   })

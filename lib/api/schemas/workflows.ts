@@ -1,7 +1,7 @@
 /** Bodies about workflows. Unknown keys are refused with their place. */
 import * as z from 'zod';
 import { mergeStrategies } from '../../engine/graph/definition.ts';
-import { cursor, json, jsonObject, limit, moment, nodeId, page, workflowName } from './common.ts';
+import { cursor, json, jsonObject, limit, moment, nodeId, page, workflowName } from './parts.ts';
 
 const day = 86_400;
 /** DESIGN section 2: a workflow may declare up to a year. */

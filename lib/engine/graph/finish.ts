@@ -20,7 +20,7 @@ export function finish(draft: Draft): void {
 /** A node whose failure ends the whole run. What is still open is cancelled by the run's own ending. */
 export const haltRun = (draft: Draft, node: PlanNode): void => endAsFailed(draft, causeOf(draft, node));
 
-export function endAsFailed(draft: Draft, error: Failure): void {
+function endAsFailed(draft: Draft, error: Failure): void {
   emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
   emit(draft, { type: 'RUN_FAILED', error });
 }

@@ -61,7 +61,7 @@ const sorted = (
   outbound: readonly (readonly ShapeEdge[])[],
 ): Pick<Shape, 'order' | 'waves'> => {
   const open = inbound.map((edges) => edges.length);
-  const waves = new Array<number>(size).fill(0);
+  const waves = Array.from({ length: size }, () => 0);
   const order = [...open.keys()].filter((node) => open[node] === 0);
   for (let next = 0; next < order.length; next += 1) {
     const node = order[next] ?? 0;

@@ -137,7 +137,8 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
   const ref: NodeRef = { nodeId: event.nodeId, iteration: event.iteration };
   const before = state.nodes.get(nodeKey(ref));
   invariant(before === undefined || isOpen(before), `${event.type} of ${nodeKey(ref)}, which had ended as ${before?.status}`);
-  if (before !== undefined && event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_SKIPPED') running(before, event.attempt, ref);
+  if (before !== undefined && event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_SKIPPED')
+    running(before, event.attempt, ref);
   switch (event.type) {
     case 'NODE_DISPATCHED':
       invariant(before === undefined, `${nodeKey(ref)} was dispatched twice`);

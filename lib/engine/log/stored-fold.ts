@@ -39,4 +39,5 @@ const firstSnapshotAt = 64;
 /** Each snapshot is taken when the log has grown by half since the last, so that all of them together cost a few logs. */
 const growth = 1.5;
 
-export const isWorthASnapshot = (asOf: number, lastSnapshotAt: number): boolean => asOf >= Math.max(firstSnapshotAt, lastSnapshotAt * growth);
+export const isWorthASnapshot = (asOf: number, lastSnapshotAt: number): boolean =>
+  asOf >= Math.max(firstSnapshotAt, lastSnapshotAt * growth);

@@ -2,7 +2,15 @@
 import { z } from 'zod';
 import { arns, lastPart } from '../place.ts';
 import type { Need } from '../policy/evaluate.ts';
-import { jsonBody, jsonFault, targetOperation, unknownOperation, type Service, type WireRequest, type WireResponse } from './wire.ts';
+import {
+  jsonBody,
+  jsonFault,
+  targetOperation,
+  unknownOperation,
+  type Service,
+  type WireRequest,
+  type WireResponse,
+} from './wire.ts';
 
 const inputShape = z.looseObject({
   TableName: z.string().optional(),
@@ -57,6 +65,9 @@ export function dynamodb(forward: (request: WireRequest) => Promise<WireResponse
     },
     answer: (request) => forward(request),
     refuse: (fault) =>
-      jsonFault(fault.code === 'AccessDeniedException' ? 'com.amazon.coral.service#' : 'com.amazonaws.dynamodb.v20120810#', fault),
+      jsonFault(
+        fault.code === 'AccessDeniedException' ? 'com.amazon.coral.service#' : 'com.amazonaws.dynamodb.v20120810#',
+        fault,
+      ),
   };
 }

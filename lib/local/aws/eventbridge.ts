@@ -40,7 +40,10 @@ export function eventBridge(busNames: ReadonlySet<string>): EventBuses {
     const { Source, DetailType, Detail } = entry;
     const bus = lastPart(entry.EventBusName);
     if (Source === undefined || DetailType === undefined || Detail === undefined) {
-      return { ErrorCode: 'InvalidArgument', ErrorMessage: 'Parameter Source, DetailType or Detail is not valid. Reason: it is required.' };
+      return {
+        ErrorCode: 'InvalidArgument',
+        ErrorMessage: 'Parameter Source, DetailType or Detail is not valid. Reason: it is required.',
+      };
     }
     let detail: unknown;
     try {
@@ -62,10 +65,18 @@ export function eventBridge(busNames: ReadonlySet<string>): EventBuses {
       const input = inputShape.safeParse(jsonBody(request));
       if (!input.success) return { code: 'ValidationException', message: input.error.message, status: 400 };
       if (request.body.length > requestLimitBytes) {
-        return { code: 'ValidationException', message: 'Total size of the entries in the request is over the limit.', status: 400 };
+        return {
+          code: 'ValidationException',
+          message: 'Total size of the entries in the request is over the limit.',
+          status: 400,
+        };
       }
       const buses = new Set(input.data.Entries.map(({ EventBusName }) => lastPart(EventBusName)));
-      return { name, input: input.data, needs: [...buses].map((bus) => ({ action: 'events:PutEvents', resource: arns.eventBus(bus) })) };
+      return {
+        name,
+        input: input.data,
+        needs: [...buses].map((bus) => ({ action: 'events:PutEvents', resource: arns.eventBus(bus) })),
+      };
     },
     async answer(_request, { input }) {
       const results = inputShape.parse(input).Entries.map(accept);

@@ -44,7 +44,8 @@ export async function answer(parts: GatewayParts, request: WireRequest): Promise
   }
   const principal = parts.principals.byKey(credential.accessKeyId);
   if (principal === undefined) return service.refuse(badToken);
-  if (isExpired(request.query, new Date())) return service.refuse({ code: 'AccessDenied', message: 'Request has expired', status: 403 });
+  if (isExpired(request.query, new Date()))
+    return service.refuse({ code: 'AccessDenied', message: 'Request has expired', status: 403 });
   const operation = service.read(request);
   if (isFault(operation)) {
     parts.warn(`${principal.name}: ${service.name}: ${operation.message}`);

@@ -34,7 +34,11 @@ export function lambda(find: FindFunction): Service {
       const name = invokePath.exec(path)?.[1];
       if (method !== 'POST' || name === undefined) return unknownOperation(`${method} ${path}`);
       const functionName = lastPart(decodeURIComponent(name));
-      return { name: 'Invoke', input: { functionName }, needs: [{ action: 'lambda:InvokeFunction', resource: arns.lambda(functionName) }] };
+      return {
+        name: 'Invoke',
+        input: { functionName },
+        needs: [{ action: 'lambda:InvokeFunction', resource: arns.lambda(functionName) }],
+      };
     },
     async answer(request) {
       const name = lastPart(decodeURIComponent(invokePath.exec(request.path)?.[1] ?? ''));
@@ -42,7 +46,8 @@ export function lambda(find: FindFunction): Service {
       if (target === undefined) return fault(404, 'ResourceNotFoundException', `Function not found: ${arns.lambda(name)}`);
       const event = request.body.toString('utf8') || '{}';
       if (request.headers['x-amz-invocation-type'] === 'Event') {
-        if (request.body.length > limits.asyncPayloadBytes) return fault(413, 'RequestTooLargeException', 'Request must be smaller');
+        if (request.body.length > limits.asyncPayloadBytes)
+          return fault(413, 'RequestTooLargeException', 'Request must be smaller');
         invokeLater(target, event);
         return { status: 202, headers: {}, body: Buffer.alloc(0) };
       }
@@ -55,7 +60,11 @@ export function lambda(find: FindFunction): Service {
       const payload = outcome.kind === 'returned' ? outcome.payload : failed ? JSON.stringify(outcome.error) : '';
       return {
         status: 200,
-        headers: { 'content-type': 'application/json', 'x-amz-executed-version': '$LATEST', ...(failed ? { 'x-amz-function-error': 'Unhandled' } : {}) },
+        headers: {
+          'content-type': 'application/json',
+          'x-amz-executed-version': '$LATEST',
+          ...(failed ? { 'x-amz-function-error': 'Unhandled' } : {}),
+        },
         body: Buffer.from(payload),
       };
     },

@@ -1,7 +1,14 @@
 /** S3: which bucket and object a request means; conditional puts are judged here, because the emulator ignores the condition. */
 import { arns } from '../place.ts';
 import type { Need } from '../policy/evaluate.ts';
-import { unknownOperation, type Operation, type Service, type ServiceFault, type WireRequest, type WireResponse } from './wire.ts';
+import {
+  unknownOperation,
+  type Operation,
+  type Service,
+  type ServiceFault,
+  type WireRequest,
+  type WireResponse,
+} from './wire.ts';
 
 interface Named {
   readonly name: string;

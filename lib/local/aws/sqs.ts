@@ -1,7 +1,15 @@
 /** SQS: which queue a request means; the answer is the emulator's, with what it is known to get wrong put right. */
 import { z } from 'zod';
 import { arns, lastPart, queueUrl } from '../place.ts';
-import { jsonBody, jsonFault, targetOperation, unknownOperation, type Service, type WireRequest, type WireResponse } from './wire.ts';
+import {
+  jsonBody,
+  jsonFault,
+  targetOperation,
+  unknownOperation,
+  type Service,
+  type WireRequest,
+  type WireResponse,
+} from './wire.ts';
 
 /** The permission that each operation needs; a batch needs that of the single one. */
 const permissions: Readonly<Record<string, string>> = {

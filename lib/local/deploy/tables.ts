@@ -19,7 +19,10 @@ const tableShape = z.looseObject({
 type Table = z.infer<typeof tableShape>;
 
 const describedShape = z.looseObject({
-  Table: z.looseObject({ KeySchema: keySchema, GlobalSecondaryIndexes: z.array(z.looseObject({ IndexName: z.string() })).default([]) }),
+  Table: z.looseObject({
+    KeySchema: keySchema,
+    GlobalSecondaryIndexes: z.array(z.looseObject({ IndexName: z.string() })).default([]),
+  }),
 });
 
 const index = ({ IndexName, KeySchema, Projection }: z.infer<typeof indexShape>) => ({ IndexName, KeySchema, Projection });
@@ -49,7 +52,9 @@ async function ensureTable(ask: AskDynamodb, TableName: string, table: Table): P
   if (described.status !== 200) return create(ask, TableName, table);
   const { Table: standing } = describedShape.parse(described.output);
   if (JSON.stringify(standing.KeySchema) !== JSON.stringify(table.KeySchema)) {
-    throw new TemplateFault(`the table ${TableName} stands with other keys than the template's; on AWS it would be replaced, and its data lost`);
+    throw new TemplateFault(
+      `the table ${TableName} stands with other keys than the template's; on AWS it would be replaced, and its data lost`,
+    );
   }
   const names = new Set(standing.GlobalSecondaryIndexes.map(({ IndexName }) => IndexName));
   for (const missing of table.GlobalSecondaryIndexes.filter(({ IndexName }) => !names.has(IndexName))) {

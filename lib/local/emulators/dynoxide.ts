@@ -39,9 +39,15 @@ const watchParent = (pid: number): ChildProcess =>
   spawn('/bin/sh', ['-c', `read -r _; kill -9 ${pid} 2>/dev/null`], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
 
 const exited = (child: ChildProcess): Promise<void> =>
-  new Promise((resolve) => (child.exitCode !== null || child.signalCode !== null ? resolve() : child.once('exit', () => resolve())));
+  new Promise((resolve) =>
+    child.exitCode !== null || child.signalCode !== null ? resolve() : child.once('exit', () => resolve()),
+  );
 
-export async function startDynoxide(binary: string, directory: string, onDeath: (why: string) => void): Promise<DynamodbEmulator> {
+export async function startDynoxide(
+  binary: string,
+  directory: string,
+  onDeath: (why: string) => void,
+): Promise<DynamodbEmulator> {
   const pidFile = join(directory, 'dynoxide.pid');
   const database = join(directory, 'dynamodb.sqlite');
   await endStaleProcess(pidFile);

@@ -17,11 +17,14 @@ export const hasGroupDeduplication = (queue: Pick<Queue, 'attributes'>): boolean
   queue.attributes['DeduplicationScope'] === 'messageGroup';
 
 /** What the emulator is told as deduplication id, so that equal ids of two groups differ. */
-export const scopedDeduplicationId = (groupId: string, deduplicationId: string): string => `${groupId}${separator}${deduplicationId}`;
+export const scopedDeduplicationId = (groupId: string, deduplicationId: string): string =>
+  `${groupId}${separator}${deduplicationId}`;
 
 function restoreOrder(queue: Queue): void {
   for (const messages of queue.fifoMessages.values()) {
-    const inOrder = messages.every((message, at) => at === 0 || (messages[at - 1]?.sequenceNumber ?? '') <= (message.sequenceNumber ?? ''));
+    const inOrder = messages.every(
+      (message, at) => at === 0 || (messages[at - 1]?.sequenceNumber ?? '') <= (message.sequenceNumber ?? ''),
+    );
     if (!inOrder) messages.sort((left, right) => ((left.sequenceNumber ?? '') < (right.sequenceNumber ?? '') ? -1 : 1));
   }
 }
@@ -60,6 +63,8 @@ export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): vo
   };
 
   PersistenceManager.prototype.updateMessageReady = function (messageId) {
-    this.db.prepare('UPDATE sqs_messages SET receipt_handle = NULL, visibility_deadline = NULL WHERE message_id = ?').run(messageId);
+    this.db
+      .prepare('UPDATE sqs_messages SET receipt_handle = NULL, visibility_deadline = NULL WHERE message_id = ?')
+      .run(messageId);
   };
 }

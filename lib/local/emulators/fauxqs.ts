@@ -83,7 +83,8 @@ export async function startFauxqs(directory: string): Promise<Fauxqs> {
     },
     ensureQueue(name, attributes) {
       const existing = sqsStore.getQueueByName(name);
-      if (existing === undefined) sqsStore.createQueue(name, queueUrl('http://127.0.0.1', name), arns.queue(name), { ...attributes });
+      if (existing === undefined)
+        sqsStore.createQueue(name, queueUrl('http://127.0.0.1', name), arns.queue(name), { ...attributes });
       else existing.setAttributes({ ...attributes });
     },
     ensureBucket(name) {

@@ -49,7 +49,8 @@ export const askDynamodb =
         'content-type': 'application/x-amz-json-1.0',
         'x-amz-target': `DynamoDB_20120810.${operation}`,
         // emulators want the form of a signature and look at nothing in it
-        authorization: 'AWS4-HMAC-SHA256 Credential=LOCAL/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
+        authorization:
+          'AWS4-HMAC-SHA256 Credential=LOCAL/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
         'x-amz-date': '20260101T000000Z',
       },
       body: Buffer.from(JSON.stringify(input)),

@@ -36,7 +36,9 @@ function headersOf({ rawHeaders }: IncomingMessage): Record<string, string[]> {
 
 const isBinary = (contentType: string, types: readonly string[]): boolean => {
   const media = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
-  return types.some((type) => type === '*/*' || type.toLowerCase() === media || (type.endsWith('/*') && media.startsWith(type.slice(0, -1))));
+  return types.some(
+    (type) => type === '*/*' || type.toLowerCase() === media || (type.endsWith('/*') && media.startsWith(type.slice(0, -1))),
+  );
 };
 
 const orNull = <Value extends object>(value: Value): Value | null => (Object.keys(value).length === 0 ? null : value);

@@ -68,7 +68,14 @@ async function serve(parts: RestApiParts, request: IncomingMessage, response: Se
 type Refuse = (type: GatewayResponseType) => Answered;
 
 const refusal =
-  (parts: RestApiParts, response: ServerResponse, requestId: string, route: Route | undefined, request: IncomingMessage, url: URL): Refuse =>
+  (
+    parts: RestApiParts,
+    response: ServerResponse,
+    requestId: string,
+    route: Route | undefined,
+    request: IncomingMessage,
+    url: URL,
+  ): Refuse =>
   (type) => {
     const { status, headers, body } = parts.responses.render(type, {
       requestId,
@@ -83,7 +90,13 @@ const refusal =
     return { status, bytes: Buffer.byteLength(body) };
   };
 
-async function integrate(parts: RestApiParts, route: Route, received: Received, response: ServerResponse, refuse: Refuse): Promise<Answered> {
+async function integrate(
+  parts: RestApiParts,
+  route: Route,
+  received: Received,
+  response: ServerResponse,
+  refuse: Refuse,
+): Promise<Answered> {
   const target = parts.functionOf(route.method.functionArn);
   if (target === undefined) return refuse('INTEGRATION_FAILURE');
   const event = JSON.stringify(proxyEvent(received, route, parts.routes));
@@ -107,7 +120,13 @@ async function integrate(parts: RestApiParts, route: Route, received: Received, 
   return respond(outcome, response, received.requestId, refuse, route.method.streams);
 }
 
-function respond(outcome: InvokeOutcome | Refused, response: ServerResponse, requestId: string, refuse: Refuse, streams: boolean): Answered {
+function respond(
+  outcome: InvokeOutcome | Refused,
+  response: ServerResponse,
+  requestId: string,
+  refuse: Refuse,
+  streams: boolean,
+): Answered {
   if (outcome.kind === 'refused') {
     return refuse(outcome.code === 'RequestTooLargeException' ? 'REQUEST_TOO_LARGE' : 'INTEGRATION_FAILURE');
   }

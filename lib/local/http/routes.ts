@@ -51,10 +51,14 @@ const invocationUri = /\/functions\/(arn:[^/]+)\/(invocations|response-streaming
 
 function readMethod({ logicalId, properties }: Resource): z.infer<typeof methodShape> & { method: Method } {
   const parsed = methodShape.safeParse(properties);
-  if (!parsed.success) throw new TemplateFault(`${logicalId}: a method of another kind than AWS_PROXY without authorizer: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new TemplateFault(
+      `${logicalId}: a method of another kind than AWS_PROXY without authorizer: ${z.prettifyError(parsed.error)}`,
+    );
   const { Integration } = parsed.data;
   const [, functionArn, operation] = invocationUri.exec(Integration.Uri) ?? [];
-  if (functionArn === undefined) throw new TemplateFault(`${logicalId}: the integration's URI names no function: ${Integration.Uri}`);
+  if (functionArn === undefined)
+    throw new TemplateFault(`${logicalId}: the integration's URI names no function: ${Integration.Uri}`);
   const streams = Integration.ResponseTransferMode === 'STREAM';
   if (streams !== (operation === 'response-streaming-invocations')) {
     throw new TemplateFault(`${logicalId}: ResponseTransferMode and the integration's URI disagree on streaming`);
@@ -69,7 +73,7 @@ function buildTree(template: Template, api: Resource): Node {
   const nodes = new Map([[root.id, root]]);
   const pending = template.of('AWS::ApiGateway::Resource').filter(({ properties }) => properties['RestApiId'] === api.ref);
   // a parent may stand behind its child in the template
-  for (let left = pending.length; pending.length > 0; ) {
+  for (let left = pending.length; pending.length > 0;) {
     for (const resource of pending.splice(0)) {
       const parent = nodes.get(textOf(resource.properties['ParentId']));
       if (parent === undefined) {
@@ -81,7 +85,8 @@ function buildTree(template: Template, api: Resource): Node {
       parent.children.push(node);
       nodes.set(node.id, node);
     }
-    if (pending.length === left) throw new TemplateFault(`API resources without a parent: ${pending.map((one) => one.logicalId).join(', ')}`);
+    if (pending.length === left)
+      throw new TemplateFault(`API resources without a parent: ${pending.map((one) => one.logicalId).join(', ')}`);
     left = pending.length;
   }
   for (const resource of template.of('AWS::ApiGateway::Method')) {
@@ -136,11 +141,19 @@ export function readRoutes(template: Template): Routes | undefined {
     stage: template.of('AWS::ApiGateway::Stage')[0]?.name ?? 'prod',
     binaryMediaTypes: Array.isArray(types) ? types.map(String) : [],
     find(httpMethod, path) {
-      const found = descend(root, path.split('/').filter((part) => part !== ''));
+      const found = descend(
+        root,
+        path.split('/').filter((part) => part !== ''),
+      );
       const method = found?.node.methods.get(httpMethod) ?? found?.node.methods.get('ANY');
       if (found === undefined || method === undefined) return undefined;
       const parameters = Object.entries(found.parameters).map(([name, value]) => [name, decode(value)] as const);
-      return { resource: found.node.path || '/', resourceId: found.node.id, pathParameters: Object.fromEntries(parameters), method };
+      return {
+        resource: found.node.path || '/',
+        resourceId: found.node.id,
+        pathParameters: Object.fromEntries(parameters),
+        method,
+      };
     },
   };
 }

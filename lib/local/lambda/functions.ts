@@ -61,7 +61,14 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
   return createFunction({
     name,
     arn,
-    data: { module: moduleOf(folder, file, logicalId), handler, functionName: name, functionArn: arn, memoryMb: MemorySize, logGroup },
+    data: {
+      module: moduleOf(folder, file, logicalId),
+      handler,
+      functionName: name,
+      functionArn: arn,
+      memoryMb: MemorySize,
+      logGroup,
+    },
     environment: {
       ...runtimeVariables({ name, memoryMb: MemorySize, logGroup, handler: Handler, folder, parts }),
       AWS_ACCESS_KEY_ID: principal.accessKeyId,

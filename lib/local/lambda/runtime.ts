@@ -71,7 +71,10 @@ async function load(): Promise<void> {
   const module: Record<string, unknown> = await import(data.module);
   const handler = module[data.handler];
   if (!isHandler(handler)) {
-    send({ kind: 'unusable', error: { errorType: 'Runtime.HandlerNotFound', errorMessage: `${data.handler} is undefined or not exported` } });
+    send({
+      kind: 'unusable',
+      error: { errorType: 'Runtime.HandlerNotFound', errorMessage: `${data.handler} is undefined or not exported` },
+    });
     return;
   }
   port?.on('message', (message: ToThread) => {

@@ -74,7 +74,10 @@ export function startThread(settings: ThreadSettings): Thread {
       gone({ errorType: 'Runtime.ExitError', errorMessage: `${known.name}: ${known.message}` });
     });
     worker.on('exit', (code) =>
-      gone({ errorType: 'Runtime.ExitError', errorMessage: `Runtime exited ${code === 0 ? 'without providing a reason' : `with error: exit status ${code}`}` }),
+      gone({
+        errorType: 'Runtime.ExitError',
+        errorMessage: `Runtime exited ${code === 0 ? 'without providing a reason' : `with error: exit status ${code}`}`,
+      }),
     );
   });
 
@@ -105,7 +108,8 @@ export function startThread(settings: ThreadSettings): Thread {
         };
         const passed: ToThread = { kind: 'passed' };
         listener = (message) => {
-          if (message.kind === 'chunk') void onChunk(message.bytes, message.contentType).finally(() => alive && worker.postMessage(passed));
+          if (message.kind === 'chunk')
+            void onChunk(message.bytes, message.contentType).finally(() => alive && worker.postMessage(passed));
           else if (message.kind === 'ended') settle({ kind: 'streamed', contentType: message.contentType });
           else if (message.kind === 'returned') settle(withinLimit(message.payload));
           else if (message.kind === 'failed') settle({ kind: 'failed', error: message.error });
@@ -120,7 +124,9 @@ export function startThread(settings: ThreadSettings): Thread {
 }
 
 const withRequest = (requestId: string, error: FunctionError): FunctionError =>
-  error.errorType === 'Runtime.ExitError' ? { ...error, errorMessage: `RequestId: ${requestId} Error: ${error.errorMessage}` } : error;
+  error.errorType === 'Runtime.ExitError'
+    ? { ...error, errorMessage: `RequestId: ${requestId} Error: ${error.errorMessage}` }
+    : error;
 
 function withinLimit(payload: string): InvokeOutcome {
   const bytes = Buffer.byteLength(payload);

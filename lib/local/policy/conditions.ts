@@ -38,7 +38,8 @@ function compileOne(operator: string, key: string, value: unknown, origin: strin
   if (operator === 'Null') return (context) => (context[name] === undefined) === (wanted[0] === 'true');
   const [, quantifier, base, ifExists] = /^(ForAllValues:|ForAnyValue:)?(\w+?)(IfExists)?$/.exec(operator) ?? [];
   const known = base === undefined ? undefined : operators[base];
-  if (known === undefined) throw new TemplateFault(`${origin}: the condition operator ${operator} is not known to the embedded cloud`);
+  if (known === undefined)
+    throw new TemplateFault(`${origin}: the condition operator ${operator} is not known to the embedded cloud`);
   const compares = wanted.map(known.compare);
   const matches = (actual: string): boolean => compares.some((compare) => compare(actual)) !== known.negated;
   return (context) => {
@@ -49,7 +50,10 @@ function compileOne(operator: string, key: string, value: unknown, origin: strin
 }
 
 /** Every operator and every key of a block must hold; the values of one key are alternatives. */
-export function compileConditions(block: Readonly<Record<string, Readonly<Record<string, unknown>>>>, origin: string): ConditionTest {
+export function compileConditions(
+  block: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+  origin: string,
+): ConditionTest {
   const tests = Object.entries(block).flatMap(([operator, keys]) =>
     Object.entries(keys).map(([key, value]) => compileOne(operator, key, value, origin)),
   );

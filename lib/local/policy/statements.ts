@@ -43,7 +43,8 @@ const oneOf = (positive: readonly string[] | undefined, negative: readonly strin
 /** `origin` names the policy in errors. The document's intrinsics are already answered. */
 export function parsePolicy(document: unknown, origin: string): readonly Statement[] {
   const parsed = documentShape.safeParse(document);
-  if (!parsed.success) throw new TemplateFault(`${origin}: the policy document is not understood: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new TemplateFault(`${origin}: the policy document is not understood: ${z.prettifyError(parsed.error)}`);
   return parsed.data.Statement.map((statement) => ({
     effect: statement.Effect,
     matchesAction: oneOf(statement.Action, statement.NotAction, 'i', 'action'),

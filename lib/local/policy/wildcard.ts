@@ -1,5 +1,8 @@
 /** `*` stands for any characters, `?` for one. */
 export function wildcard(pattern: string, flags = ''): RegExp {
-  const source = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.');
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
   return new RegExp(`^${source}$`, `s${flags}`);
 }

@@ -19,7 +19,11 @@ const parse = (text: string): { readonly value: unknown } | undefined => {
  * The ids that failed. Nothing reported is success; a report of the wrong shape, or of a message that is not in the batch,
  * fails the whole batch: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
  */
-export function failedMessages(outcome: InvokeOutcome | Refused, batch: readonly string[], reportsFailures: boolean): ReadonlySet<string> {
+export function failedMessages(
+  outcome: InvokeOutcome | Refused,
+  batch: readonly string[],
+  reportsFailures: boolean,
+): ReadonlySet<string> {
   const everything = new Set(batch);
   if (outcome.kind !== 'returned') return everything;
   if (!reportsFailures) return new Set();

@@ -29,17 +29,24 @@ const shape = z.strictObject({
 /** The permissions that the function's role must give before Lambda accepts the mapping. */
 export const mappingActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
 
-export function readMappings(template: Template, functionOf: (nameOrArn: string) => LambdaFunction | undefined): readonly Mapping[] {
+export function readMappings(
+  template: Template,
+  functionOf: (nameOrArn: string) => LambdaFunction | undefined,
+): readonly Mapping[] {
   return template.of('AWS::Lambda::EventSourceMapping').flatMap(({ logicalId, properties }) => {
     const parsed = shape.safeParse(properties);
-    if (!parsed.success) throw new TemplateFault(`${logicalId}: the event source mapping is not understood: ${z.prettifyError(parsed.error)}`);
+    if (!parsed.success)
+      throw new TemplateFault(`${logicalId}: the event source mapping is not understood: ${z.prettifyError(parsed.error)}`);
     const { EventSourceArn, FunctionName, BatchSize, FunctionResponseTypes, ScalingConfig, Enabled } = parsed.data;
     const queue = template.of('AWS::SQS::Queue').find(({ arn }) => arn === EventSourceArn);
     const target = functionOf(lastPart(FunctionName));
-    if (queue === undefined || target === undefined) throw new TemplateFault(`${logicalId}: ${EventSourceArn} or ${FunctionName} is in no stack`);
+    if (queue === undefined || target === undefined)
+      throw new TemplateFault(`${logicalId}: ${EventSourceArn} or ${FunctionName} is in no stack`);
     const visibilityMs = Number(queue.properties['VisibilityTimeout'] ?? 30) * 1_000;
     if (visibilityMs < target.timeoutMs) {
-      throw new TemplateFault(`${logicalId}: Queue visibility timeout: ${visibilityMs / 1_000} seconds is less than Function timeout: ${target.timeoutMs / 1_000} seconds`);
+      throw new TemplateFault(
+        `${logicalId}: Queue visibility timeout: ${visibilityMs / 1_000} seconds is less than Function timeout: ${target.timeoutMs / 1_000} seconds`,
+      );
     }
     if (!Enabled) return [];
     return {

@@ -39,13 +39,21 @@ export function startPoller(mapping: Mapping, queue: QueueCalls, wakePolls: () =
   const batches = new Set<Promise<void>>();
   let stopped = false;
   let ended = false;
-  const complain = (error: unknown): void => warn(`${lastPart(queueUrl)}: ${error instanceof Error ? error.message : String(error)}`);
+  const complain = (error: unknown): void =>
+    warn(`${lastPart(queueUrl)}: ${error instanceof Error ? error.message : String(error)}`);
 
   async function handle(messages: readonly Message[]): Promise<void> {
     const event = JSON.stringify({ Records: messages.map((message) => record(message, queueArn)) });
     const outcome = await target.invoke(event);
-    const failed = failedMessages(outcome, messages.map(({ MessageId }) => MessageId), reportsFailures);
-    await queue.delete(queueUrl, messages.filter(({ MessageId }) => !failed.has(MessageId)));
+    const failed = failedMessages(
+      outcome,
+      messages.map(({ MessageId }) => MessageId),
+      reportsFailures,
+    );
+    await queue.delete(
+      queueUrl,
+      messages.filter(({ MessageId }) => !failed.has(MessageId)),
+    );
   }
 
   async function poll(): Promise<void> {

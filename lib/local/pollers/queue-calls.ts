@@ -49,7 +49,8 @@ export function queueCalls(forward: Forward, recorder: Recorder, by: string): Qu
   return {
     async receive(QueueUrl, MaxNumberOfMessages, WaitTimeSeconds) {
       const names = { MessageSystemAttributeNames: ['All'], MessageAttributeNames: ['All'] };
-      return receivedShape.parse(await ask('ReceiveMessage', { QueueUrl, MaxNumberOfMessages, WaitTimeSeconds, ...names })).Messages;
+      return receivedShape.parse(await ask('ReceiveMessage', { QueueUrl, MaxNumberOfMessages, WaitTimeSeconds, ...names }))
+        .Messages;
     },
     async delete(QueueUrl, messages) {
       if (messages.length === 0) return;

@@ -23,7 +23,10 @@ export function startMappings({ template, principals, find, fauxqs, recorder, wa
   for (const { target, queueArn } of mappings) {
     const role = template.of('AWS::Lambda::Function').find(({ name }) => name === target.name)?.properties['Role'];
     const actor = { arn: target.arn, roleArn: typeof role === 'string' ? role : '' };
-    const refusal = principals.refusal(actor, mappingActions.map((action) => ({ action, resource: queueArn })));
+    const refusal = principals.refusal(
+      actor,
+      mappingActions.map((action) => ({ action, resource: queueArn })),
+    );
     if (refusal !== undefined) throw new TemplateFault(`The function's role may not poll its queue: ${refusal}`);
   }
   const queues = queueCalls(fauxqs.forward, recorder, 'pollers');

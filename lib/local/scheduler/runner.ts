@@ -39,7 +39,13 @@ export function inputOf({ group, name, definition, dueAt, failures }: Schedule, 
   const scheduledTime = new Date(dueAt ?? 0).toISOString().replace(/\.\d+Z$/, 'Z');
   const scheduleArn = arns.schedule(group, name);
   if (definition.Target.Input === undefined) {
-    const event = { version: '0', id: executionId, 'detail-type': 'Scheduled Event', source: 'aws.scheduler', time: scheduledTime };
+    const event = {
+      version: '0',
+      id: executionId,
+      'detail-type': 'Scheduled Event',
+      source: 'aws.scheduler',
+      time: scheduledTime,
+    };
     return JSON.stringify({ ...event, resources: [scheduleArn], detail: '{}' });
   }
   return definition.Target.Input.replaceAll('<aws.scheduler.schedule-arn>', scheduleArn)

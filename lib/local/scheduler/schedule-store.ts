@@ -47,17 +47,15 @@ const rowShape = z
     try_at: z.number().nullable(),
     failures: z.number(),
   })
-  .transform(
-    (row): Schedule => ({
-      group: row.group_name,
-      name: row.name,
-      definition: row.definition,
-      createdAt: row.created_at,
-      dueAt: row.due_at ?? undefined,
-      tryAt: row.try_at ?? undefined,
-      failures: row.failures,
-    }),
-  );
+  .transform((row): Schedule => ({
+    group: row.group_name,
+    name: row.name,
+    definition: row.definition,
+    createdAt: row.created_at,
+    dueAt: row.due_at ?? undefined,
+    tryAt: row.try_at ?? undefined,
+    failures: row.failures,
+  }));
 
 export interface ScheduleStore {
   get(name: ScheduleName): Schedule | undefined;

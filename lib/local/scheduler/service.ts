@@ -1,5 +1,13 @@
 /** EventBridge Scheduler's API: https://docs.aws.amazon.com/scheduler/latest/APIReference/ */
-import { jsonBody, jsonResponse, unknownOperation, type Operation, type Service, type WireRequest, type WireResponse } from '../aws/wire.ts';
+import {
+  jsonBody,
+  jsonResponse,
+  unknownOperation,
+  type Operation,
+  type Service,
+  type WireRequest,
+  type WireResponse,
+} from '../aws/wire.ts';
 import { arns } from '../place.ts';
 import type { Need } from '../policy/evaluate.ts';
 import { parseExpression } from './expression.ts';
@@ -54,7 +62,8 @@ export function scheduler(store: ScheduleStore, groups: ReadonlySet<string>, onC
     }
     if (operation === 'UpdateSchedule' && existing === undefined) return missing(name);
     const schedule = newSchedule(name, definition.data, Date.now());
-    if (schedule === undefined) return fault(400, 'ValidationException', `Invalid Schedule Expression ${definition.data.ScheduleExpression}.`);
+    if (schedule === undefined)
+      return fault(400, 'ValidationException', `Invalid Schedule Expression ${definition.data.ScheduleExpression}.`);
     store.put(schedule);
     onChange();
     return respond(200, { ScheduleArn: arns.schedule(name.group, name.name) });
@@ -98,4 +107,5 @@ export function scheduler(store: ScheduleStore, groups: ReadonlySet<string>, onC
   };
 }
 
-const missing = ({ name }: ScheduleName): WireResponse => fault(404, 'ResourceNotFoundException', `Schedule ${name} does not exist.`);
+const missing = ({ name }: ScheduleName): WireResponse =>
+  fault(404, 'ResourceNotFoundException', `Schedule ${name} does not exist.`);

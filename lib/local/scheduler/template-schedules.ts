@@ -11,7 +11,8 @@ export function deploySchedules(template: Template, store: ScheduleStore, now: n
   for (const standing of store.list(undefined, '')) if (standing.definition['GroupOrigin'] === mark) store.delete(standing);
   for (const { logicalId, name, properties } of template.of('AWS::Scheduler::Schedule')) {
     const definition = definitionShape.safeParse({ ...properties, GroupOrigin: mark });
-    if (!definition.success) throw new TemplateFault(`${logicalId}: the schedule is not understood: ${z.prettifyError(definition.error)}`);
+    if (!definition.success)
+      throw new TemplateFault(`${logicalId}: the schedule is not understood: ${z.prettifyError(definition.error)}`);
     const group = z.string().default('default').parse(properties['GroupName']);
     const schedule = newSchedule({ group, name }, definition.data, now);
     if (schedule === undefined) throw new TemplateFault(`${logicalId}: ${definition.data.ScheduleExpression} is not understood`);

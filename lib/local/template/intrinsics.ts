@@ -30,7 +30,9 @@ const text = (value: unknown, what: string): string => {
 
 const list = (value: unknown, what: string, length?: number): readonly unknown[] => {
   if (Array.isArray(value) && (length === undefined || value.length === length)) return value;
-  throw new TemplateFault(`${what} must be a list${length === undefined ? '' : ` of ${length}`}, and is ${JSON.stringify(value)}`);
+  throw new TemplateFault(
+    `${what} must be a list${length === undefined ? '' : ` of ${length}`}, and is ${JSON.stringify(value)}`,
+  );
 };
 
 const pseudoParameters = (stackName: string): Readonly<Record<string, unknown>> => ({
@@ -48,14 +50,19 @@ const reference = (name: string, around: Surroundings): unknown => {
   const pseudo = pseudoParameters(around.stackName);
   if (Object.hasOwn(pseudo, name)) return pseudo[name];
   const value = around.ref(name);
-  if (value === undefined) throw new TemplateFault(`${around.stackName}: Ref to '${name}', which is neither parameter nor resource`);
+  if (value === undefined)
+    throw new TemplateFault(`${around.stackName}: Ref to '${name}', which is neither parameter nor resource`);
   return value;
 };
 
 const getAtt: Intrinsic = (argument, resolve, around) => {
-  const parts = typeof argument === 'string' ? argument.split('.') : list(argument, 'Fn::GetAtt').map((part) => text(resolve(part), 'Fn::GetAtt'));
+  const parts =
+    typeof argument === 'string'
+      ? argument.split('.')
+      : list(argument, 'Fn::GetAtt').map((part) => text(resolve(part), 'Fn::GetAtt'));
   const [id, ...name] = parts;
-  if (id === undefined || name.length === 0) throw new TemplateFault(`Fn::GetAtt needs a resource and an attribute: ${JSON.stringify(argument)}`);
+  if (id === undefined || name.length === 0)
+    throw new TemplateFault(`Fn::GetAtt needs a resource and an attribute: ${JSON.stringify(argument)}`);
   return around.attribute(id, name.join('.'));
 };
 
@@ -77,7 +84,9 @@ const intrinsics: Readonly<Record<string, Intrinsic>> = {
   'Fn::Sub': substitute,
   'Fn::Join': (argument, resolve) => {
     const [separator, parts] = list(argument, 'Fn::Join', 2);
-    return list(resolve(parts), 'Fn::Join').map((part) => text(part, 'Fn::Join')).join(text(separator, 'Fn::Join'));
+    return list(resolve(parts), 'Fn::Join')
+      .map((part) => text(part, 'Fn::Join'))
+      .join(text(separator, 'Fn::Join'));
   },
   'Fn::Select': (argument, resolve) => {
     const [index, from] = list(argument, 'Fn::Select', 2);
@@ -119,8 +128,10 @@ export function resolveValue(value: unknown, around: Surroundings): unknown {
       const [name, argument] = only;
       const intrinsic = Object.hasOwn(intrinsics, name) ? intrinsics[name] : undefined;
       // a policy statement may hold a lone key named Condition: only the textual form is the intrinsic
-      if (intrinsic !== undefined && (name !== 'Condition' || typeof argument === 'string')) return intrinsic(argument, resolve, around);
-      if (name.startsWith('Fn::')) throw new TemplateFault(`${around.stackName}: the intrinsic ${name} is not known to the embedded cloud`);
+      if (intrinsic !== undefined && (name !== 'Condition' || typeof argument === 'string'))
+        return intrinsic(argument, resolve, around);
+      if (name.startsWith('Fn::'))
+        throw new TemplateFault(`${around.stackName}: the intrinsic ${name} is not known to the embedded cloud`);
     }
     return Object.fromEntries(
       Object.entries(inner)

@@ -50,7 +50,11 @@ export const knownTypes: Readonly<Record<string, ResourceType>> = {
   },
   'AWS::S3::Bucket': {
     nameProperty: 'BucketName',
-    shapeName: (generated) => generated.toLowerCase().replace(/[^a-z0-9-]/g, '-').slice(0, 63),
+    shapeName: (generated) =>
+      generated
+        .toLowerCase()
+        .replace(/[^a-z0-9-]/g, '-')
+        .slice(0, 63),
     ref: byName,
     attributes: { Arn: ({ name }) => arns.bucket(name) },
   },
@@ -93,7 +97,11 @@ export const withoutLocalBehaviour: Readonly<Record<string, ResourceType>> = {
   'AWS::Logs::LogGroup': named('LogGroupName', arns.logGroup),
   'AWS::Logs::MetricFilter': byId,
   'AWS::S3::BucketPolicy': byId,
-  'AWS::SNS::Topic': { nameProperty: 'TopicName', ref: ({ name }) => arn('sns', name), attributes: { TopicArn: ({ name }) => arn('sns', name) } },
+  'AWS::SNS::Topic': {
+    nameProperty: 'TopicName',
+    ref: ({ name }) => arn('sns', name),
+    attributes: { TopicArn: ({ name }) => arn('sns', name) },
+  },
   'AWS::SNS::TopicPolicy': byId,
   'AWS::SNS::Subscription': byId,
   'AWS::SQS::QueuePolicy': byId,

@@ -36,7 +36,8 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
   const ignored = new Map<string, number>();
   const scopes = new Map<string, Surroundings>();
 
-  const typeOf = (resource: RawResource): ResourceType | undefined => knownTypes[resource.Type] ?? withoutLocalBehaviour[resource.Type];
+  const typeOf = (resource: RawResource): ResourceType | undefined =>
+    knownTypes[resource.Type] ?? withoutLocalBehaviour[resource.Type];
 
   const namingOf = (stack: Stack, logicalId: string, resource: RawResource, type: ResourceType): Naming => {
     const property = (name: string): unknown => resolveValue(resource.Properties[name], scopeOf(stack));
@@ -50,7 +51,8 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
     const resource = stack.template.Resources[logicalId];
     if (resource === undefined) return undefined;
     const type = typeOf(resource);
-    if (type === undefined) throw new TemplateFault(`${stack.name}: ${logicalId} is a ${resource.Type}, which the embedded cloud does not know`);
+    if (type === undefined)
+      throw new TemplateFault(`${stack.name}: ${logicalId} is a ${resource.Type}, which the embedded cloud does not know`);
     return { naming: namingOf(stack, logicalId, resource, type), type };
   };
 

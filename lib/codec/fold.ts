@@ -1,0 +1,88 @@
+/** A stored fold. Only folds of the present schema are read: another schema's is a cache that has gone. */
+import { z } from 'zod';
+import type { JsonValue } from '../engine/json.ts';
+import type { RunProgress, Written } from '../engine/log/fold.ts';
+import type { EndedNode, OpenNode } from '../engine/log/node-state.ts';
+import type { StoredFold } from '../engine/log/stored-fold.ts';
+import { failure, payload } from './events.ts';
+import { exactly } from './exact.ts';
+import { attempt, commitNo, eventId, instant, iterationKey, nodeId } from './ids.ts';
+import { read } from './unreadable.ts';
+
+const ofNode = { nodeId, iteration: iterationKey };
+const dispatched = {
+  ...ofNode,
+  attempt,
+  via: z.enum(['inline', 'queue', 'collect']),
+  dispatchedIn: commitNo,
+  dispatchedAt: instant,
+  pinnedAt: eventId,
+  wave: z.number(),
+};
+const ended = { ...ofNode, attempt, endedAt: instant, endedBy: eventId, startedAt: instant.exactOptional() };
+
+type Open<Status extends OpenNode['status']> = Extract<OpenNode, { status: Status }>;
+type Ended<Status extends EndedNode['status']> = Extract<EndedNode, { status: Status }>;
+
+const node = z.discriminatedUnion('status', [
+  exactly<Open<'queued'>>()(z.strictObject({ ...dispatched, status: z.literal('queued'), notBefore: instant.exactOptional() })),
+  exactly<Open<'running'>>()(z.strictObject({ ...dispatched, status: z.literal('running'), startedAt: instant })),
+  exactly<Open<'waiting'>>()(z.strictObject({ ...dispatched, status: z.literal('waiting'), wakeAt: instant, output: payload })),
+  exactly<Ended<'completed'>>()(
+    z.strictObject({
+      ...ended,
+      status: z.literal('completed'),
+      handle: z.string().nullable(),
+      output: payload,
+      variable: z.string().exactOptional(),
+      end: z.enum(['success', 'error']).exactOptional(),
+    }),
+  ),
+  exactly<Ended<'failed' | 'timed_out'>>()(
+    z.strictObject({ ...ended, status: z.enum(['failed', 'timed_out']), failure, isHandled: z.boolean() }),
+  ),
+  exactly<Ended<'skipped'>>()(
+    z.strictObject({
+      ...ofNode,
+      status: z.literal('skipped'),
+      reason: z.enum(['branch_not_taken', 'parent_not_successful', 'workflow_halted']),
+      endedAt: instant,
+      endedBy: eventId,
+    }),
+  ),
+  exactly<Ended<'cancelled'>>()(z.strictObject({ ...ended, status: z.literal('cancelled') })),
+]);
+
+type Progress<Status extends RunProgress['status']> = Extract<RunProgress, { status: Status }>;
+
+const progress = z.discriminatedUnion('status', [
+  exactly<Progress<'pending'>>()(z.strictObject({ status: z.literal('pending') })),
+  exactly<Progress<'running'>>()(z.strictObject({ status: z.literal('running'), startedAt: instant })),
+  exactly<Progress<'completed'>>()(z.strictObject({ status: z.literal('completed'), endedAt: instant, output: payload })),
+  exactly<Progress<'failed'>>()(z.strictObject({ status: z.literal('failed'), endedAt: instant, error: failure })),
+  exactly<Progress<'cancelled'>>()(
+    z.strictObject({ status: z.literal('cancelled'), endedAt: instant, reason: z.string().exactOptional() }),
+  ),
+]);
+
+const storedFold = exactly<StoredFold>()(
+  z.strictObject({
+    asOf: commitNo,
+    nextEventId: eventId,
+    progress,
+    nodes: z.array(node).readonly(),
+    written: z
+      .array(
+        z.strictObject({
+          key: z.string(),
+          values: z.array(exactly<Written>()(z.strictObject({ by: eventId, payload }))).readonly(),
+        }),
+      )
+      .readonly(),
+  }),
+);
+
+/** A fold as JSON. It is made of nothing else. */
+export const foldBody = (fold: StoredFold): JsonValue => JSON.parse(JSON.stringify(fold)) as JsonValue;
+/** The fold in a snapshot; throws `Unreadable`. */
+export const parseFold = (body: JsonValue): StoredFold => read('a snapshot', storedFold, body);
