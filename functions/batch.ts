@@ -1,6 +1,7 @@
 /** Takes a batch message by message and reports which of them must come back. */
-import type { SQSBatchResponse, SQSRecord } from 'aws-lambda';
+import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Logger } from '@aws-lambda-powertools/logger';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 
 /** It was given to somebody before, who did not delete it. */
 export const isRedelivered = (record: SQSRecord): boolean => Number(record.attributes.ApproximateReceiveCount) > 1;
@@ -9,20 +10,29 @@ export const failures = (records: readonly SQSRecord[]): SQSBatchResponse => ({
   batchItemFailures: records.map(({ messageId }) => ({ itemIdentifier: messageId })),
 });
 
+const processor = new BatchProcessor(EventType.SQS);
+
 /** Works on each message; one whose work throws comes back, and says so in the log. */
-export async function eachMessage(
-  records: readonly SQSRecord[],
+export const eachMessage = (
+  event: SQSEvent,
+  context: Context,
   logger: Logger,
   work: (record: SQSRecord) => Promise<void>,
-): Promise<SQSBatchResponse> {
-  const failed: SQSRecord[] = [];
-  for (const record of records) {
-    try {
-      await work(record);
-    } catch (trouble) {
-      logger.error('a message comes back', { messageId: record.messageId, error: trouble instanceof Error ? trouble : String(trouble) });
-      failed.push(record);
-    }
-  }
-  return failures(failed);
-}
+): Promise<SQSBatchResponse> =>
+  processPartialResponse(
+    event,
+    async (record: SQSRecord) => {
+      try {
+        await work(record);
+      } catch (trouble) {
+        logger.error('a message comes back', {
+          messageId: record.messageId,
+          error: trouble instanceof Error ? trouble : String(trouble),
+        });
+        throw trouble;
+      }
+    },
+    processor,
+    // A batch that fails as a whole is reported like one that fails in part: the messages come back either way.
+    { context, throwOnFullBatchFailure: false },
+  );

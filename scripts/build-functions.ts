@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Plugin, build } from 'esbuild';
+import { type Plugin, build as bundle } from 'esbuild';
 import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
 import { sandboxFiles } from '../lib/nodes/sandbox/engine-files.ts';
 
@@ -33,8 +33,8 @@ const require = createRequire(import.meta.url);
 /** A function's credentials are in its environment; the other ways to find some, sign-ons among them, are a tenth of a bundle. */
 const environmentCredentials: Plugin = {
   name: 'environment-credentials',
-  setup({ onLoad }) {
-    onLoad({ filter: /@aws-sdk[\\/]credential-provider-node[\\/].*index\.js$/ }, ({ path }) => ({
+  setup(build) {
+    build.onLoad({ filter: /@aws-sdk[\\/]credential-provider-node[\\/].*index\.js$/ }, ({ path }) => ({
       contents: `export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';`,
       resolveDir: dirname(path),
     }));
@@ -65,7 +65,7 @@ export async function buildFunctions(
   for (const name of functionNames) if (!names.includes(name)) rmSync(join(outdir, name), { recursive: true, force: true });
   if (names.length === 0) return [];
   const runsScripts = names.includes(scripting);
-  await build({
+  await bundle({
     entryPoints: [
       ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
       ...(runsScripts ? [{ in: join(root, sandboxFiles.thread.source), out: join(scripting, threadName) }] : []),

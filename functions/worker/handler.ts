@@ -13,7 +13,7 @@ const logger = loggerOf('worker');
 const worker: Worker = { ...deciderOf('worker'), folds: new WarmFolds(), runAttempt };
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
-  eachMessage(event.Records, logger, (record) => take(record, context));
+  eachMessage(event, context, logger, (record) => take(record, context));
 
 async function take(record: SQSRecord, context: Context): Promise<void> {
   const job = parseJob(record.body);

@@ -26,7 +26,7 @@ const movesRuns: readonly PermissionName[] = [
 export const toldToAll: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours'];
 
 /** The worker's default; a setting of the product replaces it. */
-export const defaultWorkerTimeoutSeconds = 300;
+export const defaultWorkerTimeoutSeconds = 900;
 
 export const functionShapes: Record<FunctionName, FunctionShape> = {
   api: {

@@ -33,7 +33,7 @@ export interface StepwellProps {
   readonly network?: Network;
   /** Memory of single functions, 128 to 10240 MB. Default: what functionShapes says. */
   readonly memoryMb?: Partial<Record<FunctionName, number>>;
-  /** The longest a worker may take for one message, 30 to 900 s. A killed worker's message comes back a minute later. Default: 300. */
+  /** The longest a worker may take for one message, 30 to 900 s. A killed worker's message comes back a minute later. Default: 900. */
   readonly workerTimeoutSeconds?: number;
   /** Workers at once, for each of the two queues that feed them, 2 to 1000. Default: 100. */
   readonly nodeConcurrency?: number;

@@ -23,8 +23,8 @@ const number = (name: string, text: string | undefined, standard: number, most: 
   return value;
 };
 
-/** Threads mostly wait for the emulators; more of them than this only take each other's time, and each takes memory. */
-const standardThreads = (): number => Math.min(16, Math.max(4, 2 * availableParallelism()));
+/** Threads mostly wait for the emulators; more of them only take each other's time, and each takes 60 MB. */
+const standardThreads = (): number => Math.min(8, Math.max(4, availableParallelism()));
 
 /** The owner's mistake, said in one line. */
 export class SettingsFault extends Error {

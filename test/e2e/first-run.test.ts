@@ -12,7 +12,15 @@ const startedShape = z.object({ runId: z.string(), status: z.string(), deploymen
 const runShape = z.looseObject({
   status: z.string(),
   output: z.unknown().optional(),
-  nodes: z.array(z.looseObject({ nodeId: z.string(), status: z.string(), attempt: z.number(), startedAt: z.string().optional(), completedAt: z.string().optional() })),
+  nodes: z.array(
+    z.looseObject({
+      nodeId: z.string(),
+      status: z.string(),
+      attempt: z.number(),
+      startedAt: z.string().optional(),
+      completedAt: z.string().optional(),
+    }),
+  ),
 });
 const eventsShape = z.looseObject({ data: z.array(z.looseObject({ eventId: z.number(), type: z.string() })) });
 
@@ -26,7 +34,8 @@ afterAll(async () => {
   expect(await local.end('SIGTERM')).toBe(0);
 });
 
-const start = (body: unknown, key?: string) => local.call('POST', '/v1/runs', body, key === undefined ? {} : { 'idempotency-key': key });
+const start = (body: unknown, key?: string) =>
+  local.call('POST', '/v1/runs', body, key === undefined ? {} : { 'idempotency-key': key });
 
 describe('on a laptop, from nothing', () => {
   test('a workflow is published', async () => {
@@ -68,7 +77,11 @@ describe('on a laptop, from nothing', () => {
 
   test('the same request again is answered the same, and starts nothing', async () => {
     const answer = await start(started, 'k1');
-    expect([answer.status, startedShape.parse(answer.body).runId, answer.headers.get('idempotency-replayed')]).toEqual([202, runId, 'true']);
+    expect([answer.status, startedShape.parse(answer.body).runId, answer.headers.get('idempotency-replayed')]).toEqual([
+      202,
+      runId,
+      'true',
+    ]);
   });
 
   test.each([
@@ -79,7 +92,12 @@ describe('on a laptop, from nothing', () => {
     ['a body of another shape', () => start({ workflowName: 7, stranger: 1 }, 'k4'), 400, 'invalid_request'],
     ['a body that is no JSON', () => start('{"workflowName":', 'k5'), 400, 'invalid_request'],
     ['a body of 7 MB', () => start({ ...started, input: { text: 'x'.repeat(7_000_000) } }, 'k6'), 413, 'payload_too_large'],
-    ['a key that nobody made', () => local.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${local.apiKey}x` }), 401, undefined],
+    [
+      'a key that nobody made',
+      () => local.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${local.apiKey}x` }),
+      401,
+      undefined,
+    ],
   ] as const)('%s is refused', async (_name, ask, status, code) => {
     const answer = await ask();
     expect(answer.status, JSON.stringify(answer.body)).toBe(status);
@@ -88,7 +106,12 @@ describe('on a laptop, from nothing', () => {
 
   test('every fault of a body is named with its place', async () => {
     const { body } = await start({ workflowName: 7, stranger: 1 }, 'k7');
-    expect(body).toMatchObject({ errors: expect.arrayContaining([expect.objectContaining({ place: '/workflowName' }), expect.objectContaining({ place: '/stranger' })]) });
+    expect(body).toMatchObject({
+      errors: expect.arrayContaining([
+        expect.objectContaining({ place: '/workflowName' }),
+        expect.objectContaining({ place: '/stranger' }),
+      ]),
+    });
   });
 
   test('a path that is no route is answered in the same form', async () => {
@@ -96,7 +119,11 @@ describe('on a laptop, from nothing', () => {
   });
 
   test('a second start on the same folder is refused in one line', () => {
-    const second = spawnSync(process.execPath, ['lib/local/main.ts'], { cwd: root, env: { ...process.env, STEPWELL_DIR: directory }, encoding: 'utf8' });
+    const second = spawnSync(process.execPath, ['lib/local/main.ts'], {
+      cwd: root,
+      env: { ...process.env, STEPWELL_DIR: directory },
+      encoding: 'utf8',
+    });
     expect([second.status, second.stdout]).toEqual([1, '']);
     expect(second.stderr).toBe(`Stepwell already runs on ${directory}: process ${local.pid} at ${local.url}\n`);
   });

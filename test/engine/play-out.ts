@@ -49,7 +49,11 @@ export const playOut = (
     return play.ended(node.nodeId, script(node.nodeId, node.attempt));
   };
 
+  // A start and an end of each of three attempts, a sleep and a wake, and room to spare.
+  let stepsLeft = 200 + graph.plan.nodes.size * 20;
   while (!isTerminal(play.state.progress)) {
+    stepsLeft -= 1;
+    if (stepsLeft < 0) throw new Error('the run does not come to an end');
     if (play.commits.length >= cancelAfter) {
       past.push(...play.open().map(nextOf));
       play.say({ kind: 'cancel-requested' });

@@ -82,6 +82,8 @@ describe('rates', () => {
   test('a key may have its own limit, or none', async () => {
     const { api, writes } = counting();
     expect(await askTimes(api, await api.key(['admin'], { rateLimitPerMinute: 7 }), 10)).toEqual({ passed: 7, limited: 3 });
+    // Not a multiple of what is taken at once: the last writing grants only a part.
+    expect(await askTimes(api, await api.key(['admin'], { rateLimitPerMinute: 25 }), 30)).toEqual({ passed: 25, limited: 5 });
     writes.count = 0;
     expect(await askTimes(api, await api.key(['admin'], { rateLimitPerMinute: null }), 150)).toEqual({ passed: 150, limited: 0 });
     expect(writes.count).toBe(0);

@@ -39,7 +39,7 @@ test('a function has the time that its caller waits, and no more', () => {
   expect(Object.fromEntries(timeouts)).toEqual({
     StepwellFunctionsApiFunction: 29,
     StepwellFunctionsEventsFunction: 900,
-    StepwellFunctionsWorkerFunction: 300,
+    StepwellFunctionsWorkerFunction: 900,
     StepwellFunctionsCollectFunction: 10,
     StepwellFunctionsSweepFunction: 300,
     StepwellFunctionsDeadLetterFunction: 60,

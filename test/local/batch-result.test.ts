@@ -3,7 +3,8 @@ import { failedMessages } from '../../lib/local/pollers/batch-result.ts';
 
 const batch = ['m1', 'm2', 'm3'];
 const returned = (payload: string) => ({ kind: 'returned', payload }) as const;
-const failures = (...ids: readonly unknown[]) => JSON.stringify({ batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })) });
+const failures = (...ids: readonly unknown[]) =>
+  JSON.stringify({ batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })) });
 
 describe('what a function says of its batch', () => {
   test.each([

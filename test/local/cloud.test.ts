@@ -51,17 +51,34 @@ const variables = { Environment: { Variables: { TABLE: { Ref: 'Table' }, QUEUE: 
 
 const Resources = {
   Queue: { Type: 'AWS::SQS::Queue', Properties: { FifoQueue: true, ContentBasedDeduplication: true, VisibilityTimeout: 30 } },
-  ...functionOf('api', 'api', [allow(['dynamodb:GetItem', 'dynamodb:PutItem'], table), allow('sqs:SendMessage', queue)], { ...variables, Timeout: 1 }),
-  ...functionOf('worker', 'worker', [allow('dynamodb:PutItem', table), allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], queue)], variables),
+  ...functionOf('api', 'api', [allow(['dynamodb:GetItem', 'dynamodb:PutItem'], table), allow('sqs:SendMessage', queue)], {
+    ...variables,
+    Timeout: 1,
+  }),
+  ...functionOf(
+    'worker',
+    'worker',
+    [allow('dynamodb:PutItem', table), allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], queue)],
+    variables,
+  ),
   ...functionOf('stream', 'stream', []),
   ...functionOf('tick', 'tick', [allow('dynamodb:PutItem', table)], variables),
   Mapping: {
     Type: 'AWS::Lambda::EventSourceMapping',
-    Properties: { EventSourceArn: queue, FunctionName: { Ref: 'worker' }, BatchSize: 1, FunctionResponseTypes: ['ReportBatchItemFailures'] },
+    Properties: {
+      EventSourceArn: queue,
+      FunctionName: { Ref: 'worker' },
+      BatchSize: 1,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    },
   },
   TickerRole: {
     Type: 'AWS::IAM::Role',
-    Properties: { Policies: [{ PolicyName: 'p', PolicyDocument: { Statement: allow('lambda:InvokeFunction', { 'Fn::GetAtt': ['tick', 'Arn'] }) } }] },
+    Properties: {
+      Policies: [
+        { PolicyName: 'p', PolicyDocument: { Statement: allow('lambda:InvokeFunction', { 'Fn::GetAtt': ['tick', 'Arn'] }) } },
+      ],
+    },
   },
   Ticker: {
     Type: 'AWS::Scheduler::Schedule',
@@ -77,7 +94,10 @@ const Resources = {
 const data = {
   Table: {
     Type: 'AWS::DynamoDB::Table',
-    Properties: { AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }], KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }] },
+    Properties: {
+      AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
+      KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+    },
   },
 };
 
@@ -124,9 +144,13 @@ describe('the embedded cloud', () => {
 
   test('answers in the words of API Gateway when a function fails, talks nonsense, takes too long or gets too much', async () => {
     const { post, warned } = await start();
-    expect(await Promise.all(['throw', 'nonsense', 'slow', 'x'.repeat(7_000_000), 'x'.repeat(11_000_000)].map(async (body) => (await post(body)).status))).toEqual([
-      502, 502, 502, 413, 413,
-    ]);
+    expect(
+      await Promise.all(
+        ['throw', 'nonsense', 'slow', 'x'.repeat(7_000_000), 'x'.repeat(11_000_000)].map(
+          async (body) => (await post(body)).status,
+        ),
+      ),
+    ).toEqual([502, 502, 502, 413, 413]);
     expect(warned).toContain('api: Error: as asked');
   });
 
@@ -146,7 +170,9 @@ describe('the embedded cloud', () => {
 
   test('does not start where Lambda would refuse the event source', async () => {
     const Properties = { ...Resources.Mapping.Properties, FunctionName: { Ref: 'tick' } };
-    await expect(start({ Mapping: { ...Resources.Mapping, Properties } })).rejects.toThrow("The function's role may not poll its queue");
+    await expect(start({ Mapping: { ...Resources.Mapping, Properties } })).rejects.toThrow(
+      "The function's role may not poll its queue",
+    );
     await expect(start({ Queue: { ...Resources.Queue, Properties: { FifoQueue: true, VisibilityTimeout: 2 } } })).rejects.toThrow(
       'Queue visibility timeout: 2 seconds is less than Function timeout: 3 seconds',
     );

@@ -16,7 +16,9 @@ const template = templateOf({
       TableName: 'Things',
       AttributeDefinitions: [text('pk'), text('gp')],
       KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
-      GlobalSecondaryIndexes: [{ IndexName: 'byGp', KeySchema: [{ AttributeName: 'gp', KeyType: 'HASH' }], Projection: { ProjectionType: 'KEYS_ONLY' } }],
+      GlobalSecondaryIndexes: [
+        { IndexName: 'byGp', KeySchema: [{ AttributeName: 'gp', KeyType: 'HASH' }], Projection: { ProjectionType: 'KEYS_ONLY' } },
+      ],
     },
   },
 });
@@ -34,8 +36,16 @@ afterEach(async () => {
 const found = z.object({ Items: z.array(z.object({ pk: z.object({ S: z.string() }) })) });
 
 const inIndex = async (ask: AskDynamodb): Promise<string[]> => {
-  const { output } = await ask('Query', { TableName: 'Things', IndexName: 'byGp', KeyConditionExpression: 'gp = :g', ExpressionAttributeValues: { ':g': { S: 'g' } } });
-  return found.parse(output).Items.map(({ pk }) => pk.S).toSorted();
+  const { output } = await ask('Query', {
+    TableName: 'Things',
+    IndexName: 'byGp',
+    KeyConditionExpression: 'gp = :g',
+    ExpressionAttributeValues: { ':g': { S: 'g' } },
+  });
+  return found
+    .parse(output)
+    .Items.map(({ pk }) => pk.S)
+    .toSorted();
 };
 
 interface Level {

@@ -18,7 +18,9 @@ afterEach(async () => {
 });
 
 const received = z.object({
-  Messages: z.array(z.object({ Body: z.string(), ReceiptHandle: z.string(), Attributes: z.record(z.string(), z.string()).optional() })).default([]),
+  Messages: z
+    .array(z.object({ Body: z.string(), ReceiptHandle: z.string(), Attributes: z.record(z.string(), z.string()).optional() }))
+    .default([]),
 });
 
 const ask = async (fauxqs: Fauxqs, operation: string, input: object): Promise<unknown> => {
@@ -36,7 +38,14 @@ const ask = async (fauxqs: Fauxqs, operation: string, input: object): Promise<un
 const send = (fauxqs: Fauxqs, name: string, body: string, group: string, dedup = body) =>
   ask(fauxqs, 'SendMessage', { QueueUrl: url(name), MessageBody: body, MessageGroupId: group, MessageDeduplicationId: dedup });
 const receive = async (fauxqs: Fauxqs, name: string, more: object = {}) =>
-  received.parse(await ask(fauxqs, 'ReceiveMessage', { QueueUrl: url(name), MaxNumberOfMessages: 10, MessageSystemAttributeNames: ['All'], ...more })).Messages;
+  received.parse(
+    await ask(fauxqs, 'ReceiveMessage', {
+      QueueUrl: url(name),
+      MaxNumberOfMessages: 10,
+      MessageSystemAttributeNames: ['All'],
+      ...more,
+    }),
+  ).Messages;
 const bodies = (messages: readonly { Body: string }[]): string[] => messages.map(({ Body }) => Body);
 const remove = (fauxqs: Fauxqs, name: string, messages: readonly { ReceiptHandle: string }[]) =>
   Promise.all(messages.map(({ ReceiptHandle }) => ask(fauxqs, 'DeleteMessage', { QueueUrl: url(name), ReceiptHandle })));
@@ -59,7 +68,13 @@ describe('the queues', () => {
   test('mix groups in one receive and lock each', async () => {
     const fauxqs = await start();
     fauxqs.ensureQueue('q.fifo', fifo);
-    for (const [body, group] of [['a1', 'a'], ['b1', 'b'], ['a2', 'a'], ['c1', 'c']] as const) await send(fauxqs, 'q.fifo', body, group);
+    for (const [body, group] of [
+      ['a1', 'a'],
+      ['b1', 'b'],
+      ['a2', 'a'],
+      ['c1', 'c'],
+    ] as const)
+      await send(fauxqs, 'q.fifo', body, group);
     expect(bodies(await receive(fauxqs, 'q.fifo', { MaxNumberOfMessages: 3 })).toSorted()).toEqual(['a1', 'a2', 'b1']);
     expect(bodies(await receive(fauxqs, 'q.fifo'))).toEqual(['c1']);
   });

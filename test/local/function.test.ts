@@ -18,7 +18,14 @@ function make(source: string, more: Partial<FunctionSettings> = {}) {
   writeFileSync(module, source);
   const printed: string[] = [];
   const warned: string[] = [];
-  const data = { module: pathToFileURL(module).href, handler: 'handler', functionName: 'fn', functionArn: 'arn:fn', memoryMb: 256, logGroup: '/fn' };
+  const data = {
+    module: pathToFileURL(module).href,
+    handler: 'handler',
+    functionName: 'fn',
+    functionArn: 'arn:fn',
+    memoryMb: 256,
+    logGroup: '/fn',
+  };
   const fn = createFunction({
     name: 'fn',
     arn: 'arn:fn',
@@ -45,7 +52,13 @@ describe('a function', () => {
   test('sees its event, its variables, its context and nothing of the process around it', async () => {
     const { fn } = make(`export const handler = async (event, context) => ({
       event, greeting: process.env.GREETING, path: process.env.PATH ?? null, name: context.functionName, hasTime: context.getRemainingTimeInMillis() > 5000 })`);
-    expect(payloadOf(await fn.invoke('{"a":1}'))).toEqual({ event: { a: 1 }, greeting: 'hello', path: null, name: 'fn', hasTime: true });
+    expect(payloadOf(await fn.invoke('{"a":1}'))).toEqual({
+      event: { a: 1 },
+      greeting: 'hello',
+      path: null,
+      name: 'fn',
+      hasTime: true,
+    });
   });
 
   test('is loaded once per thread, and a thread is used again', async () => {
@@ -55,7 +68,9 @@ describe('a function', () => {
   });
 
   test('that throws is reported by name, and its thread goes on', async () => {
-    const { fn, warned, printed } = make(`let count = 0; export const handler = async () => { count++; if (count === 1) throw new RangeError('too far'); return count; }`);
+    const { fn, warned, printed } = make(
+      `let count = 0; export const handler = async () => { count++; if (count === 1) throw new RangeError('too far'); return count; }`,
+    );
     expect(await fn.invoke('{}')).toMatchObject({ kind: 'failed', error: { errorType: 'RangeError', errorMessage: 'too far' } });
     expect(warned).toEqual(['fn: RangeError: too far']);
     expect(payloadOf(await fn.invoke('{}'))).toBe(2);
@@ -63,14 +78,18 @@ describe('a function', () => {
   });
 
   test('that ends its process gets a fresh thread for the next event', async () => {
-    const { fn } = make(`let count = 0; export const handler = async (event) => { count++; if (event.die) process.exit(7); return count; }`);
+    const { fn } = make(
+      `let count = 0; export const handler = async (event) => { count++; if (event.die) process.exit(7); return count; }`,
+    );
     await fn.invoke('{}');
     expect(await fn.invoke('{"die":true}')).toMatchObject({ kind: 'failed', error: { errorType: 'Runtime.ExitError' } });
     expect(payloadOf(await fn.invoke('{}'))).toBe(1);
   });
 
   test('that crashes outside its promise gets one too', async () => {
-    const { fn } = make(`export const handler = (event) => new Promise((resolve) => setTimeout(() => { if (event.crash) throw new Error('loose'); resolve('fine'); }, 1));`);
+    const { fn } = make(
+      `export const handler = (event) => new Promise((resolve) => setTimeout(() => { if (event.crash) throw new Error('loose'); resolve('fine'); }, 1));`,
+    );
     expect(await fn.invoke('{"crash":true}')).toMatchObject({ kind: 'failed', error: { errorType: 'Runtime.ExitError' } });
     expect(payloadOf(await fn.invoke('{}'))).toBe('fine');
   });
@@ -80,14 +99,18 @@ describe('a function', () => {
     await fn.invoke('{}');
     const outcome = await fn.invoke('{"forever":true}');
     expect(outcome).toMatchObject({ kind: 'failed', error: { errorType: 'Sandbox.Timedout' } });
-    expect(outcome.kind === 'failed' && outcome.error.errorMessage).toMatch(/^RequestId: \S+ Error: Task timed out after 0.20 seconds$/);
+    expect(outcome.kind === 'failed' && outcome.error.errorMessage).toMatch(
+      /^RequestId: \S+ Error: Task timed out after 0.20 seconds$/,
+    );
     expect(payloadOf(await fn.invoke('{}'))).toBe(1);
   });
 
   test('that cannot be loaded says so at every event', async () => {
     const { fn } = make("throw new Error('no way'); export const handler = 1;");
     expect(await fn.invoke('{}')).toMatchObject({ kind: 'failed', error: { errorMessage: 'no way' } });
-    expect(await make('export const other = 1;').fn.invoke('{}')).toMatchObject({ error: { errorType: 'Runtime.HandlerNotFound' } });
+    expect(await make('export const other = 1;').fn.invoke('{}')).toMatchObject({
+      error: { errorType: 'Runtime.HandlerNotFound' },
+    });
   });
 
   test('runs as many events at once as it may, and the rest afterwards', async () => {
@@ -101,7 +124,10 @@ describe('a function', () => {
   });
 
   test('with a reserved concurrency refuses one more than that', async () => {
-    const { fn } = make('export const handler = () => new Promise((r) => setTimeout(() => r(1), 100));', { concurrency: 1, isReserved: true });
+    const { fn } = make('export const handler = () => new Promise((r) => setTimeout(() => r(1), 100));', {
+      concurrency: 1,
+      isReserved: true,
+    });
     const [first, second] = await Promise.all([fn.invoke('{}'), fn.invoke('{}')]);
     expect([first.kind, second.kind]).toEqual(['returned', 'refused']);
     expect(second).toMatchObject({ code: 'TooManyRequestsException' });
@@ -109,7 +135,10 @@ describe('a function', () => {
 
   test('takes and gives six megabytes and no more', async () => {
     const { fn } = make("export const handler = async (event) => 'x'.repeat(event.bytes ?? 1);");
-    expect(await fn.invoke(JSON.stringify('x'.repeat(6_291_456)))).toMatchObject({ kind: 'refused', code: 'RequestTooLargeException' });
+    expect(await fn.invoke(JSON.stringify('x'.repeat(6_291_456)))).toMatchObject({
+      kind: 'refused',
+      code: 'RequestTooLargeException',
+    });
     expect((await fn.invoke('{"bytes":6291454}')).kind).toBe('returned');
     expect(await fn.invoke('{"bytes":6291455}')).toMatchObject({ error: { errorType: 'Function.ResponseSizeTooLarge' } });
   });

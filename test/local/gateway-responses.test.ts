@@ -11,10 +11,14 @@ const responses = readGatewayResponses(
   templateOf({
     Missing: response('MISSING_AUTHENTICATION_TOKEN', {
       StatusCode: '404',
-      ResponseTemplates: { 'application/json': '{"code":"not_found","message":$context.error.messageString,"correlationId":"$context.requestId"}' },
+      ResponseTemplates: {
+        'application/json': '{"code":"not_found","message":$context.error.messageString,"correlationId":"$context.requestId"}',
+      },
       ResponseParameters: { 'gatewayresponse.header.x-id': 'context.requestId', 'gatewayresponse.header.Retry-After': "'1'" },
     }),
-    Rest: response('DEFAULT_5XX', { ResponseTemplates: { 'application/json': '{"code":"internal","type":"$context.error.responseType"}' } }),
+    Rest: response('DEFAULT_5XX', {
+      ResponseTemplates: { 'application/json': '{"code":"internal","type":"$context.error.responseType"}' },
+    }),
   }),
 );
 const context = { requestId: 'r-1' };

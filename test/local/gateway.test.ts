@@ -1,10 +1,22 @@
 import { join } from 'node:path';
 import { request as open } from 'node:http';
-import { DynamoDBClient, GetItemCommand, PutItemCommand, QueryCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
+import {
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { CreateScheduleCommand, DeleteScheduleCommand, GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
-import { GetQueueUrlCommand, ReceiveMessageCommand, SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import {
+  GetQueueUrlCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dynamodb } from '../../lib/local/aws/dynamodb.ts';
 import { eventBridge } from '../../lib/local/aws/eventbridge.ts';
@@ -35,7 +47,9 @@ const table = {
   Properties: {
     AttributeDefinitions: [text('pk'), text('sk'), text('gp')],
     KeySchema: keys('pk', 'sk'),
-    GlobalSecondaryIndexes: [{ IndexName: 'byProject', KeySchema: keys('gp', 'sk'), Projection: { ProjectionType: 'KEYS_ONLY' } }],
+    GlobalSecondaryIndexes: [
+      { IndexName: 'byProject', KeySchema: keys('gp', 'sk'), Projection: { ProjectionType: 'KEYS_ONLY' } },
+    ],
     TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
   },
 };
@@ -54,8 +68,12 @@ const resources = {
     allow(['sqs:SendMessage', 'sqs:ReceiveMessage', 'sqs:GetQueueUrl'], att('Jobs')),
     allow(['s3:GetObject', 's3:PutObject'], { 'Fn::Sub': '${Files.Arn}/payloads/*' }),
     allow('s3:ListBucket', att('Files')),
-    allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule', 'scheduler:GetSchedule'], { 'Fn::Sub': 'arn:aws:scheduler:*:*:schedule/${Group}/*' }),
-    allow('iam:PassRole', 'arn:aws:iam::000000000000:role/timer', { Condition: { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } } }),
+    allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule', 'scheduler:GetSchedule'], {
+      'Fn::Sub': 'arn:aws:scheduler:*:*:schedule/${Group}/*',
+    }),
+    allow('iam:PassRole', 'arn:aws:iam::000000000000:role/timer', {
+      Condition: { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } },
+    }),
     allow('events:PutEvents', att('Bus')),
   ]),
 };
@@ -97,7 +115,12 @@ afterAll(async () => {
   store.close();
 });
 
-const settings = () => ({ endpoint: gateway.url, region: 'us-east-1', credentials: { accessKeyId, secretAccessKey: 'x' }, maxAttempts: 1 });
+const settings = () => ({
+  endpoint: gateway.url,
+  region: 'us-east-1',
+  credentials: { accessKeyId, secretAccessKey: 'x' },
+  maxAttempts: 1,
+});
 const item = { pk: { S: 'p' }, sk: { S: 's' } };
 const nameOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
@@ -108,10 +131,17 @@ const nameOf = (promise: Promise<unknown>): Promise<string> =>
 describe('the gateway, for DynamoDB', () => {
   test('lets a function do what its role allows, and hands conditions back', async () => {
     const client = new DynamoDBClient(settings());
-    const put = new PutItemCommand({ TableName: 'App-Runs', Item: item, ConditionExpression: 'attribute_not_exists(pk)', ReturnValuesOnConditionCheckFailure: 'ALL_OLD' });
+    const put = new PutItemCommand({
+      TableName: 'App-Runs',
+      Item: item,
+      ConditionExpression: 'attribute_not_exists(pk)',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    });
     await client.send(put);
     await expect(client.send(put)).rejects.toMatchObject({ name: 'ConditionalCheckFailedException' });
-    expect((await client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item, ConsistentRead: true }))).Item).toEqual(item);
+    expect((await client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item, ConsistentRead: true }))).Item).toEqual(
+      item,
+    );
   });
 
   test("denies another table in DynamoDB's own words, and says it at the terminal", async () => {
@@ -119,7 +149,9 @@ describe('the gateway, for DynamoDB', () => {
     const denied = client.send(new GetItemCommand({ TableName: 'App-Secret', Key: item }));
     await expect(denied).rejects.toMatchObject({
       name: 'AccessDeniedException',
-      message: expect.stringContaining('not authorized to perform: dynamodb:GetItem on resource: arn:aws:dynamodb:us-east-1:000000000000:table/App-Secret'),
+      message: expect.stringContaining(
+        'not authorized to perform: dynamodb:GetItem on resource: arn:aws:dynamodb:us-east-1:000000000000:table/App-Secret',
+      ),
     });
     expect(warned.at(-1)).toContain('assumed-role/Fn-role/Fn is not authorized');
   });
@@ -127,22 +159,32 @@ describe('the gateway, for DynamoDB', () => {
   test('looks at the index of a query, and at every part of a transaction', async () => {
     const client = new DynamoDBClient(settings());
     const query = { KeyConditionExpression: 'gp = :p', ExpressionAttributeValues: { ':p': { S: 'p' } } };
-    expect(await nameOf(client.send(new QueryCommand({ ...query, TableName: 'App-Runs', IndexName: 'byProject' })))).toBe('allowed');
+    expect(await nameOf(client.send(new QueryCommand({ ...query, TableName: 'App-Runs', IndexName: 'byProject' })))).toBe(
+      'allowed',
+    );
     const transaction = (table: string) =>
-      client.send(new TransactWriteItemsCommand({ TransactItems: [{ Put: { TableName: 'App-Runs', Item: item } }, { Put: { TableName: table, Item: item } }] }));
+      client.send(
+        new TransactWriteItemsCommand({
+          TransactItems: [{ Put: { TableName: 'App-Runs', Item: item } }, { Put: { TableName: table, Item: item } }],
+        }),
+      );
     expect(await nameOf(transaction('App-Secret'))).toBe('AccessDeniedException');
   });
 
   test('knows nobody by a made-up key', async () => {
     const client = new DynamoDBClient({ ...settings(), credentials: { accessKeyId: 'AKIAWHO', secretAccessKey: 'x' } });
-    expect(await nameOf(client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item })))).toBe('UnrecognizedClientException');
+    expect(await nameOf(client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item })))).toBe(
+      'UnrecognizedClientException',
+    );
   });
 
   test('records what was asked, by whom', async () => {
     const client = new DynamoDBClient(settings());
     calls.length = 0;
     await client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item }));
-    expect(calls).toMatchObject([{ by: 'Fn', service: 'dynamodb', operation: 'GetItem', input: { TableName: 'App-Runs' }, status: 200 }]);
+    expect(calls).toMatchObject([
+      { by: 'Fn', service: 'dynamodb', operation: 'GetItem', input: { TableName: 'App-Runs' }, status: 200 },
+    ]);
   });
 });
 
@@ -159,7 +201,9 @@ describe('the gateway, for SQS', () => {
 
   test('denies another queue', async () => {
     const QueueUrl = `${gateway.url}/000000000000/App-Other`;
-    expect(await nameOf(new SQSClient(settings()).send(new SendMessageCommand({ QueueUrl, MessageBody: 'x' })))).toMatch(/^AccessDenied/);
+    expect(await nameOf(new SQSClient(settings()).send(new SendMessageCommand({ QueueUrl, MessageBody: 'x' })))).toMatch(
+      /^AccessDenied/,
+    );
   });
 });
 
@@ -209,7 +253,10 @@ describe('the gateway, for the scheduler and the bus', () => {
     await client.send(schedule('wake'));
     expect(await nameOf(client.send(schedule('wake')))).toBe('ConflictException');
     const name = { Name: 'wake', GroupName: 'timers' };
-    expect(await client.send(new GetScheduleCommand(name))).toMatchObject({ ScheduleExpression: 'at(2099-01-01T00:00:00)', Name: 'wake' });
+    expect(await client.send(new GetScheduleCommand(name))).toMatchObject({
+      ScheduleExpression: 'at(2099-01-01T00:00:00)',
+      Name: 'wake',
+    });
     await client.send(new DeleteScheduleCommand(name));
     expect(await nameOf(client.send(new GetScheduleCommand(name)))).toBe('ResourceNotFoundException');
   });
@@ -227,10 +274,19 @@ describe('the gateway, for the scheduler and the bus', () => {
   test('takes events for its bus, each judged alone', async () => {
     const client = new EventBridgeClient(settings());
     const event = { EventBusName: 'bus', Source: 'stepwell.runs', DetailType: 'Run Status Change' };
-    const answer = await client.send(new PutEventsCommand({ Entries: [{ ...event, Detail: '{"a":1}' }, { ...event, Detail: 'no' }] }));
+    const answer = await client.send(
+      new PutEventsCommand({
+        Entries: [
+          { ...event, Detail: '{"a":1}' },
+          { ...event, Detail: 'no' },
+        ],
+      }),
+    );
     expect([answer.FailedEntryCount, answer.Entries?.[1]?.ErrorCode]).toEqual([1, 'MalformedDetail']);
     expect(buses.recent()).toMatchObject([{ bus: 'bus', source: 'stepwell.runs', detail: { a: 1 } }]);
-    expect(await nameOf(client.send(new PutEventsCommand({ Entries: [{ ...event, EventBusName: 'default', Detail: '{}' }] })))).toBe('AccessDeniedException');
+    expect(
+      await nameOf(client.send(new PutEventsCommand({ Entries: [{ ...event, EventBusName: 'default', Detail: '{}' }] }))),
+    ).toBe('AccessDeniedException');
   });
 });
 

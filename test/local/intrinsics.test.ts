@@ -19,7 +19,11 @@ const cases: readonly (readonly [string, unknown, unknown])[] = [
   ['GetAtt by list', { 'Fn::GetAtt': ['Table', 'Arn'] }, 'Table!Arn'],
   ['GetAtt by text keeps a dotted attribute', { 'Fn::GetAtt': 'Table.Outputs.Name' }, 'Table!Outputs.Name'],
   ['Join', { 'Fn::Join': ['-', ['a', { Ref: 'Table' }, 3]] }, 'a-the-table-3'],
-  ['Sub with resources, attributes and pseudo parameters', { 'Fn::Sub': '${Table}:${Table.Arn}:${AWS::AccountId}' }, 'the-table:Table!Arn:000000000000'],
+  [
+    'Sub with resources, attributes and pseudo parameters',
+    { 'Fn::Sub': '${Table}:${Table.Arn}:${AWS::AccountId}' },
+    'the-table:Table!Arn:000000000000',
+  ],
   ['Sub with its own variables', { 'Fn::Sub': ['${x}/${Table}', { x: { Ref: 'AWS::Partition' } }] }, 'aws/the-table'],
   ['Sub leaves ${!Literal}', { 'Fn::Sub': '${!Table}' }, '${Table}'],
   ['Select and Split', { 'Fn::Select': [1, { 'Fn::Split': [':', 'a:b:c'] }] }, 'b'],
@@ -29,7 +33,11 @@ const cases: readonly (readonly [string, unknown, unknown])[] = [
   ['If takes the branch that holds', { 'Fn::If': ['IsBig', 'yes', 'no'] }, 'yes'],
   ['If takes the other', { 'Fn::If': ['IsSmall', 'yes', { Ref: 'AWS::NoValue' }] }, undefined],
   ['Equals, And, Or, Not', { 'Fn::And': [{ 'Fn::Equals': ['a', 'a'] }, { 'Fn::Not': [{ 'Fn::Or': [false, false] }] }] }, true],
-  ['a condition of a policy is no intrinsic', { Condition: { StringEquals: { k: { Ref: 'Table' } } } }, { Condition: { StringEquals: { k: 'the-table' } } }],
+  [
+    'a condition of a policy is no intrinsic',
+    { Condition: { StringEquals: { k: { Ref: 'Table' } } } },
+    { Condition: { StringEquals: { k: 'the-table' } } },
+  ],
 ];
 
 describe('intrinsics', () => {

@@ -10,7 +10,9 @@ import { createRecorder, type RecordedCall } from '../../lib/local/recorder/reco
 import { freshFolder } from './stacks.ts';
 
 const queueUrl = 'http://127.0.0.1/000000000000/q.fifo';
-const eventShape = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string(), eventSourceARN: z.string() })) });
+const eventShape = z.object({
+  Records: z.array(z.object({ messageId: z.string(), body: z.string(), eventSourceARN: z.string() })),
+});
 const done: InvokeOutcome = { kind: 'returned', payload: '{}' };
 
 let fauxqs: Fauxqs;
@@ -32,7 +34,10 @@ afterEach(async () => {
 });
 
 /** A poller before a function that answers by `handle`, with the batches it has seen. */
-function poll(handle: (bodies: readonly string[], ids: readonly string[]) => Promise<InvokeOutcome>, more: Partial<Mapping> = {}) {
+function poll(
+  handle: (bodies: readonly string[], ids: readonly string[]) => Promise<InvokeOutcome>,
+  more: Partial<Mapping> = {},
+) {
   const batches: string[][] = [];
   const warned: string[] = [];
   const target: LambdaFunction = {
@@ -44,12 +49,20 @@ function poll(handle: (bodies: readonly string[], ids: readonly string[]) => Pro
       const { Records } = eventShape.parse(JSON.parse(event));
       const bodies = Records.map(({ body }) => body);
       batches.push(bodies);
-      return handle(bodies, Records.map(({ messageId }) => messageId));
+      return handle(
+        bodies,
+        Records.map(({ messageId }) => messageId),
+      );
     },
     stop: async () => {},
   };
   const mapping: Mapping = { queueArn: 'arn:q', queueUrl, target, batchSize: 10, concurrency: 4, reportsFailures: true, ...more };
-  const poller = startPoller(mapping, queues, () => fauxqs.wakePolls(), (line) => void warned.push(line));
+  const poller = startPoller(
+    mapping,
+    queues,
+    () => fauxqs.wakePolls(),
+    (line) => void warned.push(line),
+  );
   pollers.push(poller);
   return { batches, warned, poller };
 }

@@ -84,7 +84,9 @@ describe('the scheduler', () => {
   });
 
   test('keeps a one-time schedule that is to stay, and never fires it again', async () => {
-    const { store, name, clock, runner, delivered } = house('at(2026-03-10T12:05:00)', { more: { ActionAfterCompletion: 'NONE' } });
+    const { store, name, clock, runner, delivered } = house('at(2026-03-10T12:05:00)', {
+      more: { ActionAfterCompletion: 'NONE' },
+    });
     clock.now = at('2026-03-10T13:00:00Z');
     await runner.fireDue();
     await runner.fireDue();
@@ -98,7 +100,12 @@ describe('the scheduler', () => {
     before.store.close();
     const after = openScheduleStore(file);
     const delivered: string[] = [];
-    const runner = createRunner({ store: after, now: () => at('2026-03-12T00:00:00Z'), warn: () => {}, deliver: async ({ input }) => void delivered.push(input) });
+    const runner = createRunner({
+      store: after,
+      now: () => at('2026-03-12T00:00:00Z'),
+      warn: () => {},
+      deliver: async ({ input }) => void delivered.push(input),
+    });
     await runner.fireDue();
     expect(delivered).toEqual(['wake']);
     after.close();
@@ -127,7 +134,10 @@ describe('the scheduler', () => {
   });
 
   test('gives up when its retries are used up', async () => {
-    const { store, name, runner, delivered, warned } = house('at(2026-03-10T12:00:00)', { fails: 1, target: { RetryPolicy: { MaximumRetryAttempts: 0 } } });
+    const { store, name, runner, delivered, warned } = house('at(2026-03-10T12:00:00)', {
+      fails: 1,
+      target: { RetryPolicy: { MaximumRetryAttempts: 0 } },
+    });
     await runner.fireDue();
     expect([delivered.length, store.get(name)]).toEqual([0, undefined]);
     expect(warned).toEqual(['schedule one: target is down; given up']);

@@ -52,7 +52,12 @@ export const functionOf = (name: string, asset: string, statements: readonly obj
   },
 });
 
-export const allow = (Action: string | readonly string[], Resource: unknown, more: object = {}) => ({ Effect: 'Allow', Action, Resource, ...more });
+export const allow = (Action: string | readonly string[], Resource: unknown, more: object = {}) => ({
+  Effect: 'Allow',
+  Action,
+  Resource,
+  ...more,
+});
 
 /** A REST API with methods by path, such as `GET /v1/runs/{runId}`, each answered by the function of that logical id. */
 export function restApi(methods: Readonly<Record<string, string>>, streaming: readonly string[] = []): Record<string, object> {
@@ -88,7 +93,9 @@ export function restApi(methods: Readonly<Record<string, string>>, streaming: re
           Type: 'AWS_PROXY',
           IntegrationHttpMethod: 'POST',
           ...(streams ? { ResponseTransferMode: 'STREAM' } : {}),
-          Uri: { 'Fn::Sub': `arn:aws:apigateway:\${AWS::Region}:lambda:path/2015-03-31/functions/\${${functionId}.Arn}/${operation}` },
+          Uri: {
+            'Fn::Sub': `arn:aws:apigateway:\${AWS::Region}:lambda:path/2015-03-31/functions/\${${functionId}.Arn}/${operation}`,
+          },
         },
       },
     };

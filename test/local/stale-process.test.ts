@@ -8,7 +8,8 @@ import { findDynoxide, startDynoxide, type DynamodbEmulator } from '../../lib/lo
 import { endStaleProcess, recordProcess } from '../../lib/local/emulators/stale-process.ts';
 import { freshFolder } from './stacks.ts';
 
-const sleeper = (...words: readonly string[]) => spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', ...words], { stdio: 'ignore' });
+const sleeper = (...words: readonly string[]) =>
+  spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', ...words], { stdio: 'ignore' });
 const started: { kill(signal?: NodeJS.Signals): unknown }[] = [];
 const emulators: DynamodbEmulator[] = [];
 afterEach(async () => {

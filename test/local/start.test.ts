@@ -14,11 +14,16 @@ describe('the settings', () => {
   });
 
   test('are taken from the environment', () => {
-    expect(readSettings({ STEPWELL_DIR: 'here', STEPWELL_PORT: '0' }, '/home/me')).toMatchObject({ directory: '/home/me/here', port: 0 });
+    expect(readSettings({ STEPWELL_DIR: 'here', STEPWELL_PORT: '0' }, '/home/me')).toMatchObject({
+      directory: '/home/me/here',
+      port: 0,
+    });
   });
 
   test.each(['x', '-1', '70000', '1.5'])('refuse %s as a port', (STEPWELL_PORT) => {
-    expect(() => readSettings({ STEPWELL_PORT }, '/')).toThrow(`STEPWELL_PORT must be a whole number from 0 to 65535, and is '${STEPWELL_PORT}'`);
+    expect(() => readSettings({ STEPWELL_PORT }, '/')).toThrow(
+      `STEPWELL_PORT must be a whole number from 0 to 65535, and is '${STEPWELL_PORT}'`,
+    );
   });
 });
 

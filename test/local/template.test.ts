@@ -11,7 +11,11 @@ describe('a template', () => {
       Jobs: { Type: 'AWS::SQS::Queue', Properties: { FifoQueue: true } },
       Files: { Type: 'AWS::S3::Bucket' },
     }).all;
-    expect(runs).toMatchObject({ name: 'App-Runs', ref: 'App-Runs', arn: 'arn:aws:dynamodb:us-east-1:000000000000:table/App-Runs' });
+    expect(runs).toMatchObject({
+      name: 'App-Runs',
+      ref: 'App-Runs',
+      arn: 'arn:aws:dynamodb:us-east-1:000000000000:table/App-Runs',
+    });
     expect(queue).toMatchObject({ name: 'App-Jobs.fifo', ref: `${endpoint}/000000000000/App-Jobs.fifo` });
     expect(bucket).toMatchObject({ name: 'app-files', arn: 'arn:aws:s3:::app-files' });
   });
@@ -19,8 +23,17 @@ describe('a template', () => {
   test('resolves what another stack exports', () => {
     const template = readTemplate(
       stacksOf({
-        Data: { Resources: { Runs: table }, Outputs: { Out: { Value: { 'Fn::GetAtt': ['Runs', 'Arn'] }, Export: { Name: { 'Fn::Sub': '${AWS::StackName}:Runs' } } } } },
-        App: { Resources: { Bus: { Type: 'AWS::Events::EventBus', Properties: { Name: 'b', Description: { 'Fn::ImportValue': 'Data:Runs' } } } } },
+        Data: {
+          Resources: { Runs: table },
+          Outputs: {
+            Out: { Value: { 'Fn::GetAtt': ['Runs', 'Arn'] }, Export: { Name: { 'Fn::Sub': '${AWS::StackName}:Runs' } } },
+          },
+        },
+        App: {
+          Resources: {
+            Bus: { Type: 'AWS::Events::EventBus', Properties: { Name: 'b', Description: { 'Fn::ImportValue': 'Data:Runs' } } },
+          },
+        },
       }),
       endpoint,
     );

@@ -40,7 +40,7 @@ export const simulatedTypes: GraphTypes = {
       case 'nap':
         return { kind: 'sleeping', wakeAt: after(now, durationMs(Number(node.config['ms']))), output: { value: 'slept' } };
       case 'choice':
-        return { kind: 'finished', output: { value: node.config['takes'] ?? null }, handle: String(node.config['takes']) };
+        return { kind: 'finished', output: { value: null }, handle: node.config['takes'] === 'left' ? 'left' : 'right' };
       default:
         return { kind: 'finished', output: { value: { from: node.id } }, handle: null, end: 'success' };
     }

@@ -23,7 +23,8 @@ const plan = {
   // What is stored and sent, parsed.
   codec: { rooms: ['engine', 'ports'], packages: ['zod'], node: ['zlib'] },
   // The sentences. They know no adapter, no node type and no HTTP.
-  service: { rooms: ['engine', 'ports'], packages: [], node: ['crypto', 'zlib'] },
+  // A snapshot is a fold that was stored, so it is read as the codec reads everything that was.
+  service: { rooms: ['engine', 'ports', 'codec'], packages: [], node: ['crypto', 'zlib'] },
   // Node types reach the world outside, never the stores.
   nodes: { rooms: ['engine'], packages: ['ipaddr.js', 'quickjs-wasi', 're2js', 'undici', 'zod'], node: 'any' },
   // The HTTP language: description only, so it answers nothing and stores nothing.

@@ -71,7 +71,7 @@ const cyclesOf = (shape: Shape): readonly (readonly number[])[] => {
     if (lowest.get(node) !== number.get(node)) return;
     const group = stack.splice(stack.lastIndexOf(node));
     for (const member of group) isStacked.delete(member);
-    if (group.length > 2) cycles.push(group.sort((one, other) => one - other));
+    if (group.length > 1) cycles.push(group.sort((one, other) => one - other));
   };
 
   for (let root = 0; root < shape.size; root += 1) {

@@ -28,10 +28,12 @@ const transactVerbs: Readonly<Record<string, string>> = {
   ConditionCheck: 'ConditionCheckItem',
 };
 
-const operations = new Set([
-  ...['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'Scan', 'DescribeTable'],
-  ...['BatchGetItem', 'BatchWriteItem', 'TransactGetItems', 'TransactWriteItems'],
-]);
+const operations = new Set(
+  (
+    'GetItem PutItem UpdateItem DeleteItem Query Scan DescribeTable ' +
+    'BatchGetItem BatchWriteItem TransactGetItems TransactWriteItems'
+  ).split(' '),
+);
 
 const tableArn = (name: string): string => arns.table(lastPart(name));
 

@@ -2,11 +2,10 @@
 import type { Fauxqs } from '../emulators/fauxqs.ts';
 import type { Template } from '../template/template.ts';
 
-const attributeNames = [
-  ...['FifoQueue', 'ContentBasedDeduplication', 'DeduplicationScope', 'FifoThroughputLimit'],
-  ...['DelaySeconds', 'MaximumMessageSize', 'MessageRetentionPeriod', 'ReceiveMessageWaitTimeSeconds', 'VisibilityTimeout'],
-  'RedrivePolicy',
-] as const;
+const attributeNames = (
+  'FifoQueue ContentBasedDeduplication DeduplicationScope FifoThroughputLimit ' +
+  'DelaySeconds MaximumMessageSize MessageRetentionPeriod ReceiveMessageWaitTimeSeconds VisibilityTimeout RedrivePolicy'
+).split(' ');
 
 /** Attributes are text, and a policy is JSON. */
 export function queueAttributes(properties: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
@@ -14,7 +13,7 @@ export function queueAttributes(properties: Readonly<Record<string, unknown>>): 
   for (const name of attributeNames) {
     const value = properties[name];
     if (value === undefined) continue;
-    attributes[name] = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    attributes[name] = typeof value === 'string' ? value : JSON.stringify(value);
   }
   return attributes;
 }

@@ -33,6 +33,7 @@ function restoreOrder(queue: Queue): void {
 export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): void {
   if (patched.has(SqsQueue)) return;
   patched.add(SqsQueue);
+  // oxlint-disable-next-line typescript/unbound-method -- both are called with the queue they belong to
   const { dequeue, enqueue } = SqsQueue.prototype;
 
   SqsQueue.prototype.dequeue = function (this: Queue, maxCount, visibilityTimeout, dlqResolver) {

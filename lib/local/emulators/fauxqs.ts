@@ -34,6 +34,8 @@ export async function startFauxqs(directory: string): Promise<Fauxqs> {
   const stores = { sqsStore: new classes.SqsStore(), snsStore: new classes.SnsStore(), s3Store: new classes.S3Store() };
   const { sqsStore, snsStore, s3Store } = stores;
   const persistence = new classes.PersistenceManager(directory);
+  // what was written survives a kill of this process; only a machine that loses its power may lose the last moments
+  persistence.db.exec('PRAGMA synchronous = NORMAL');
   // loading before the stores know where to persist: a queue created under persistence is first wiped there
   persistence.load(sqsStore, snsStore, s3Store);
   Object.assign(sqsStore, { persistence, region: place.region });

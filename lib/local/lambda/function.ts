@@ -33,8 +33,12 @@ export interface LambdaFunction {
   stop(graceMs: number): Promise<void>;
 }
 
+/** A thread takes 60 MB, and a new one 200 ms. */
+const keptIdleMs = 60_000;
+
 export function createFunction(settings: FunctionSettings): LambdaFunction {
-  const idle: Thread[] = [];
+  /** the one used last at the end */
+  const idle: { readonly thread: Thread; readonly since: number }[] = [];
   const waiting: (() => void)[] = [];
   const running = new Set<Promise<unknown>>();
   const threads = new Set<Thread>();
@@ -43,21 +47,32 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
 
   /** The thread used last is the warmest; dead ones are thrown away on the way. */
   function take(): Thread {
-    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) {
-      if (thread.isAlive()) return thread;
-      threads.delete(thread);
+    for (let last = idle.pop(); last !== undefined; last = idle.pop()) {
+      if (last.thread.isAlive()) return last.thread;
+      threads.delete(last.thread);
     }
     const thread = startThread(settings);
     threads.add(thread);
     return thread;
   }
 
+  /** Ends threads that nothing has needed for a while, but for the warmest. */
+  function retire(): void {
+    while (idle.length > 1 && performance.now() - (idle[0]?.since ?? 0) > keptIdleMs) {
+      const thread = idle.shift()?.thread;
+      if (thread === undefined) return;
+      threads.delete(thread);
+      void thread.stop();
+    }
+  }
+  const retiring = setInterval(retire, keptIdleMs / 2).unref();
+
   async function run(event: string, onChunk: ChunkReader): Promise<InvokeOutcome> {
     const requestId = randomUUID();
     const startedAt = performance.now();
     const thread = take();
     const outcome = await thread.invoke(event, requestId, onChunk);
-    if (thread.isAlive()) idle.push(thread);
+    if (thread.isAlive()) idle.push({ thread, since: performance.now() });
     else threads.delete(thread);
     if (outcome.kind === 'failed') settings.warn(`${settings.name}: ${outcome.error.errorType}: ${outcome.error.errorMessage}`);
     settings.onInvoked({
@@ -101,6 +116,7 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     },
     async stop(graceMs) {
       stopped = true;
+      clearInterval(retiring);
       for (const next of waiting.splice(0)) next();
       const grace = new Promise((resolve) => setTimeout(resolve, graceMs).unref());
       await Promise.race([Promise.allSettled(running), grace]);

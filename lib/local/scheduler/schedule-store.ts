@@ -72,6 +72,7 @@ export function openScheduleStore(file: string): ScheduleStore {
   const database = new DatabaseSync(file);
   database.exec(`
     PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
     CREATE TABLE IF NOT EXISTS schedules (
       group_name TEXT NOT NULL, name TEXT NOT NULL, definition TEXT NOT NULL,
       created_at INTEGER NOT NULL, due_at INTEGER, try_at INTEGER, failures INTEGER NOT NULL,

@@ -9,7 +9,7 @@ const fileName = 'script';
 /** What is wrong with a script, with line and column from 1; undefined where it parses. */
 export const scriptFault = (code: string): string | undefined => {
   const fault = faultOf(code, 0);
-  if (fault === undefined || !/^await is only valid/.test(fault)) return fault;
+  if (fault === undefined || !fault.startsWith('await is only valid')) return fault;
   return `${fault}. Scripts run in one go: await is not available at their top level, and nothing they could call is asynchronous`;
 };
 

@@ -26,6 +26,7 @@ test('a completion after the dispatch is not seen by the attempt, nor by its ret
   play.ends('slow', failed());
   expect(play.node('slow')).toMatchObject({ attempt: 2 });
   expect(play.inputOf('slow').context.get('news')).toBeUndefined();
+  expect(play.inputOf('slow').context.get('__node_fast')).toBeUndefined();
   expect(play.inputOf('slow').context.keys({ hidden: true })).not.toContain('__node_fast');
   expect(play.inputOf('next').context.get('news')).toBe('late');
 });

@@ -152,6 +152,7 @@ test('fail_workflow ends the run at once, error edge or not, and cancels what is
   expect(play.statuses('a', 'busy', 'rescue')).toEqual(['failed', 'cancelled', 'pending']);
   expect([play.status, blamed(play)]).toEqual(['failed', 'a']);
   expect(play.events.at(-1)?.type).toBe('RUN_FAILED');
+  expect(play.eventsOf('NODE_FAILED')[0]).not.toHaveProperty('handle');
 });
 
 test('fail_workflow of a node that is failed by its parent names the node where it began', () => {

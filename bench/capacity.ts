@@ -1,0 +1,91 @@
+/**
+ * Read and write units of one DynamoDB call, by the rules of
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
+ * A write is billed by the larger of what stood and what stands, in whole KB; so is one whose condition failed. A strong read
+ * is billed by 4 KB, an eventually consistent one by half of that. Nothing is taken from what an emulator says it consumed.
+ */
+import { z } from 'zod';
+import { itemBytes, wireItem, type WireItem } from './item-size.ts';
+
+const writeUnitBytes = 1_024;
+const readUnitBytes = 4_096;
+
+/** @param sizes of the item before and after; 0 where there was or is none. An absent item costs a unit too. */
+export const writeUnits = (...sizes: readonly number[]): number => Math.max(1, Math.ceil(Math.max(...sizes) / writeUnitBytes));
+
+export const readUnits = (bytes: number, isStrong: boolean): number =>
+  Math.max(1, Math.ceil(bytes / readUnitBytes)) * (isStrong ? 1 : 0.5);
+
+/** An index holding keys only, as the template declares it. */
+export interface KeysOnlyIndex {
+  readonly name: string;
+  readonly keys: readonly string[];
+}
+
+export interface TableShape {
+  readonly name: string;
+  readonly keys: readonly string[];
+  readonly indexes: readonly KeysOnlyIndex[];
+}
+
+const keySchema = z.array(z.looseObject({ AttributeName: z.string() })).transform((keys) => keys.map((key) => key.AttributeName));
+const tableShape = z.looseObject({
+  KeySchema: keySchema,
+  GlobalSecondaryIndexes: z
+    .array(
+      z.looseObject({
+        IndexName: z.string(),
+        KeySchema: keySchema,
+        // another projection would be billed by its attributes, which nobody counts here
+        Projection: z.looseObject({ ProjectionType: z.literal('KEYS_ONLY') }),
+      }),
+    )
+    .default([]),
+});
+
+/** The table of a template's resource; throws where an index is of a kind that is not counted. */
+export function tableOf(name: string, properties: unknown): TableShape {
+  const { KeySchema, GlobalSecondaryIndexes } = tableShape.parse(properties);
+  return {
+    name,
+    keys: KeySchema,
+    indexes: GlobalSecondaryIndexes.map((index) => ({ name: index.IndexName, keys: index.KeySchema })),
+  };
+}
+
+/** What an index holds of the item: nothing where the item lacks one of the index's keys. */
+function entryOf(table: TableShape, index: KeysOnlyIndex, item: WireItem | undefined): WireItem | undefined {
+  if (item === undefined || index.keys.some((key) => item[key] === undefined)) return undefined;
+  const names = new Set([...table.keys, ...index.keys]);
+  return Object.fromEntries(Object.entries(item).filter(([name]) => names.has(name)));
+}
+
+/** The units that an index takes for the change: one to enter or leave, two to move, none where its keys stay. */
+export function indexUnits(
+  table: TableShape,
+  index: KeysOnlyIndex,
+  before: WireItem | undefined,
+  after: WireItem | undefined,
+): number {
+  const [left, entered] = [entryOf(table, index, before), entryOf(table, index, after)];
+  const isSame = index.keys.every((key) => JSON.stringify(left?.[key]) === JSON.stringify(entered?.[key]));
+  if (left !== undefined && entered !== undefined && isSame) return 0;
+  return [left, entered].reduce((sum, entry) => sum + (entry === undefined ? 0 : writeUnits(itemBytes(entry))), 0);
+}
+
+const getInput = z.looseObject({ ConsistentRead: z.boolean().default(false), Key: wireItem });
+const getOutput = z.looseObject({ Item: wireItem.optional() });
+const queryInput = z.looseObject({ ConsistentRead: z.boolean().default(false), ProjectionExpression: z.undefined().optional() });
+const queryOutput = z.looseObject({ Items: z.array(wireItem), Count: z.number(), ScannedCount: z.number() });
+
+export function getUnits(input: unknown, output: unknown): number {
+  const { Item } = getOutput.parse(output);
+  return readUnits(Item === undefined ? 0 : itemBytes(Item), getInput.parse(input).ConsistentRead);
+}
+
+/** A query is billed by the sum of what it looked at; what a filter takes away is not in its answer, and is counted by the mean. */
+export function queryUnits(input: unknown, output: unknown): number {
+  const { Items, Count, ScannedCount } = queryOutput.parse(output);
+  const bytes = Items.reduce((sum, item) => sum + itemBytes(item), 0);
+  return readUnits(Count === 0 ? 0 : (bytes * ScannedCount) / Count, queryInput.parse(input).ConsistentRead);
+}

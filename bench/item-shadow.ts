@@ -1,0 +1,94 @@
+/** The tables as their writes have left them: an update says only what it changes, and is billed by the whole item. */
+import { z } from 'zod';
+import type { TableShape } from './capacity.ts';
+import { wireItem, type WireItem } from './item-size.ts';
+
+export interface Change {
+  readonly table: TableShape;
+  readonly key: WireItem;
+  readonly before: WireItem | undefined;
+  readonly after: WireItem | undefined;
+  /** what the caller wanted to put, also where the condition refused it */
+  readonly wanted: WireItem | undefined;
+  readonly isRefused: boolean;
+}
+
+const putInput = z.looseObject({ TableName: z.string(), Item: wireItem });
+const deleteInput = z.looseObject({ TableName: z.string(), Key: wireItem });
+const updateInput = z.looseObject({
+  TableName: z.string(),
+  Key: wireItem,
+  UpdateExpression: z.string(),
+  ExpressionAttributeNames: z.record(z.string(), z.string()).default({}),
+  // what the answer says of the attributes is all that is known of them afterwards
+  ReturnValues: z.literal('UPDATED_NEW'),
+});
+const updateOutput = z.looseObject({ Attributes: wireItem.default({}) });
+const faultOutput = z.looseObject({ __type: z.string() });
+
+const isConditionFault = (output: unknown): boolean =>
+  faultOutput.safeParse(output).data?.__type.endsWith('ConditionalCheckFailedException') === true;
+
+/** The names behind `REMOVE` in an update expression; those of the attributes themselves, not of parts of them. */
+function removedNames(expression: string, names: Readonly<Record<string, string>>): readonly string[] {
+  const clause = /\bREMOVE\s+(.*?)(?=\s+(?:SET|ADD|DELETE)\s|$)/s.exec(expression)?.[1];
+  return (clause ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+    .map((name) => names[name] ?? name);
+}
+
+export class ItemShadow {
+  readonly #tables: ReadonlyMap<string, TableShape>;
+  readonly #items = new Map<string, WireItem>();
+
+  constructor(tables: readonly TableShape[]) {
+    this.#tables = new Map(tables.map((table) => [table.name, table]));
+  }
+
+  /** Follows one write; undefined where it was neither done nor refused by its condition. Throws where it is of no known kind. */
+  follow(operation: string, input: unknown, status: number, output: unknown): Change | undefined {
+    const isRefused = isConditionFault(output);
+    if (status !== 200 && !isRefused) return undefined;
+    const { TableName, wanted, Key, changed } = this.#read(operation, input, isRefused ? {} : output);
+    const table = this.#tables.get(TableName);
+    if (table === undefined) throw new Error(`a call names the table ${TableName}, which no stack has`);
+    const key = keyOf(table, Key);
+    const place = `${TableName} ${JSON.stringify(key)}`;
+    const before = this.#items.get(place);
+    if (isRefused) return { table, key, before, after: before, wanted, isRefused };
+    const after = changed(before ?? key);
+    if (after === undefined) this.#items.delete(place);
+    else this.#items.set(place, after);
+    return { table, key, before, after, wanted, isRefused };
+  }
+
+  #read(operation: string, input: unknown, output: unknown) {
+    switch (operation) {
+      case 'PutItem': {
+        const { TableName, Item } = putInput.parse(input);
+        return { TableName, Key: Item, wanted: Item, changed: (): WireItem | undefined => Item };
+      }
+      case 'DeleteItem': {
+        const { TableName, Key } = deleteInput.parse(input);
+        return { TableName, Key, wanted: undefined, changed: (): WireItem | undefined => undefined };
+      }
+      case 'UpdateItem': {
+        const { TableName, Key, UpdateExpression, ExpressionAttributeNames } = updateInput.parse(input);
+        const { Attributes } = updateOutput.parse(output);
+        const gone = new Set(removedNames(UpdateExpression, ExpressionAttributeNames));
+        const changed = (before: WireItem): WireItem | undefined => ({
+          ...Object.fromEntries(Object.entries(before).filter(([name]) => !gone.has(name))),
+          ...Attributes,
+        });
+        return { TableName, Key, wanted: undefined, changed };
+      }
+      default:
+        throw new Error(`the bill does not know how ${operation} is billed`);
+    }
+  }
+}
+
+const keyOf = (table: TableShape, item: WireItem): WireItem =>
+  Object.fromEntries(Object.entries(item).filter(([name]) => table.keys.includes(name)));

@@ -1,0 +1,31 @@
+/** What a request is for, in the words of DESIGN section 10: told by the prefixes of its keys. */
+import type { WireItem } from './item-size.ts';
+
+/** The first whose beginnings fit the keys is it. */
+const parts: readonly { readonly part: string; readonly pk?: RegExp; readonly sk?: RegExp }[] = [
+  { part: 'idempotency', pk: /#idempotency#/ },
+  { part: 'audit', pk: /#audit#/ },
+  { part: 'rate windows', pk: /^~rate#/ },
+  { part: 'api keys', pk: /^~key#/ },
+  { part: 'sweep', pk: /^~sweep/ },
+  { part: 'workflow', pk: /#workflow(s|#.*)$/ },
+  { part: 'deployments', pk: /#deployments$/ },
+  { part: 'due', pk: /^due#/ },
+  { part: 'head', pk: /#run#/, sk: /^head$/ },
+  { part: 'commits', pk: /#run#/, sk: /^log#/ },
+  { part: 'beats', pk: /#run#/, sk: /^beat#/ },
+  { part: 'attachments', pk: /#run#/, sk: /^item#/ },
+  { part: 'snapshots', pk: /#run#/, sk: /^snapshot$/ },
+];
+
+/** @throws where the keys are of no known kind: a new one needs a name here */
+export function partOf(pk: string, sk: string): string {
+  const found = parts.find((one) => one.pk?.test(pk) !== false && one.sk?.test(sk) !== false);
+  if (found === undefined) throw new Error(`the bill has no name for what lies under ${pk} / ${sk}`);
+  return found.part;
+}
+
+export const textOf = (item: WireItem, name: string): string => {
+  const value = item[name];
+  return value !== undefined && 'S' in value ? value.S : '';
+};
