@@ -15,7 +15,10 @@ export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
     try {
       return [{ record, result: parseResult(record.body), isRedelivered: isRedelivered(record) }];
     } catch (trouble) {
-      logger.error('a result cannot be read', { messageId: record.messageId, error: trouble instanceof Error ? trouble : String(trouble) });
+      logger.error('a result cannot be read', {
+        messageId: record.messageId,
+        error: trouble instanceof Error ? trouble : String(trouble),
+      });
       failed.push(record);
       return [];
     }
@@ -24,7 +27,10 @@ export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
     try {
       await collectResults(collector, results);
     } catch (trouble) {
-      logger.error('the results of a run come back', { runId: results.run.runId, error: trouble instanceof Error ? trouble : String(trouble) });
+      logger.error('the results of a run come back', {
+        runId: results.run.runId,
+        error: trouble instanceof Error ? trouble : String(trouble),
+      });
       // A run is a group: all its messages return together, so their order holds.
       failed.push(...received.filter(({ result }) => result.run.runId === results.run.runId).map(({ record }) => record));
     }

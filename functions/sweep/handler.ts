@@ -9,7 +9,10 @@ const sweeper = deciderOf('sweep');
 export async function handler(_event: unknown, context: Context): Promise<void> {
   const { failed, ...swept } = await recoverRuns(sweeper, endOf(context, sweeper.deps.clock.now()));
   for (const { run, trouble } of failed) {
-    logger.error('a run could not be looked at', { runId: run.runId, error: trouble instanceof Error ? trouble : String(trouble) });
+    logger.error('a run could not be looked at', {
+      runId: run.runId,
+      error: trouble instanceof Error ? trouble : String(trouble),
+    });
   }
   if (swept.looked > 0) logger.info('swept', { ...swept, failed: failed.length });
 }

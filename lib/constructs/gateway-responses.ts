@@ -22,7 +22,7 @@ const gatewayAnswers: readonly GatewayAnswer[] = [
   },
   { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, code: 'not_found', status: 404, message: 'There is no such route.' },
   { type: ResponseType.RESOURCE_NOT_FOUND, code: 'not_found', status: 404, message: 'There is no such route.' },
-  { type: ResponseType.REQUEST_TOO_LARGE, code: 'payload_too_large', status: 413, message: 'The body is larger than 10 MB.' },
+  { type: ResponseType.REQUEST_TOO_LARGE, code: 'payload_too_large', status: 413, message: 'The body is larger than 6 MB.' },
   // Requests over the stage's rate are counted by the second.
   {
     type: ResponseType.THROTTLED,

@@ -3,12 +3,14 @@
  * its deadline, and writes when to look next, before the minute counts as passed. Overlapping sweeps are harmless.
  */
 import type { RunAddress } from '../engine/ids.ts';
+import { attentionOf } from '../engine/log/attention.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { minuteOf, nextLook } from '../engine/log/silence.ts';
 import { type Instant } from '../engine/time.ts';
 import { type Decider, decideRun } from './decide-run.ts';
+import type { Deps } from './deps.ts';
 import { mendRun } from './mend-run.ts';
-import { readRun } from './read-log.ts';
+import { type RunFold, readRun } from './read-log.ts';
 
 export interface Swept {
   readonly minutes: number;
@@ -21,27 +23,43 @@ export interface Swept {
 /** Minutes that the first sweep of a new installation looks back. */
 const firstReach = 10;
 
+/** Runs looked at side by side: a look is a few reads, and most find nothing to do. */
+const atOnce = 16;
+
+interface Counts {
+  minutes: number;
+  looked: number;
+  mended: number;
+  readonly failed: { readonly run: RunAddress; readonly trouble: unknown }[];
+}
+
 /** @param mustEndAt no further minute is begun after it */
 export async function recoverRuns(decider: Decider, mustEndAt: Instant): Promise<Swept> {
   const { deps } = decider;
   const last = minuteOf(deps.clock.now()) - 1;
   const passed = (await deps.index.sweptMinute()) ?? last - firstReach;
-  const swept = { minutes: 0, looked: 0, mended: 0, failed: [] as { run: RunAddress; trouble: unknown }[] };
+  const swept: Counts = { minutes: 0, looked: 0, mended: 0, failed: [] };
   for (let minute = passed + 1; minute <= last && deps.clock.now() < mustEndAt; minute += 1) {
-    for (const run of await deps.index.dueIn(minute)) {
-      try {
-        if (await recoverRun(decider, run)) swept.mended += 1;
-        swept.looked += 1;
-      } catch (trouble) {
-        // One run that cannot be looked at must not hold up the others; it is looked at again in the next minute.
-        swept.failed.push({ run, trouble });
-        await deps.index.markDue({ run, minute: minuteOf(deps.clock.now()) + 1 });
-      }
+    const due = await deps.index.dueIn(minute);
+    for (let first = 0; first < due.length; first += atOnce) {
+      await Promise.all(due.slice(first, first + atOnce).map((run) => look(decider, run, swept)));
     }
     await deps.index.passMinute(minute);
     swept.minutes += 1;
   }
   return swept;
+}
+
+async function look(decider: Decider, run: RunAddress, swept: Counts): Promise<void> {
+  const { deps } = decider;
+  try {
+    if (await recoverRun(decider, run)) swept.mended += 1;
+    swept.looked += 1;
+  } catch (trouble) {
+    // One run that cannot be looked at must not hold up the others; it is looked at again in the next minute.
+    swept.failed.push({ run, trouble });
+    await deps.index.markDue({ run, minute: minuteOf(deps.clock.now()) + 1 });
+  }
 }
 
 /** Looks at one run; true where something of it was mended. */
@@ -61,5 +79,14 @@ export async function recoverRun(decider: Decider, run: RunAddress): Promise<boo
   const now = deps.clock.now();
   const next = Math.max(minuteOf(nextLook(fold.state, fold.head.deadlineAt, now)), minuteOf(now) + 1);
   await deps.index.markDue({ run, minute: next });
+  await showAttention(deps, fold, now);
   return resent.length > 0;
+}
+
+/** Makes a run that waits or retries findable as such. Only here, so that a short run never pays for it. */
+async function showAttention({ log }: Pick<Deps, 'log'>, { head, state }: RunFold, now: Instant): Promise<void> {
+  const attention = attentionOf(state, now);
+  if (attention === head.projection.attention || state.asOf === 0) return;
+  const { status } = state.progress;
+  await log.project(head.address, { status, asOf: state.asOf, ...(attention === undefined ? {} : { attention }) });
 }

@@ -101,6 +101,9 @@ const data = {
   },
 };
 
+/** Threads start slowly on a machine that has other work. */
+const patience = { timeout: 20_000 };
+
 const running: Cloud[] = [];
 afterEach(async () => {
   for (const cloud of running.splice(0)) await cloud.stop();
@@ -122,14 +125,14 @@ async function start(resources: object = {}, directory = freshFolder()) {
   return { cloud, warned, post, get, directory };
 }
 
-describe('the embedded cloud', () => {
+describe('the embedded cloud', patience, () => {
   test('carries a request from the API through the queue to a worker, and fires its schedules', async () => {
     const { cloud, post, get, warned } = await start();
     const answer = await post('go');
     expect([answer.status, warned]).toEqual([202, []]);
     const id = await answer.text();
-    await vi.waitFor(async () => expect(await get(id)).toBe('done by worker'));
-    await vi.waitFor(async () => expect(await get('tick')).toBe('Scheduled Event'));
+    await vi.waitFor(async () => expect(await get(id)).toBe('done by worker'), patience);
+    await vi.waitFor(async () => expect(await get('tick')).toBe('Scheduled Event'), patience);
     const seen = await fetch(`${cloud.url}/runs/${id}`);
     expect([seen.headers.get('x-one'), seen.headers.getSetCookie()]).toEqual(['1', ['a', 'b']]);
   });
@@ -137,7 +140,7 @@ describe('the embedded cloud', () => {
   test('keeps everything over a restart', async () => {
     const { post, get, directory } = await start();
     const id = await (await post('go')).text();
-    await vi.waitFor(async () => expect(await get(id)).toBe('done by worker'));
+    await vi.waitFor(async () => expect(await get(id)).toBe('done by worker'), patience);
     await running.pop()?.stop();
     expect(await (await start({}, directory)).get(id)).toBe('done by worker');
   });

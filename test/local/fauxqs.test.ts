@@ -52,7 +52,7 @@ const remove = (fauxqs: Fauxqs, name: string, messages: readonly { ReceiptHandle
 const release = (fauxqs: Fauxqs, name: string, ReceiptHandle = '') =>
   ask(fauxqs, 'ChangeMessageVisibility', { QueueUrl: url(name), ReceiptHandle, VisibilityTimeout: 0 });
 
-describe('the queues', () => {
+describe('the queues', { timeout: 20_000 }, () => {
   test('give ten of one group at once, in order, and then none until all ten are done', async () => {
     const fauxqs = await start();
     fauxqs.ensureQueue('q.fifo', fifo);

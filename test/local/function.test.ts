@@ -48,7 +48,7 @@ const payloadOf = (outcome: Awaited<ReturnType<LambdaFunction['invoke']>>): unkn
   return outcome.kind === 'returned' ? JSON.parse(outcome.payload) : undefined;
 };
 
-describe('a function', () => {
+describe('a function', { timeout: 20_000 }, () => {
   test('sees its event, its variables, its context and nothing of the process around it', async () => {
     const { fn } = make(`export const handler = async (event, context) => ({
       event, greeting: process.env.GREETING, path: process.env.PATH ?? null, name: context.functionName, hasTime: context.getRemainingTimeInMillis() > 5000 })`);

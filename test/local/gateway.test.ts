@@ -24,6 +24,7 @@ import { openGateway } from '../../lib/local/aws/gateway.ts';
 import { createPrincipals } from '../../lib/local/aws/principals.ts';
 import { s3 } from '../../lib/local/aws/s3.ts';
 import { sqs } from '../../lib/local/aws/sqs.ts';
+import type { WireRequest } from '../../lib/local/aws/wire.ts';
 import { deployQueuesAndBuckets } from '../../lib/local/deploy/queues.ts';
 import { deployTables } from '../../lib/local/deploy/tables.ts';
 import { startEmulators, type Emulators } from '../../lib/local/emulators/emulators.ts';
@@ -291,13 +292,39 @@ describe('the gateway, for the scheduler and the bus', () => {
 });
 
 test('the gateway answers nobody who calls it by a foreign name', async () => {
-  const status = await new Promise<number | undefined>((resolve, reject) => {
-    open({ host: '127.0.0.1', port: gateway.port, headers: { host: 'evil.example' } }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    })
-      .once('error', reject)
-      .end();
+  const statusFor = (host: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        host,
+        authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/20260101/us-east-1/scheduler/aws4_request, SignedHeaders=host, Signature=0`,
+      };
+      open({ host: '127.0.0.1', port: gateway.port, path: '/schedules/none?groupName=timers', headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .once('error', reject)
+        .end();
+    });
+  expect(await statusFor(`127.0.0.1:${gateway.port}`)).toBe(404);
+  expect(await statusFor('evil.example')).toBe(403);
+});
+
+test('conditional puts of one object take turns, whatever time the emulator takes', async () => {
+  const objects = new Set<string>();
+  const service = s3(async ({ method, path }) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    const status = method === 'HEAD' && !objects.has(path) ? 404 : 200;
+    if (method === 'PUT') objects.add(path);
+    return { status, headers: {}, body: Buffer.alloc(0) };
   });
-  expect(status).toBe(403);
+  const request: WireRequest = {
+    method: 'PUT',
+    path: '/bucket/key',
+    url: '/bucket/key',
+    query: new URLSearchParams(),
+    headers: { 'if-none-match': '*' },
+    body: Buffer.from('x'),
+  };
+  const put = async () => (await service.answer(request, { name: 'PutObject', input: undefined, needs: [] })).status;
+  expect(await Promise.all([put(), put(), put()])).toEqual([200, 412, 412]);
 });

@@ -13,6 +13,8 @@ const queueUrl = 'http://127.0.0.1/000000000000/q.fifo';
 const eventShape = z.object({
   Records: z.array(z.object({ messageId: z.string(), body: z.string(), eventSourceARN: z.string() })),
 });
+/** A machine that has other work is slow. */
+const patience = { timeout: 10_000 };
 const done: InvokeOutcome = { kind: 'returned', payload: '{}' };
 
 let fauxqs: Fauxqs;
@@ -70,9 +72,9 @@ function poll(
 const send = async (group: string, ...bodies: readonly string[]): Promise<void> => {
   for (const body of bodies) await queues.send(queueUrl, body, group);
 };
-const isEmpty = () => vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 0 }));
+const isEmpty = () => vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 0 }), patience);
 
-describe('a poller', () => {
+describe('a poller', { timeout: 20_000 }, () => {
   test('hands over batches of its size and deletes what is done', async () => {
     await send('g', 'm1', 'm2', 'm3');
     const { batches } = poll(async () => done, { batchSize: 2 });
@@ -93,7 +95,7 @@ describe('a poller', () => {
     await send('a', 'a1', 'a2');
     await send('b', 'b1');
     const { batches } = poll(async ([body]) => (body === 'a1' ? held.then(() => done) : done), { batchSize: 1 });
-    await vi.waitFor(() => expect(batches).toContainEqual(['b1']));
+    await vi.waitFor(() => expect(batches).toContainEqual(['b1']), patience);
     expect(batches).not.toContainEqual(['a2']);
     finish();
     await isEmpty();
@@ -123,7 +125,7 @@ describe('a poller', () => {
       kind: 'returned',
       payload: JSON.stringify({ batchItemFailures: ids.slice(1).map((itemIdentifier) => ({ itemIdentifier })) }),
     }));
-    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 2 }));
+    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 2 }), patience);
     expect(batches).toEqual([['m1', 'm2', 'm3']]);
   });
 
@@ -133,8 +135,8 @@ describe('a poller', () => {
   ] as const)('leaves the whole batch where the function %s', async (_name, outcome) => {
     await send('g', 'm1', 'm2');
     const { batches } = poll(async () => outcome);
-    await vi.waitFor(() => expect(batches).toEqual([['m1', 'm2']]));
-    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 2 }));
+    await vi.waitFor(() => expect(batches).toEqual([['m1', 'm2']]), patience);
+    await vi.waitFor(() => expect(fauxqs.depth('q.fifo')).toEqual({ ready: 0, delayed: 0, received: 2 }), patience);
   });
 
   test('that is stopped lets its batches end, deletes them, and takes no more', async () => {
@@ -142,7 +144,7 @@ describe('a poller', () => {
     const held = new Promise<void>((resolve) => (finish = resolve));
     await send('a', 'a1');
     const { poller, batches } = poll(() => held.then(() => done));
-    await vi.waitFor(() => expect(batches).toHaveLength(1));
+    await vi.waitFor(() => expect(batches).toHaveLength(1), patience);
     const stopped = poller.stop();
     await send('b', 'b1');
     finish();

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { findDynoxide, startDynoxide, type DynamodbEmulator } from '../../lib/local/emulators/dynoxide.ts';
 import { endStaleProcess, recordProcess } from '../../lib/local/emulators/stale-process.ts';
 import { freshFolder } from './stacks.ts';
@@ -16,7 +17,9 @@ afterEach(async () => {
   for (const child of started.splice(0)) child.kill('SIGKILL');
   for (const emulator of emulators.splice(0)) await emulator.stop();
 });
-const lives = (pid: number): boolean => existsSync(`/proc/${pid}`);
+const recordShape = z.object({ pid: z.number() });
+/** Neither gone nor only waiting for somebody to hear that it has ended. */
+const runs = (pid: number): boolean => existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
 
 describe('a process left over by a killed start', () => {
   test('is ended when it still bears its mark', async () => {
@@ -36,7 +39,7 @@ describe('a process left over by a killed start', () => {
     started.push(stranger);
     recordProcess(file, stranger.pid ?? 0, 'the-mark');
     expect(await endStaleProcess(file)).toBe(false);
-    expect(lives(stranger.pid ?? 0)).toBe(true);
+    expect(runs(stranger.pid ?? 0)).toBe(true);
   });
 
   test('may have left a broken record, or none', async () => {
@@ -51,7 +54,7 @@ const binary = findDynoxide();
 
 // dynoxide comes as a binary for some machines only
 describe.runIf(binary !== undefined)('dynoxide', () => {
-  test('of a killed parent ends with it, or at the next start on the same folder', async () => {
+  test('ends with its parent, even when that is killed', async () => {
     const folder = freshFolder();
     const program = `
       import { startDynoxide } from ${JSON.stringify(new URL('../../lib/local/emulators/dynoxide.ts', import.meta.url).href)};
@@ -63,10 +66,21 @@ describe.runIf(binary !== undefined)('dynoxide', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(parent.stdout, 'data');
+    const { pid } = recordShape.parse(JSON.parse(readFileSync(join(folder, 'dynoxide.pid'), 'utf8')));
+    expect(runs(pid)).toBe(true);
     parent.kill('SIGKILL');
-    await once(parent, 'exit');
-    const again = await startDynoxide(binary ?? '', folder, () => {});
-    emulators.push(again);
-    expect(again.name).toBe('dynoxide');
+    await expect.poll(() => runs(pid), { timeout: 10_000 }).toBe(false);
+  });
+
+  test('of an earlier start that was left over all the same is ended by the next', async () => {
+    const folder = freshFolder();
+    const database = join(folder, 'dynamodb.sqlite');
+    const leftOver = sleeper(database);
+    started.push(leftOver);
+    const gone = once(leftOver, 'exit');
+    await once(leftOver, 'spawn');
+    recordProcess(join(folder, 'dynoxide.pid'), leftOver.pid ?? 0, database);
+    emulators.push(await startDynoxide(binary ?? '', folder, () => {}));
+    expect((await gone)[1]).toBe('SIGKILL');
   });
 });

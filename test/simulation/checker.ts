@@ -7,6 +7,7 @@ import { runInvariant } from './violation.ts';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState, isTerminal } from '../../lib/engine/log/fold.ts';
+import type { Instant } from '../../lib/engine/time.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
 
 interface Watched {
@@ -20,10 +21,15 @@ export class Checker {
   readonly #runs = new Map<string, Watched>();
   readonly acknowledged = new Map<string, RunAddress>();
   commits = 0;
+  /** the longest time that an open run stood still between two commits */
+  longestStillMs = 0;
+  readonly #lastCommitAt = new Map<string, number>();
 
   /** A put was answered with success, or is known to have landed. */
-  committed(address: RunAddress, commit: Commit): void {
+  committed(address: RunAddress, commit: Commit, now: Instant): void {
     this.commits += 1;
+    this.longestStillMs = Math.max(this.longestStillMs, now - (this.#lastCommitAt.get(address.runId) ?? now));
+    this.#lastCommitAt.set(address.runId, now);
     const watched = this.#runs.get(address.runId) ?? { address, state: emptyState(), commits: new Map<number, string>() };
     this.#runs.set(address.runId, watched);
     const text = JSON.stringify(commit);

@@ -27,13 +27,15 @@ export type Take<Body> = (batch: readonly Received<Body>[], done: (isDone: boole
 const mostReceives = 5;
 const deduplicationMs = 300_000;
 /** How long after sending a poller has the message; now and then a queue is behind. */
-const hop = (prng: Prng): number => (prng.isLucky(0.02) ? prng.whole(1_000, 120_000) : prng.whole(2, 60));
+const hop = (prng: Prng, isBrisk: boolean): number =>
+  !isBrisk && prng.isLucky(0.02) ? prng.whole(1_000, 120_000) : prng.whole(2, 60);
 
 export class Queue<Body> {
   readonly #rules: QueueRules;
   readonly #time: VirtualTime;
   readonly #prng: Prng;
   readonly #faults: Faults;
+  readonly #isBrisk: boolean;
   readonly #take: Take<Body>;
   readonly #dead: (body: Body) => void;
   readonly #groups = new Map<string, Kept<Body>[]>();
@@ -44,7 +46,7 @@ export class Queue<Body> {
 
   constructor(
     rules: QueueRules,
-    around: { time: VirtualTime; prng: Prng; faults: Faults },
+    around: { time: VirtualTime; prng: Prng; faults: Faults; isBrisk: boolean },
     take: Take<Body>,
     dead: (body: Body) => void,
   ) {
@@ -52,6 +54,7 @@ export class Queue<Body> {
     this.#time = around.time;
     this.#prng = around.prng;
     this.#faults = around.faults;
+    this.#isBrisk = around.isBrisk;
     this.#take = take;
     this.#dead = dead;
   }
@@ -66,7 +69,7 @@ export class Queue<Body> {
     const copies = !this.#rules.isFifo && this.#faults.strikes('duplicate') ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       const lane = this.#rules.isFifo ? group : `#${(this.#anonymous += 1)}`;
-      this.#time.in(delayMs + hop(this.#prng), () => {
+      this.#time.in(delayMs + hop(this.#prng, this.#isBrisk), () => {
         this.#groups.set(lane, [...(this.#groups.get(lane) ?? []), { body, group: lane, receives: 0 }]);
         this.#deliver(lane);
       });

@@ -47,9 +47,12 @@ export const simulatedTypes: GraphTypes = {
   },
 };
 
-export function randomVersion(prng: Prng, name: string): WorkflowVersion {
+/** @param isBrisk no node sleeps */
+export function randomVersion(prng: Prng, name: string, isBrisk: boolean): WorkflowVersion {
   const layers = Array.from({ length: prng.whole(1, 5) }, (_, layer) =>
-    Array.from({ length: prng.whole(1, prng.isLucky(0.15) ? 14 : 3) }, (_none, index) => randomNode(prng, `n${layer}_${index}`)),
+    Array.from({ length: prng.whole(1, prng.isLucky(0.15) ? 14 : 3) }, (_none, index) =>
+      randomNode(prng, `n${layer}_${index}`, isBrisk),
+    ),
   );
   const nodes = [{ id: nodeId('start'), type: 'work', config: {} as JsonObject }, ...layers.flat()];
   const edges: EdgeDefinition[] = [];
@@ -69,7 +72,7 @@ export function randomVersion(prng: Prng, name: string): WorkflowVersion {
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
 }
 
-function randomNode(prng: Prng, id: string): NodeDefinition {
+function randomNode(prng: Prng, id: string, isBrisk: boolean): NodeDefinition {
   const policy = {
     joinMode: prng.isLucky(0.2) ? 'any' : 'all',
     errorHandling: prng.isLucky(0.05) ? 'fail_workflow' : 'continue',
@@ -78,7 +81,8 @@ function randomNode(prng: Prng, id: string): NodeDefinition {
   };
   const dice = prng.next();
   if (dice < 0.12) return { id: nodeId(id), type: 'choice', config: { policy, takes: prng.pick(['left', 'right']) } };
-  if (dice < 0.22) return { id: nodeId(id), type: 'nap', config: { policy, ms: prng.pick([500, 20_000, 600_000, 7_200_000]) } };
+  if (dice < 0.22 && !isBrisk)
+    return { id: nodeId(id), type: 'nap', config: { policy, ms: prng.pick([500, 20_000, 600_000, 7_200_000]) } };
   return {
     id: nodeId(id),
     type: 'work',

@@ -39,6 +39,20 @@ describe('a crash at every port call', () => {
   });
 });
 
+describe('a worker that is killed', () => {
+  it.each(seeds(3))(
+    'has its run moving again within three minutes, wherever it was killed: workflow of seed %i',
+    async (seed) => {
+      const brisk: SimulationOptions = { seed, rates: noFaults, runs: 1, isBrisk: true };
+      const { calls } = await simulate(brisk);
+      for (let call = 1; call <= Math.min(calls, 100); call += 1) {
+        const { longestStillMs } = await simulate({ ...brisk, aim: { call, kind: 'crashAfter' } });
+        expect(longestStillMs, `killed after call ${call}`).toBeLessThanOrEqual(180_000);
+      }
+    },
+  );
+});
+
 describe('the checker catches a planted bug', () => {
   const bugs: Record<string, Partial<SimulationOptions>> = {
     'a refused put taken for a win': {

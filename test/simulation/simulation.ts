@@ -33,6 +33,8 @@ export interface SimulationOptions {
   /** wraps the world with a bug on purpose, to see it caught */
   readonly planted?: (world: Deps) => Deps;
   readonly withoutSweep?: boolean;
+  /** nodes that sleep are drawn as nodes that work, and no queue is ever behind: what stands still then stands still by a fault */
+  readonly isBrisk?: boolean;
 }
 
 export interface SimulationReport {
@@ -40,6 +42,8 @@ export interface SimulationReport {
   readonly calls: number;
   readonly commits: number;
   readonly happened: number;
+  /** the longest time that an open run stood still between two commits */
+  readonly longestStillMs: number;
   /** virtual time from start to quiet */
   readonly tookMs: number;
   /** the same for the same seed, byte for byte */
@@ -56,7 +60,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const prng = new Prng(options.seed);
   const time = new VirtualTime(birth);
   const faults = new Faults(options.rates, prng, options.aim);
-  const around = { time, prng, faults };
+  const around = { time, prng, faults, isBrisk: options.isBrisk === true };
   const checker = new Checker();
   const memory = memoryWorld({ seed: options.seed, startAt: birth });
 
@@ -78,12 +82,12 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     ...bound(memory.log),
     create: async (run) => {
       const result = await memory.log.create(run);
-      if (result.kind === 'stored') checker.committed(run.address, run.commit);
+      if (result.kind === 'stored') checker.committed(run.address, run.commit, time.now);
       return result;
     },
     put: async (run, commit, expiresAt) => {
       const result = await memory.log.put(run, commit, expiresAt);
-      if (result.kind === 'stored') checker.committed(run, commit);
+      if (result.kind === 'stored') checker.committed(run, commit, time.now);
       return result;
     },
     commitsAfter: async (run, from) => {
@@ -207,7 +211,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   let waiting = options.runs ?? 4;
   const clients = Array.from({ length: waiting }, (_, index) => index);
   for (const client of clients) {
-    const version = randomVersion(prng, `flow-${client}`);
+    const version = randomVersion(prng, `flow-${client}`, options.isBrisk === true);
     await memory.workflows.putVersion(scope, version, birth);
     await memory.workflows.advance(scope, version.name, version.version, birth);
     const start = (): void => {
@@ -253,7 +257,15 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   runInvariant(9, waiting === 0, 'a start was never answered, however often it was asked');
   await checker.judge(memory.log);
   const { counts, calls } = faults;
-  return { counts, calls, commits: checker.commits, happened, tookMs: time.now - birth, summary: checker.summary };
+  return {
+    counts,
+    calls,
+    commits: checker.commits,
+    happened,
+    longestStillMs: checker.longestStillMs,
+    tookMs: time.now - birth,
+    summary: checker.summary,
+  };
 }
 
 const isExpected = (trouble: unknown): boolean => trouble instanceof Error && trouble.name === 'Unavailable';

@@ -48,8 +48,8 @@ const plan = {
     node: 'any',
   },
   bin: { rooms: ['stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },
-  // The bundles carry the sandbox's files along.
-  scripts: { rooms: ['contract', 'nodes'], packages: ['esbuild'], node: 'any' },
+  // The bundles carry the sandbox's files along; a key is made and stored as the product itself does it.
+  scripts: { rooms: ['contract', 'nodes', 'api', 'aws', 'engine', 'ports'], packages: ['esbuild', 'zod'], node: 'any' },
 } as const satisfies Record<string, { rooms: readonly string[]; packages: readonly string[]; node: readonly string[] | 'any' }>;
 
 export type RoomName = keyof typeof plan;

@@ -94,7 +94,7 @@ export async function startFauxqs(directory: string): Promise<Fauxqs> {
     },
     releaseReceived() {
       for (const queue of sqsStore.allQueues()) {
-        for (const handle of [...queue.inflightMessages.keys()]) queue.changeVisibility(handle, 0);
+        for (const handle of queue.inflightMessages.keys()) queue.changeVisibility(handle, 0);
       }
     },
     wakePolls: () => sqsStore.shutdown(),

@@ -1,0 +1,118 @@
+/** The embedded cloud within this process, with every call of it in hand. */
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { startCloud, type Cloud } from '../lib/local/cloud.ts';
+import { askDynamodb } from '../lib/local/emulators/forward.ts';
+import { localKey } from '../lib/local/local-key.ts';
+import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
+import { synthesize } from '../lib/local/synth/synthesize.ts';
+import { loadAssembly } from '../lib/local/template/assembly.ts';
+import { billOf, Meter, type Bill, type Line } from './bill.ts';
+import type { Workflow } from './workflows.ts';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** As many as the embedded cloud has on a small machine; stated, so that counts do not depend on the machine. */
+export const threads = 4;
+/** A run that takes longer than this has gone wrong, on a busy machine too. */
+const patienceMs = 120_000;
+const lookEveryMs = 10;
+
+const startedShape = z.looseObject({ runId: z.string() });
+const headShape = z.looseObject({ Item: z.looseObject({ status: z.looseObject({ S: z.string() }) }).optional() });
+
+export interface BenchCloud {
+  readonly cloud: Cloud;
+  /** Publishes the workflow's first version. */
+  publish(workflow: Workflow): Promise<void>;
+  /** Starts a run and answers its id. */
+  start(workflow: Workflow, idempotencyKey: string): Promise<string>;
+  get(path: string): Promise<unknown>;
+  /** Waits until every message of the run has been worked on and deleted; answers the run's status by its head. */
+  quiet(runId: string): Promise<string>;
+  /** What the run has cost until now, where no other ran beside it since `from`. */
+  bill(runId: string, from: number): Bill;
+  /** How many calls there were until now. */
+  readonly calls: number;
+  /** Keeps no further calls. */
+  deafen(): void;
+  stop(): Promise<void>;
+}
+
+/** @param directory keeps the last synthesis, and gets the state */
+export async function startBenchCloud(directory: string, warn: (line: string) => void): Promise<BenchCloud> {
+  const assembly = synthesize(root, directory).then((synthesis) => loadAssembly(synthesis.directory));
+  const cloud = await startCloud({ directory, port: 0, threads, assembly, warn, onDeath: warn });
+  const calls: RecordedCall[] = [];
+  const deafen = cloud.recorder.listen((call) => void calls.push(call));
+  const { url, template } = cloud;
+  if (url === undefined) throw new Error('the template has no API');
+  const apiKey = await localKey(directory, cloud);
+  const meter = new Meter(template);
+  const perCall: (readonly Line[])[] = [];
+  const linesFrom = (from: number): readonly Line[] => {
+    for (const call of calls.slice(perCall.length)) perCall.push(meter.read(call));
+    return perCall.slice(from).flat();
+  };
+
+  async function ask(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer: unknown = await response.json();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(answer)}`);
+    return answer;
+  }
+
+  const depthOfAll = (): number =>
+    template.of('AWS::SQS::Queue').reduce((sum, { name }) => {
+      const { ready, delayed, received } = cloud.emulators.fauxqs.depth(name);
+      return sum + ready + delayed + received;
+    }, 0);
+
+  const runsTable = template.of('AWS::DynamoDB::Table').find(({ properties }) => properties['GlobalSecondaryIndexes'] !== undefined);
+  const askEmulator = askDynamodb(cloud.emulators.dynamodb.forward);
+
+  return {
+    cloud,
+    publish: async (workflow) => void (await ask('POST', '/v1/workflows', workflow)),
+    async start({ name }, idempotencyKey) {
+      const body = { workflowName: name, input: {} };
+      return startedShape.parse(await ask('POST', '/v1/runs', body, { 'idempotency-key': idempotencyKey })).runId;
+    },
+    get: (path) => ask('GET', path),
+    async quiet(runId) {
+      const until = performance.now() + patienceMs;
+      // a message is sent before the one that caused it is deleted, so nothing lies between two messages
+      for (;;) {
+        const messages = linesFrom(0).filter(({ kind, runIds }) => kind === 'queueRequests' && runIds.has(runId));
+        const isDeleted = messages.at(-1)?.part.startsWith('delete ') === true;
+        if (isDeleted && depthOfAll() === 0) break;
+        if (performance.now() > until) throw new Error(`${runId} has open messages after ${patienceMs} ms`);
+        await wait(lookEveryMs);
+      }
+      const Key = { pk: { S: `default#local#run#${runId}` }, sk: { S: 'head' } };
+      const { output } = await askEmulator('GetItem', { TableName: runsTable?.name, Key, ConsistentRead: true });
+      return headShape.parse(output).Item?.status.S ?? 'absent';
+    },
+    bill: (runId, from) =>
+      billOf(
+        linesFrom(from).filter(({ by, runIds }) => (runIds.size === 0 ? !meter.isCalled(by, 'sweep') : runIds.has(runId))),
+      ),
+    get calls() {
+      return calls.length;
+    },
+    deafen,
+    async stop() {
+      deafen();
+      await cloud.stop();
+    },
+  };
+}
+
+/** Where the state of a measurement lies within its folder. */
+export const stateOf = (directory: string): string => join(directory, 'state');

@@ -1,0 +1,209 @@
+/** Turns the calls that the embedded cloud recorded into what AWS would bill for them, by part and by run. */
+import { z } from 'zod';
+import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
+import type { Template } from '../lib/local/template/template.ts';
+import { getUnits, indexUnits, queryUnits, tableOf, writeUnits } from './capacity.ts';
+import { itemBytes, wireItem } from './item-size.ts';
+import { ItemShadow, type Change } from './item-shadow.ts';
+import { partOf, textOf } from './parts.ts';
+import { readQueueCall } from './queue-requests.ts';
+
+/** Sums by part; parts that cost nothing are absent. */
+export type Sums = Readonly<Record<string, number>>;
+
+export const lineKinds = [
+  'writeUnits',
+  'readUnits',
+  /** won commits from the second on; the first is the head */
+  'commits',
+  'queueRequests',
+  'emptyReceives',
+  'invocations',
+  'gbSeconds',
+  'apiRequests',
+  'busEvents',
+  'schedules',
+  'objects',
+] as const;
+export type LineKind = (typeof lineKinds)[number];
+export type Bill = Readonly<Record<LineKind, Sums>>;
+
+export interface Line {
+  readonly kind: LineKind;
+  readonly part: string;
+  readonly amount: number;
+  /** the function that asked; see `RecordedCall` */
+  readonly by: string;
+  /** the runs that the call names; none where it could be anybody's */
+  readonly runIds: ReadonlySet<string>;
+}
+
+/** The part of a put that another writer had won. */
+export const lostPuts = 'lost puts';
+
+const runIdInText = /wrun_[0-9A-HJKMNP-TV-Z]{26}/g;
+const runIdsIn = (...texts: readonly string[]): ReadonlySet<string> =>
+  new Set(texts.flatMap((text) => [...text.matchAll(runIdInText)].map(([id]) => id)));
+
+const invocationInput = z.object({ memoryMb: z.number() });
+const queryKeys = z.looseObject({
+  TableName: z.string(),
+  IndexName: z.string().optional(),
+  ExpressionAttributeValues: wireItem.default({}),
+});
+const getKeys = z.looseObject({ Key: wireItem });
+const busInput = z.looseObject({ Entries: z.array(z.unknown()) });
+
+/** `WorkerFunction1234ABCD` → `WorkerFunction`. */
+const withoutHash = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');
+
+export class Meter {
+  readonly #shadow: ItemShadow;
+  /** what a function or a queue is called in the bill, by its own name */
+  readonly #labels: ReadonlyMap<string, string>;
+  readonly #runsOfMessage = new Map<string, ReadonlySet<string>>();
+
+  constructor(template: Template) {
+    this.#shadow = new ItemShadow(template.of('AWS::DynamoDB::Table').map(({ name, properties }) => tableOf(name, properties)));
+    this.#labels = new Map(
+      template.of('AWS::Lambda::Function', 'AWS::SQS::Queue').map(({ name, logicalId }) => [name, shortened(withoutHash(logicalId))]),
+    );
+  }
+
+  /** What the next call costs. Calls must be given in the order in which they were answered, from the first on. */
+  read(call: RecordedCall): readonly Line[] {
+    switch (call.service) {
+      case 'dynamodb':
+        return this.#ofTable(call);
+      case 'sqs':
+        return this.#ofQueue(call);
+      case 'lambda':
+        return call.operation === 'Invocation' ? this.#ofFunction(call) : [];
+      case 'apigateway':
+        return [line('apiRequests', call.operation, 1, call.by)];
+      case 'events':
+        return [line('busEvents', call.operation, busInput.parse(call.input).Entries.length, call.by, textOfInput(call))];
+      case 'scheduler':
+        // billed when it fires, and each of the product's fires once
+        return call.operation === 'CreateSchedule' ? [line('schedules', 'fired once', 1, call.by, textOfInput(call))] : [];
+      case 's3':
+        return [line('objects', call.operation, 1, call.by)];
+      default:
+        throw new Error(`the bill does not know the service ${call.service}`);
+    }
+  }
+
+  #ofTable({ operation, input, status, response, by }: RecordedCall): readonly Line[] {
+    const output: unknown = JSON.parse(response.toString('utf8'));
+    const named = JSON.stringify(input);
+    if (operation === 'GetItem' || operation === 'Query') {
+      if (status !== 200) return [];
+      const [part, units] =
+        operation === 'GetItem' ? [partOfGet(input), getUnits(input, output)] : [partOfQuery(input), queryUnits(input, output)];
+      return [line('readUnits', part, units, by, named)];
+    }
+    const change = this.#shadow.follow(operation, input, status, output);
+    return change === undefined ? [] : linesOf(operation, change, by, named);
+  }
+
+  #ofQueue({ operation, input, response, by }: RecordedCall): readonly Line[] {
+    const output: unknown = JSON.parse(response.toString('utf8') || '{}');
+    const { verb, queue, requests, isEmpty, bodies, handles } = readQueueCall(operation, input, output);
+    const label = this.#labels.get(queue) ?? queue;
+    if (verb === 'receive') handles.forEach((handle, at) => this.#runsOfMessage.set(handle, runIdsIn(bodies[at] ?? '')));
+    const runIds = new Set([
+      ...runIdsIn(...bodies),
+      ...handles.flatMap((handle) => [...(this.#runsOfMessage.get(handle) ?? [])]),
+    ]);
+    return [{ kind: isEmpty ? 'emptyReceives' : 'queueRequests', part: `${verb} ${label}`, amount: requests, by, runIds }];
+  }
+
+  #ofFunction({ by, input, tookMs }: RecordedCall): readonly Line[] {
+    const label = this.#labels.get(by) ?? by;
+    const gigabytes = invocationInput.parse(input).memoryMb / 1_024;
+    return [line('invocations', label, 1, by), line('gbSeconds', label, (gigabytes * tookMs) / 1_000, by)];
+  }
+
+  /** Whether the function of this name is called so in the bill. */
+  isCalled(name: string, label: string): boolean {
+    return this.#labels.get(name) === label;
+  }
+}
+
+/** Ids of constructs repeat what they are: `StepwellQueuesNodeQueue` is the node queue. */
+const shortened = (id: string): string =>
+  id
+    .replace(/^(Stepwell|Runtime)+/, '')
+    .replace(/^(Queues|Functions)/, '')
+    .replace(/(Function|Handler)$/, '')
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase();
+
+function linesOf(operation: string, change: Change, by: string, named: string): readonly Line[] {
+  const { table, key, before, after, wanted, isRefused } = change;
+  const sizes = [before, isRefused ? wanted : after].map((item) => (item === undefined ? 0 : itemBytes(item)));
+  const keyPart = partOf(textOf(key, 'pk'), textOf(key, 'sk'));
+  const isOfLog = keyPart === 'head' || keyPart === 'commits';
+  const part = isRefused && operation === 'PutItem' && isOfLog ? lostPuts : partOfWrite(operation, keyPart);
+  const lines = [line('writeUnits', part, writeUnits(...sizes), by, named)];
+  if (isRefused) return lines;
+  if (keyPart === 'commits') lines.push(line('commits', 'won', 1, by, named));
+  for (const index of table.indexes) {
+    const units = indexUnits(table, index, before, after);
+    if (units > 0) lines.push(line('writeUnits', index.name, units, by, named));
+  }
+  return lines;
+}
+
+/** A head is put once; what updates it is the projection of the run's end. */
+const partOfWrite = (operation: string, part: string): string => (part === 'head' && operation === 'UpdateItem' ? 'end' : part);
+
+const partOfGet = (input: unknown): string => {
+  const { Key } = getKeys.parse(input);
+  return partOf(textOf(Key, 'pk'), textOf(Key, 'sk'));
+};
+
+function partOfQuery(input: unknown): string {
+  const { IndexName, ExpressionAttributeValues } = queryKeys.parse(input);
+  if (IndexName !== undefined) return IndexName;
+  const sort = [':next', ':beats', ':after'].map((name) => textOf(ExpressionAttributeValues, name)).find((text) => text !== '');
+  return partOf(textOf(ExpressionAttributeValues, ':pk'), sort ?? '');
+}
+
+const line = (kind: LineKind, part: string, amount: number, by: string, named = ''): Line => ({
+  kind,
+  part,
+  amount,
+  by,
+  runIds: runIdsIn(named),
+});
+
+/** A schedule's input is JSON within JSON, which the run's id survives. */
+const textOfInput = ({ input, response }: RecordedCall): string => `${JSON.stringify(input ?? '')}${response.toString('utf8')}`;
+
+/** Adds lines up. */
+export function billOf(lines: readonly Line[]): Bill {
+  const sums = new Map<LineKind, Map<string, number>>(lineKinds.map((kind) => [kind, new Map<string, number>()]));
+  for (const { kind, part, amount } of lines) {
+    const ofKind = sums.get(kind);
+    ofKind?.set(part, (ofKind.get(part) ?? 0) + amount);
+  }
+  const sumsOf = (kind: LineKind): Sums =>
+    Object.fromEntries([...(sums.get(kind) ?? [])].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  return {
+    writeUnits: sumsOf('writeUnits'),
+    readUnits: sumsOf('readUnits'),
+    commits: sumsOf('commits'),
+    queueRequests: sumsOf('queueRequests'),
+    emptyReceives: sumsOf('emptyReceives'),
+    invocations: sumsOf('invocations'),
+    gbSeconds: sumsOf('gbSeconds'),
+    apiRequests: sumsOf('apiRequests'),
+    busEvents: sumsOf('busEvents'),
+    schedules: sumsOf('schedules'),
+    objects: sumsOf('objects'),
+  };
+}
+
+export const total = (sums: Sums, except: readonly string[] = []): number =>
+  Object.entries(sums).reduce((sum, [part, amount]) => (except.includes(part) ? sum : sum + amount), 0);

@@ -1,0 +1,1 @@
+export interface Bound { readonly atLeast: number; readonly atMost: number }

@@ -1,0 +1,40 @@
+/** The workflows that are measured. Their nodes do nothing, so that what is counted is what the product adds. */
+
+const noOp = (id: string) => ({ id, type: 'javascript', config: { code: 'return 1' } });
+const edges = (ids: readonly string[]) => ids.slice(1).map((target, at) => ({ source: ids[at] ?? '', target }));
+const numbered = (count: number) => Array.from({ length: count }, (_one, at) => `n${at + 1}`);
+
+/** Nodes one after the other, each of which is executed. */
+export function chain(length: number) {
+  const ids = numbered(length);
+  return { name: `chain-${length}`, nodes: ids.map(noOp), edges: edges(ids) };
+}
+
+/** The same number of nodes, the first and the last of which are only decided. */
+export function chainWithEnds(length: number) {
+  const ids = numbered(length - 2);
+  return {
+    name: `chain-${length}-with-ends`,
+    nodes: [{ id: 'start', type: 'start' }, ...ids.map(noOp), { id: 'end', type: 'end' }],
+    edges: edges(['start', ...ids, 'end']),
+  };
+}
+
+/** One node before a sleep that only EventBridge Scheduler is long enough for, and one after it. */
+export const sleeper = {
+  name: 'sleep-20-minutes',
+  nodes: [noOp('before'), { id: 'sleep', type: 'delay', config: { delayType: 'fixed', delayMinutes: 20 } }, noOp('after')],
+  edges: edges(['before', 'sleep', 'after']),
+};
+
+/** Branches that begin together, and one node that waits for all of them. */
+export function fan(branches: number) {
+  const ids = numbered(branches);
+  return {
+    name: `fan-${branches}`,
+    nodes: [...ids.map(noOp), noOp('join')],
+    edges: ids.map((source) => ({ source, target: 'join' })),
+  };
+}
+
+export type Workflow = ReturnType<typeof chain> | ReturnType<typeof chainWithEnds> | typeof sleeper;

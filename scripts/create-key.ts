@@ -1,0 +1,73 @@
+/**
+ * `npm run create-key -- --table <control table> --scopes admin`: makes an API key with the operator's own AWS credentials.
+ * The key is printed once and kept nowhere; the table holds the SHA-256 of its secret.
+ */
+import { randomBytes } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { newKey } from '../lib/api/auth/key-format.ts';
+import { dynamoClient } from '../lib/aws/clients.ts';
+import { DynamoKeys } from '../lib/aws/keys.ts';
+import { Table } from '../lib/aws/table.ts';
+import { environment, environmentPattern, projectId, projectIdPattern } from '../lib/engine/ids.ts';
+import { after, days, instant } from '../lib/engine/time.ts';
+import { keyScopes } from '../lib/ports/control.ts';
+
+const usage = `usage: npm run create-key -- --table <control table> --scopes <scope,scope …>
+         [--project default] [--environment prod] [--expires-in-days <n>] [--rate <requests a minute> | --rate none]
+scopes: ${keyScopes.join(', ')}`;
+
+const count = z.coerce.number().int().min(1);
+const optionsShape = z.object({
+  table: z.string().min(1),
+  scopes: z.string().transform((text) => text.split(',')).pipe(z.array(z.enum(keyScopes)).min(1)),
+  project: z.string().regex(projectIdPattern).transform(projectId),
+  environment: z.string().regex(environmentPattern).transform(environment),
+  'expires-in-days': count.max(3_650).exactOptional(),
+  rate: z.union([z.literal('none').transform(() => null), count]).exactOptional(),
+});
+
+function options(): z.output<typeof optionsShape> | string {
+  try {
+    const { values } = parseArgs({
+      options: {
+        table: { type: 'string' },
+        scopes: { type: 'string' },
+        project: { type: 'string', default: 'default' },
+        environment: { type: 'string', default: 'prod' },
+        'expires-in-days': { type: 'string' },
+        rate: { type: 'string' },
+      },
+    });
+    const read = optionsShape.safeParse({ ...values });
+    return read.success ? read.data : z.prettifyError(read.error);
+  } catch (fault) {
+    return fault instanceof Error ? fault.message : String(fault);
+  }
+}
+
+const read = options();
+if (typeof read === 'string') {
+  console.error(`${read}\n\n${usage}`);
+  process.exit(2);
+}
+const now = instant(Date.now());
+const { text, keyId, secretHash } = newKey(read.environment, randomBytes);
+const lifeInDays = read['expires-in-days'];
+const stored = await new DynamoKeys(new Table(dynamoClient(), read.table)).putKey({
+  keyId,
+  secretHash,
+  projectId: read.project,
+  environment: read.environment,
+  scopes: read.scopes,
+  createdAt: now,
+  ...(lifeInDays === undefined ? {} : { expiresAt: after(now, days(lifeInDays)) }),
+  ...(read.rate === undefined ? {} : { rateLimitPerMinute: read.rate }),
+});
+if (stored === 'occupied') {
+  console.error(`The key id ${keyId} is taken already. Ask again.`);
+  process.exit(1);
+}
+// The key alone on the standard output, so that it can be piped into a secret store.
+console.log(text);
+console.error(`Key ${keyId} of ${read.project}/${read.environment}: ${read.scopes.join(', ')}. It is shown this once.`);

@@ -1,0 +1,92 @@
+/** Runs an example from publishing it to its end: the HTTP functions, real node types, a world in memory whose time is moved by hand. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { z } from 'zod';
+import { compile } from '../../lib/engine/graph/compile.ts';
+import { after, days, instant, minutes } from '../../lib/engine/time.ts';
+import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
+import type { Reach } from '../../lib/nodes/http/destination.ts';
+import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import type { Clock } from '../../lib/ports/clock.ts';
+import { Plans } from '../../lib/service/graph.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
+import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { http } from '../functions/http.ts';
+
+const folder = new URL('../../examples/', import.meta.url);
+const workflowShape = z.looseObject({ name: z.string(), nodes: z.array(z.looseObject({ type: z.string() })) });
+const expectedShape = z.strictObject({
+  status: z.string(),
+  output: z.unknown().optional(),
+  error: z.unknown().optional(),
+  nodes: z.record(z.string(), z.string()),
+});
+const runShape = z.looseObject({
+  status: z.string(),
+  output: z.unknown().optional(),
+  error: z.unknown().optional(),
+  nodes: z.array(z.looseObject({ nodeId: z.string(), status: z.string() })),
+});
+
+const fileOf = (name: string, file: string): unknown => JSON.parse(readFileSync(new URL(`${name}/${file}`, folder), 'utf8'));
+
+export interface Example {
+  readonly name: string;
+  readonly workflow: z.output<typeof workflowShape>;
+  readonly input: unknown;
+  readonly expected: z.output<typeof expectedShape>;
+}
+
+export const exampleNames: readonly string[] = readdirSync(folder, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+export const example = (name: string): Example => ({
+  name,
+  workflow: workflowShape.parse(fileOf(name, 'workflow.json')),
+  input: fileOf(name, 'input.json'),
+  expected: expectedShape.parse(fileOf(name, 'expected.json')),
+});
+
+/** What became of it: what its `expected.json` says, as the run's own answer says it. */
+export async function runExample({ name, workflow, input }: Example, reach?: Reach) {
+  const api = http();
+  const { world } = api;
+  const key = await api.key(['admin'], { rateLimitPerMinute: null });
+  const published = await api.call('POST', '/v1/workflows', { key, body: workflow });
+  if (published.status !== 201) throw new Error(JSON.stringify(published.body));
+  const headers = { 'Idempotency-Key': name };
+  const started = await api.call('POST', '/v1/runs', { key, headers, body: { workflowName: workflow.name, input } });
+  if (started.status !== 202) throw new Error(JSON.stringify(started.body));
+
+  const runAttempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }));
+  const clock: Clock = {
+    now: () => world.clock.now(),
+    // the wait before another attempt passes at once; what watches a node sleeps until the node is done
+    sleep: async (wait, signal) => (signal === undefined ? world.clock.advance(wait) : world.clock.sleep(wait, signal)),
+  };
+  const worker: Worker = {
+    deps: { ...world, clock, settings: { retentionMs: days(30), idempotencyMs: days(1) } },
+    plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+    by: 'worker',
+    folds: new WarmFolds(),
+    runAttempt,
+  };
+  for (;;) {
+    const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
+    const jobs = [...world.jobs.takeSent(), ...world.jobs.takeDue(), ...world.timers.takeDue().map(({ job }) => job)];
+    for (const job of jobs) {
+      if (job.kind === 'nudge') continue;
+      await (job.kind === 'node' ? runNode(worker, job, delivery) : wakeNode(worker, job, delivery));
+    }
+    const next = Math.min(...world.jobs.delayed.map(({ dueAt }) => dueAt), ...world.timers.pending().map(({ at }) => at));
+    if (jobs.length === 0 && !Number.isFinite(next)) break;
+    if (jobs.length === 0) world.clock.set(instant(next));
+  }
+  const run = runShape.parse((await api.call('GET', `/v1/runs/${z.string().parse(started.body['runId'])}`, { key })).body);
+  return {
+    status: run.status,
+    ...(run.output === undefined ? {} : { output: run.output }),
+    ...(run.error === undefined ? {} : { error: run.error }),
+    nodes: Object.fromEntries(run.nodes.map(({ nodeId, status }) => [nodeId, status])),
+  };
+}

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { minuteOf } from '../../lib/engine/log/silence.ts';
+import { after, minutes, seconds } from '../../lib/engine/time.ts';
+import { recoverRun, recoverRuns } from '../../lib/service/recover-runs.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { failing, finished, house, scope, workflow } from './house.ts';
+import { replaced } from './replaced.ts';
+
+const inTime = (home: ReturnType<typeof house>) => after(home.world.clock.now(), minutes(1));
+
+describe('the sweep', () => {
+  it('leaves a healthy run of long nodes behind a backlog of 45 minutes alone, and fails nothing', async () => {
+    const home = house();
+    await home.publish(workflow('flow', 'a>b'));
+    const run = await home.begin('flow');
+    for (let minute = 0; minute < 45; minute += 1) {
+      home.world.clock.advance(minutes(1));
+      await recoverRuns(home.worker, inTime(home));
+    }
+    // The first send, and re-sends after 100 s, 200 s, 400 s …: a handful, however long the backlog.
+    expect(home.world.jobs.sent.length).toBeLessThanOrEqual(6);
+    await home.settle();
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+
+  it('writes when to look next before a minute counts as passed', async () => {
+    const home = house();
+    await home.publish(workflow('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
+    const run = await home.begin('flow');
+    for (const job of home.world.jobs.takeSent()) await home.take(job);
+    home.world.clock.advance(minutes(3));
+    await recoverRuns(home.worker, inTime(home));
+    const { state } = await home.fold(run);
+    const [asleep] = [...state.nodes.entries()].flatMap(([, node]) => (node.status === 'waiting' ? [node] : []));
+    if (asleep === undefined) throw new Error('nobody sleeps');
+    expect(await home.world.index.dueIn(minuteOf(after(asleep.wakeAt, seconds(60))))).toEqual([run]);
+    expect(await home.world.index.sweptMinute()).toBe(minuteOf(home.world.clock.now()) - 1);
+  });
+
+  it('wakes a sleeper whose timer was lost, a minute after its time', async () => {
+    const home = house({ wrap: (deps) => ({ ...deps, timers: { set: async () => undefined } }) });
+    await home.publish(workflow('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
+    const run = await home.begin('flow');
+    for (const job of home.world.jobs.takeSent()) await home.take(job);
+    home.world.clock.advance(seconds(7_200 + 59));
+    expect(await recoverRun(home.worker, run)).toBe(false);
+    home.world.clock.advance(seconds(1));
+    expect(await recoverRun(home.worker, run)).toBe(true);
+    await home.settle();
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+
+  it('ends a run that has passed its deadline, with the run timed out as its last event', async () => {
+    const home = house();
+    await home.publish({ ...workflow('flow', 'a>b'), options: { deadlineSeconds: 600 } });
+    const run = await home.begin('flow');
+    home.world.clock.advance(seconds(599));
+    await recoverRun(home.worker, run);
+    expect((await home.fold(run)).state.progress.status).toBe('pending');
+    home.world.clock.advance(seconds(1));
+    await recoverRun(home.worker, run);
+    expect((await home.fold(run)).state.progress).toMatchObject({ status: 'failed', error: { code: 'deadline_exceeded' } });
+    expect((await home.world.log.head(run))?.projection.status).toBe('failed');
+  });
+
+  it('redoes the last duties of a run whose head was never told', async () => {
+    let isDead = true;
+    const home = house({
+      wrap: (deps) => ({
+        ...deps,
+        log: replaced(deps.log, {
+          project: async (...given) => {
+            if (isDead) throw new Error('killed here');
+            return deps.log.project(...given);
+          },
+        }),
+      }),
+    });
+    await home.publish(workflow('flow', 'a>e'));
+    const run = await home.begin('flow');
+    const [job] = home.world.jobs.takeSent();
+    if (job === undefined) throw new Error('no job was sent');
+    await expect(home.take(job)).rejects.toThrow('killed here');
+    isDead = false;
+    await recoverRun(home.worker, run);
+    expect((await home.world.log.head(run))?.projection.status).toBe('completed');
+  });
+
+  it('makes a run findable by what it waits for, and takes that back when it goes on', async () => {
+    const home = house({ answer: (node) => (node === 'b' ? failing() : finished(node)) });
+    await home.publish(workflow('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
+    const run = await home.begin('flow');
+    for (const job of home.world.jobs.takeSent()) await home.take(job);
+    await recoverRun(home.worker, run);
+    const listed = async (state: 'waiting' | 'retrying') =>
+      (await home.world.index.listByState(scope, state, { limit: 10 })).heads.map((head) => head.address.runId);
+    expect(await listed('waiting')).toEqual([run.runId]);
+    home.world.clock.advance(minutes(120));
+    for (const { job } of home.world.timers.takeDue()) await home.take(job);
+    await recoverRun(home.worker, run);
+    expect([await listed('waiting'), await listed('retrying')]).toEqual([[], [run.runId]]);
+    await home.settle();
+    expect([await listed('waiting'), await listed('retrying')]).toEqual([[], []]);
+  });
+
+  it('is not held up by a run that it cannot look at, and looks at it again', async () => {
+    const home = house();
+    await home.publish(workflow('flow', 'a>b'));
+    const bad = await home.begin('flow');
+    const good = await home.start({ idempotencyKey: 'other' });
+    if (good.kind !== 'started') throw new Error(good.kind);
+    const sweeper = {
+      ...home.worker,
+      deps: {
+        ...home.deps,
+        log: replaced(home.deps.log, {
+          head: async (run) => (run.runId === bad.runId ? Promise.reject(new Unavailable('the head')) : home.deps.log.head(run)),
+        }),
+      },
+    };
+    home.world.clock.advance(minutes(4));
+    const swept = await recoverRuns(sweeper, inTime(home));
+    expect(swept).toMatchObject({ looked: 1, mended: 1, failed: [{ run: bad }] });
+    home.world.clock.advance(minutes(2));
+    expect(await recoverRuns(home.worker, inTime(home))).toMatchObject({ mended: 1, failed: [] });
+  });
+});
