@@ -74,26 +74,35 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   }
 
   async function start({ port, threads, onDeath }: CloudSettings, ends: typeof stops, end: typeof stop): Promise<Cloud> {
-    // whichever fails, what the others have started must be stopped
-    const started = await Promise.allSettled([
-      startEmulators(directory, onDeath).then((emulators) => (ends.push(() => emulators.stop()), emulators)),
-      openGateway().then((gateway) => (ends.push(() => gateway.close()), gateway)),
-      settings.assembly,
-    ]);
-    const [emulators, gateway, assembly] = [fulfilled(started[0]), fulfilled(started[1]), fulfilled(started[2])];
+    const starting = startEmulators(directory, onDeath);
+    // whatever fails here meanwhile, what they have started must be stopped
+    ends.push(
+      async () =>
+        void (await starting.then(
+          (emulators) => emulators.stop(),
+          () => undefined,
+        )),
+    );
+    const gateway = await openGateway();
+    ends.push(() => gateway.close());
     const logs = openLogs(join(directory, 'logs'));
     ends.push(() => logs.close());
 
+    const assembly = await settings.assembly;
     const template = readTemplate(assembly, gateway.url);
-    await deployTables(template, askDynamodb(emulators.dynamodb.forward));
-    deployQueuesAndBuckets(template, emulators.fauxqs);
-    emulators.fauxqs.releaseReceived();
-
+    const routes = readRoutes(template);
     const recorder = createRecorder();
     const principals = createPrincipals(readRoles(template));
     const functions = createFunctions({ template, assembly, principals, recorder, logs, endpoint: gateway.url, threads, warn });
     ends.push(async () => void (await Promise.all([...functions.values()].map((one) => one.stop(graceMs)))));
     const find = (nameOrArn: string): LambdaFunction | undefined => functions.get(lastPart(nameOrArn));
+    // the first request comes at once, and a module takes longest of all to load: it does so beside the emulators
+    for (const arn of routes?.bufferedFunctions ?? []) find(arn)?.warm();
+
+    const emulators = await starting;
+    await deployTables(template, askDynamodb(emulators.dynamodb.forward));
+    deployQueuesAndBuckets(template, emulators.fauxqs);
+    emulators.fauxqs.releaseReceived();
 
     const store = openScheduleStore(join(directory, 'state', 'schedules.sqlite'));
     ends.push(() => store.close());
@@ -131,7 +140,6 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     deploySchedules(template, store, Date.now());
     runner.rearm();
 
-    const routes = readRoutes(template);
     const api =
       routes === undefined
         ? undefined
@@ -139,9 +147,4 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     ends.push(() => api?.close(1_000));
     return { url: api?.url, template, emulators, functions, recorder, busEvents: buses.recent, stop: end };
   }
-}
-
-function fulfilled<Value>(result: PromiseSettledResult<Value>): Value {
-  if (result.status === 'fulfilled') return result.value;
-  throw result.reason;
 }

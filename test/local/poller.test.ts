@@ -47,6 +47,7 @@ function poll(
     arn: 'arn:fn',
     concurrency: 4,
     timeoutMs: 1_000,
+    warm: () => {},
     async invoke(event) {
       const { Records } = eventShape.parse(JSON.parse(event));
       const bodies = Records.map(({ body }) => body);

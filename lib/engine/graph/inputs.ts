@@ -9,7 +9,7 @@ import { edgeState } from './edge-state.ts';
 import { type Contribution, merge } from './merge.ts';
 import type { NodeInput, Plan, PlanEdge, PlanNode } from './plan.ts';
 
-/** What the attempt pinned before event `before` is given. Throws `PayloadsNeeded` as the context does. */
+/** What the attempt pinned before event `before` is given. Its inputs throw `PayloadsNeeded` as its context does. */
 export function inputOf(
   plan: Plan,
   node: PlanNode,
@@ -31,8 +31,14 @@ export function inputOf(
     // With the substitute policy a missing parent stands for an empty text; otherwise the run's input stays.
     return node.policy.onParentFailure === 'substitute_default' ? [[label, '']] : [];
   });
-  const inputs = together(groups.length > 0 ? [own, ...brought] : []);
-  return { context, inputs: Object.fromEntries(inputs.flat()), iteration };
+  return {
+    context,
+    iteration,
+    // Only when it is looked at: a large input is loaded for those who want it.
+    get inputs() {
+      return Object.fromEntries(together([own, ...brought]).flat());
+    },
+  };
 }
 
 /** Inputs by their names; a later one takes the place of an earlier one of the same name. */

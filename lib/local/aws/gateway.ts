@@ -33,8 +33,7 @@ const badToken: ServiceFault = {
   status: 403,
 };
 
-/** Answers one request; apart from HTTP, so that tests and event sources may ask directly. */
-export async function answer(parts: GatewayParts, request: WireRequest): Promise<WireResponse> {
+async function answer(parts: GatewayParts, request: WireRequest): Promise<WireResponse> {
   const credential = readCredential(request);
   if (credential === undefined) return jsonResponse(403, { __type: missingToken.code, message: missingToken.message });
   const service = parts.services.find(({ name }) => name === credential.service);

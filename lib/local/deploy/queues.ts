@@ -8,7 +8,7 @@ const attributeNames = (
 ).split(' ');
 
 /** Attributes are text, and a policy is JSON. */
-export function queueAttributes(properties: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+function queueAttributes(properties: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const attributes: Record<string, string> = {};
   for (const name of attributeNames) {
     const value = properties[name];

@@ -5,7 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { buildApp as build } from 'fauxqs';
 
-export type Stores = NonNullable<NonNullable<Parameters<typeof build>[0]>['stores']>;
+type Stores = NonNullable<NonNullable<Parameters<typeof build>[0]>['stores']>;
 export type Queue = NonNullable<ReturnType<Stores['sqsStore']['getQueueByName']>>;
 
 interface Persistence {

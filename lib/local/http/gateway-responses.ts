@@ -14,14 +14,14 @@ const standard = {
 
 export type GatewayResponseType = keyof typeof standard;
 
-export interface RenderedResponse {
+interface RenderedResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /** The variables that templates and headers may name, `requestId` for `$context.requestId`. */
-export type ContextVariables = Readonly<Record<string, string>>;
+type ContextVariables = Readonly<Record<string, string>>;
 
 export interface GatewayResponses {
   render(type: GatewayResponseType, context: ContextVariables): RenderedResponse;

@@ -15,6 +15,8 @@ export interface Routes {
   readonly apiId: string;
   readonly stage: string;
   readonly binaryMediaTypes: readonly string[];
+  /** the ARNs of the functions that answer in one piece */
+  readonly bufferedFunctions: ReadonlySet<string>;
   find(httpMethod: string, path: string): Route | undefined;
 }
 
@@ -42,6 +44,8 @@ function descend(node: RouteNode, parts: readonly string[]): Found | undefined {
     : { node: greedy, parameters: { [nameOf(greedy.part)]: parts.join('/') } };
 }
 
+const methodsBelow = (node: RouteNode): readonly Method[] => [...node.methods.values(), ...node.children.flatMap(methodsBelow)];
+
 const decode = (part: string): string => {
   try {
     return decodeURIComponent(part);
@@ -61,6 +65,11 @@ export function readRoutes(template: Template): Routes | undefined {
     apiId: api.ref,
     stage: template.of('AWS::ApiGateway::Stage')[0]?.name ?? 'prod',
     binaryMediaTypes: Array.isArray(types) ? types.map(String) : [],
+    bufferedFunctions: new Set(
+      methodsBelow(root)
+        .filter(({ streams }) => !streams)
+        .map(({ functionArn }) => functionArn),
+    ),
     find(httpMethod, path) {
       const found = descend(
         root,

@@ -27,6 +27,8 @@ export interface LambdaFunction {
   readonly arn: string;
   readonly concurrency: number;
   readonly timeoutMs: number;
+  /** Has a thread load the module, so that the first invocation need not wait for it. */
+  warm(): void;
   /** `event` is JSON text. A streaming function's pieces go to `onChunk`; without it they are put together. */
   invoke(event: string, onChunk?: ChunkReader): Promise<InvokeOutcome | Refused>;
   /** Waits for running invocations, for at most `graceMs`, and ends all threads. */
@@ -88,6 +90,10 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     arn: settings.arn,
     concurrency: settings.concurrency,
     timeoutMs: settings.timeoutMs,
+    warm() {
+      const thread = take();
+      idle.push({ thread, since: performance.now() });
+    },
     async invoke(event, onChunk) {
       if (stopped) return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
       const bytes = Buffer.byteLength(event);

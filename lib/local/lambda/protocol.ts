@@ -17,7 +17,7 @@ export interface FunctionError {
 }
 
 /** One for every chunk, once it has been passed on: a slow reader slows the function down. */
-export interface Passed {
+interface Passed {
   readonly kind: 'passed';
 }
 

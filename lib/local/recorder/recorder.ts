@@ -15,7 +15,7 @@ export interface RecordedCall {
   readonly tookMs: number;
 }
 
-export type CallListener = (call: RecordedCall) => void;
+type CallListener = (call: RecordedCall) => void;
 
 export interface Recorder {
   record(call: RecordedCall): void;

@@ -35,7 +35,7 @@ const longestTimerMs = 2_147_483_647;
 const backoffMs = (failures: number): number => Math.min(60_000, 1_000 * 2 ** Math.min(failures - 1, 6));
 
 /** What a target is sent: its input with the context attributes filled in, or the event that stands for none. */
-export function inputOf({ group, name, definition, dueAt, failures }: Schedule, executionId: string): string {
+function inputOf({ group, name, definition, dueAt, failures }: Schedule, executionId: string): string {
   const scheduledTime = new Date(dueAt ?? 0).toISOString().replace(/\.\d+Z$/, 'Z');
   const scheduleArn = arns.schedule(group, name);
   if (definition.Target.Input === undefined) {
@@ -55,7 +55,7 @@ export function inputOf({ group, name, definition, dueAt, failures }: Schedule, 
 }
 
 /** The schedule after its due time has been dealt with; undefined where it is to be deleted. */
-export function advance(schedule: Schedule, now: number): Schedule | undefined {
+function advance(schedule: Schedule, now: number): Schedule | undefined {
   const { definition, dueAt } = schedule;
   const timing = parseExpression(definition.ScheduleExpression, definition.ScheduleExpressionTimezone);
   const next = dueAt === undefined ? undefined : timing?.next(dueAt, now);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-export const sourcePaths = ['lib', 'functions', 'bin', 'scripts', 'package-lock.json', 'cdk.json', 'tsconfig.json'] as const;
+const sourcePaths = ['lib', 'functions', 'bin', 'scripts', 'package-lock.json', 'cdk.json', 'tsconfig.json'] as const;
 
 function files(path: string): readonly string[] {
   const stat = statSync(path, { throwIfNoEntry: false });

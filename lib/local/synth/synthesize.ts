@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { digestSources } from './sources.ts';
 
 /** The app said no: its own words, for the person at the terminal. */
-export class SynthesisFault extends Error {
+class SynthesisFault extends Error {
   override readonly name = 'SynthesisFault';
 }
 

@@ -47,10 +47,10 @@ export const scriptLimits = { outputBytes: 1_048_576, printedLines: 200, printed
 export const timeLimit = (timeoutMs: DurationMs) =>
   ({ fault: 'script_timeout', message: `the script took longer than its limit of ${timeoutMs} ms` }) as const;
 
-/** What the engine keeps for itself under names with `__` is handed in only where the code mentions one. */
+/** What the engine keeps for itself under names with `__`, and the inputs, are handed in only where the code mentions them. */
 export const scriptWith = (code: string, input: NodeInput, limits: Pick<Script, 'timeoutMs' | 'memoryBytes'>): Script => ({
   code,
   context: JSON.stringify(input.context.all({ hidden: code.includes('__') })),
-  inputs: JSON.stringify(input.inputs),
+  inputs: code.includes('inputs') ? JSON.stringify(input.inputs) : '{}',
   ...limits,
 });

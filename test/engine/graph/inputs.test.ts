@@ -41,6 +41,10 @@ test('a run’s input that is no object gives no names', () => {
   for (const input of ['text', 5, null, [1, 2]]) expect(inputsOf([brings('a -> t', 'x')], { a: 1 }, {}, input)).toEqual({ x: 1 });
 });
 
+test('a node that no edge names anything to has the run’s own input', () => {
+  expect(inputsOf([{ from: 'a -> t' }], { a: 1 }, {}, { x: 'own' })).toEqual({ x: 'own' });
+});
+
 const nested = { text: 'hello', deep: { list: [{ n: 1 }], null: null }, 'a.b': 'flat' };
 
 test.each<[string | undefined, JsonValue]>([
