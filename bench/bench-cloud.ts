@@ -1,5 +1,4 @@
 /** The embedded cloud within this process, with every call of it in hand. */
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -21,17 +20,26 @@ const patienceMs = 120_000;
 const lookEveryMs = 10;
 
 const startedShape = z.looseObject({ runId: z.string() });
+const queueInput = z.looseObject({ QueueUrl: z.string() });
+const updateInput = z.looseObject({ Key: z.looseObject({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }) });
 const headShape = z.looseObject({ Item: z.looseObject({ status: z.looseObject({ S: z.string() }) }).optional() });
+
+/** Where the items of a run of the local key's project are. */
+const partitionOf = (runId: string): string => `default#local#run#${runId}`;
 
 export interface BenchCloud {
   readonly cloud: Cloud;
-  /** Publishes the workflow's first version. */
+  /** Publishes the workflow's first version, once. */
   publish(workflow: Workflow): Promise<void>;
   /** Starts a run and answers its id. */
   start(workflow: Workflow, idempotencyKey: string): Promise<string>;
   get(path: string): Promise<unknown>;
   /** Waits until every message of the run has been worked on and deleted; answers the run's status by its head. */
   quiet(runId: string): Promise<string>;
+  /** From now on `collect` is not called before so many results have been sent; answers how to end that. */
+  holdResults(count: number): () => void;
+  /** Whether the run's head says its end, without asking anybody for it. */
+  hasEnded(runId: string): boolean;
   /** What the run has cost until now, where no other ran beside it since `from`. */
   bill(runId: string, from: number): Bill;
   /** How many calls there were until now. */
@@ -51,6 +59,13 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
   if (url === undefined) throw new Error('the template has no API');
   const apiKey = await localKey(directory, cloud);
   const meter = new Meter(template);
+  const endedHeads = new Set<string>();
+  cloud.recorder.listen(({ service, operation, input, status }) => {
+    if (service !== 'dynamodb' || operation !== 'UpdateItem' || status !== 200) return;
+    const { pk, sk } = updateInput.parse(input).Key;
+    if (sk.S === 'head') endedHeads.add(pk.S);
+  });
+  const published = new Set<string>();
   const perCall: (readonly Line[])[] = [];
   const linesFrom = (from: number): readonly Line[] => {
     for (const call of calls.slice(perCall.length)) perCall.push(meter.read(call));
@@ -68,6 +83,16 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     return answer;
   }
 
+  const functionCalled = (label: string) => {
+    const found = [...cloud.functions.values()].find(({ name }) => meter.labelOf(name) === label);
+    if (found === undefined) throw new Error(`the template has no function ${label}`);
+    return found;
+  };
+  const queueOf = (input: unknown): string => {
+    const { QueueUrl } = queueInput.parse(input);
+    return meter.labelOf(QueueUrl.slice(QueueUrl.lastIndexOf('/') + 1));
+  };
+
   const depthOfAll = (): number =>
     template.of('AWS::SQS::Queue').reduce((sum, { name }) => {
       const { ready, delayed, received } = cloud.emulators.fauxqs.depth(name);
@@ -79,7 +104,11 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
 
   return {
     cloud,
-    publish: async (workflow) => void (await ask('POST', '/v1/workflows', workflow)),
+    async publish(workflow) {
+      if (published.has(workflow.name)) return;
+      await ask('POST', '/v1/workflows', workflow);
+      published.add(workflow.name);
+    },
     async start({ name }, idempotencyKey) {
       const body = { workflowName: name, input: {} };
       return startedShape.parse(await ask('POST', '/v1/runs', body, { 'idempotency-key': idempotencyKey })).runId;
@@ -95,13 +124,38 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
         if (performance.now() > until) throw new Error(`${runId} has open messages after ${patienceMs} ms`);
         await wait(lookEveryMs);
       }
-      const Key = { pk: { S: `default#local#run#${runId}` }, sk: { S: 'head' } };
+      const Key = { pk: { S: partitionOf(runId) }, sk: { S: 'head' } };
       const { output } = await askEmulator('GetItem', { TableName: runsTable?.name, Key, ConsistentRead: true });
       return headShape.parse(output).Item?.status.S ?? 'absent';
     },
+    holdResults(count) {
+      const collect = functionCalled('collect');
+      const isResult = ({ service, operation, input }: RecordedCall): boolean =>
+        service === 'sqs' && operation === 'SendMessage' && queueOf(input) === 'results queue';
+      const { invoke } = collect;
+      let sent = 0;
+      let open = (): void => undefined;
+      const opened = new Promise<void>((resolve) => (open = resolve));
+      const stopListening = cloud.recorder.listen((call) => {
+        if (isResult(call) && ++sent === count) open();
+      });
+      collect.invoke = async (event, onChunk) => {
+        await opened;
+        return invoke(event, onChunk);
+      };
+      return () => {
+        stopListening();
+        open();
+        collect.invoke = invoke;
+      };
+    },
+    hasEnded: (runId) => endedHeads.has(partitionOf(runId)),
+    // the sweep comes by the clock, whoever runs
     bill: (runId, from) =>
       billOf(
-        linesFrom(from).filter(({ by, runIds }) => (runIds.size === 0 ? !meter.isCalled(by, 'sweep') : runIds.has(runId))),
+        linesFrom(from).filter(
+          ({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || runIds.has(runId)),
+        ),
       ),
     get calls() {
       return calls.length;
@@ -113,6 +167,3 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     },
   };
 }
-
-/** Where the state of a measurement lies within its folder. */
-export const stateOf = (directory: string): string => join(directory, 'state');

@@ -109,7 +109,7 @@ export class Meter {
   #ofQueue({ operation, input, response, by }: RecordedCall): readonly Line[] {
     const output: unknown = JSON.parse(response.toString('utf8') || '{}');
     const { verb, queue, requests, isEmpty, bodies, handles } = readQueueCall(operation, input, output);
-    const label = this.#labels.get(queue) ?? queue;
+    const label = this.labelOf(queue);
     if (verb === 'receive') handles.forEach((handle, at) => this.#runsOfMessage.set(handle, runIdsIn(bodies[at] ?? '')));
     const runIds = new Set([
       ...runIdsIn(...bodies),
@@ -119,14 +119,14 @@ export class Meter {
   }
 
   #ofFunction({ by, input, tookMs }: RecordedCall): readonly Line[] {
-    const label = this.#labels.get(by) ?? by;
+    const label = this.labelOf(by);
     const gigabytes = invocationInput.parse(input).memoryMb / 1_024;
     return [line('invocations', label, 1, by), line('gbSeconds', label, (gigabytes * tookMs) / 1_000, by)];
   }
 
-  /** Whether the function of this name is called so in the bill. */
-  isCalled(name: string, label: string): boolean {
-    return this.#labels.get(name) === label;
+  /** What a function or a queue is called in the bill: `worker`, `node queue`. */
+  labelOf(name: string): string {
+    return this.#labels.get(name) ?? name;
   }
 }
 

@@ -1,40 +1,97 @@
 /** What is counted, and which of its counts depend on timing, with the bounds that they must keep. */
+import { type BenchCloud, threads } from './bench-cloud.ts';
 import type { Bill } from './bill.ts';
-import type { BenchCloud } from './bench-cloud.ts';
 import type { Bound } from './golden.ts';
 import { chain, chainWithEnds, fan, sleeper, type Workflow } from './workflows.ts';
 
 export interface Scenario {
+  readonly name: string;
   readonly workflow: Workflow;
   /** the status of the run's head when nothing moves it any more */
   readonly ends: 'completed' | 'pending';
+  /** results that are held back until so many have come, and are then collected together */
+  readonly heldResults?: number;
   /** bounds by `kind.part`; everything else is exact */
   readonly bounds: Readonly<Record<string, Bound>>;
 }
 
-/** A warm function reads a key again after 15 s, whoever asks. */
-const always = { 'readUnits.api keys': { atLeast: 0, atMost: 1 } } as const;
+const between = (atLeast: number, atMost: number): Bound => ({ atLeast, atMost });
 
+/** A warm function reads a key again after 15 s, and an idle event source asks every 20 s, whoever runs. */
+const always = {
+  'readUnits.api keys': between(0, 1),
+  ...Object.fromEntries(
+    ['node queue', 'delay queue', 'results queue'].flatMap((queue) => [
+      [`emptyReceives.receive ${queue}`, between(0, 20)],
+      [`emptyReceives.receive ${queue} dead letters`, between(0, 20)],
+    ]),
+  ),
+};
+
+/** Several threads of the worker may have to read the definition, the head and the log, each for itself. */
+const bySeveralThreads = (mostLogReads: number) => ({
+  'readUnits.workflow': between(2, 2 + threads),
+  'readUnits.head': between(1, threads + 1),
+  'readUnits.commits': between(1, mostLogReads),
+});
+
+/** Branches that commit themselves lose puts to each other: the last of n at most n - 1. */
+const direct = 8;
+const mostLost = (direct * (direct - 1)) / 2;
 const collected = 100;
 
 export const scenarios: readonly Scenario[] = [
-  { workflow: chain(10), ends: 'completed', bounds: always },
-  { workflow: chain(100), ends: 'completed', bounds: always },
-  { workflow: chainWithEnds(10), ends: 'completed', bounds: always },
-  { workflow: sleeper, ends: 'pending', bounds: always },
-  { workflow: fan(8), ends: 'completed', bounds: always },
-  { workflow: fan(collected), ends: 'completed', bounds: always },
+  { name: 'chain-10', workflow: chain(10), ends: 'completed', bounds: always },
+  { name: 'chain-100', workflow: chain(100), ends: 'completed', bounds: always },
+  { name: 'chain-10-with-ends', workflow: chainWithEnds(10), ends: 'completed', bounds: always },
+  // until it sleeps: what wakes it is the schedule, and 20 minutes later
+  { name: 'sleep-20-minutes', workflow: sleeper, ends: 'pending', bounds: always },
+  {
+    name: 'fan-8',
+    workflow: fan(direct),
+    ends: 'completed',
+    bounds: {
+      ...always,
+      ...bySeveralThreads(3 * direct + mostLost),
+      'writeUnits.lost puts': between(0, mostLost),
+    },
+  },
+  {
+    // as a hundred functions end together on AWS, which four threads on two cores cannot
+    name: 'fan-100-together',
+    workflow: fan(collected),
+    ends: 'completed',
+    heldResults: collected,
+    bounds: { ...always, ...bySeveralThreads(40), 'emptyReceives.receive results queue': between(0, 2 * collected) },
+  },
+  {
+    name: 'fan-100-scattered',
+    workflow: fan(collected),
+    ends: 'completed',
+    bounds: {
+      ...always,
+      ...bySeveralThreads(40),
+      'writeUnits.commits': between(11, collected + 1),
+      'commits.won': between(11, collected + 1),
+      'invocations.collect': between(10, collected),
+      'queueRequests.receive results queue': between(10, collected),
+      'queueRequests.delete results queue': between(10, collected),
+      'emptyReceives.receive results queue': between(0, 4 * collected),
+    },
+  },
 ];
 
 /**
  * The bill of one run of the scenario in a warm cloud: its workflow has run once before. Nothing else may run meanwhile.
  */
-export async function count(bench: BenchCloud, { workflow, ends }: Scenario): Promise<Bill> {
+export async function count(bench: BenchCloud, { name, workflow, ends, heldResults }: Scenario): Promise<Bill> {
   await bench.publish(workflow);
-  await bench.quiet(await bench.start(workflow, `${workflow.name}-warm`));
+  await bench.quiet(await bench.start(workflow, `${name}-warm`));
   const from = bench.calls;
-  const runId = await bench.start(workflow, `${workflow.name}-counted`);
+  const release = heldResults === undefined ? undefined : bench.holdResults(heldResults);
+  const runId = await bench.start(workflow, `${name}-counted`);
   const status = await bench.quiet(runId);
-  if (status !== ends) throw new Error(`a run of ${workflow.name} is ${status}, and should be ${ends}`);
+  release?.();
+  if (status !== ends) throw new Error(`a run of ${name} is ${status}, and should be ${ends}`);
   return bench.bill(runId, from);
 }

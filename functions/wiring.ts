@@ -10,10 +10,10 @@ import type { Decider } from '../lib/service/decide-run.ts';
 import type { Deps } from '../lib/service/deps.ts';
 import { type GraphTypes, Plans } from '../lib/service/graph.ts';
 
-export const graphTypes: GraphTypes = { compile: (version) => compile(version, termsOf), evaluate: evaluatePure };
+const graphTypes: GraphTypes = { compile: (version) => compile(version, termsOf), evaluate: evaluatePure };
 
 /** The world of this function. Nothing in it is built, and no setting read, before it is used. */
-export function depsOf(variables: Readonly<Record<string, string | undefined>> = process.env): Deps {
+function depsOf(variables: Readonly<Record<string, string | undefined>> = process.env): Deps {
   const environment = settingsFrom(variables);
   return Object.assign(awsWorld(environment), {
     settings: {

@@ -5,7 +5,7 @@ import type { AnswerOf, BodyOf, ErrorOf, OperationId, OperationOf, ParamsOf, Que
 import type { Scope } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 
-export interface Request<Id extends OperationId> {
+interface Request<Id extends OperationId> {
   readonly params: ParamsOf<Id>;
   readonly query: QueryOf<Id>;
   readonly body: BodyOf<Id>;
@@ -29,12 +29,12 @@ export interface AuditNote {
   readonly facts?: JsonObject;
 }
 
-export type Answer<Id extends OperationId> = (AnswerOf<Id> | Refusal<ErrorOf<Id>>) & {
+type Answer<Id extends OperationId> = (AnswerOf<Id> | Refusal<ErrorOf<Id>>) & {
   readonly headers?: Readonly<Record<string, string>>;
   readonly audit?: AuditNote;
 };
 
-export type Operation<Id extends OperationId> = (request: Request<Id>) => Promise<Answer<Id>>;
+type Operation<Id extends OperationId> = (request: Request<Id>) => Promise<Answer<Id>>;
 
 /** Every operation a function must answer; a new route stops this from compiling until something answers it. */
 export type Operations<Served extends Route['servedBy']> = { readonly [Id in OperationOf<Served>]: Operation<Id> };

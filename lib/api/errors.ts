@@ -3,7 +3,7 @@
  * it is: the caller's to mend, the key owner's, temporary (the same request may be repeated), or ours.
  */
 
-export type Trouble = 'caller' | 'key' | 'temporary' | 'ours';
+type Trouble = 'caller' | 'key' | 'temporary' | 'ours';
 
 interface ErrorEntry {
   readonly status: number;

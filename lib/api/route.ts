@@ -36,9 +36,9 @@ export interface RouteBody {
 }
 
 /** What can happen to every request, and to every request that needs a key. */
-export const commonErrors = ['internal', 'unavailable'] as const satisfies readonly ErrorCode[];
-export const keyedErrors = ['unauthorized', 'missing_scope', 'rate_limited'] as const satisfies readonly ErrorCode[];
-export const bodyErrors = ['invalid_request', 'payload_too_large'] as const satisfies readonly ErrorCode[];
+const commonErrors = ['internal', 'unavailable'] as const satisfies readonly ErrorCode[];
+const keyedErrors = ['unauthorized', 'missing_scope', 'rate_limited'] as const satisfies readonly ErrorCode[];
+const bodyErrors = ['invalid_request', 'payload_too_large'] as const satisfies readonly ErrorCode[];
 
 export const errorsOf = (route: Route): readonly ErrorCode[] => [
   ...new Set<ErrorCode>([

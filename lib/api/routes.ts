@@ -207,7 +207,7 @@ export const routes = [
 
 type Routes = (typeof routes)[number];
 export type OperationId = Routes['operationId'];
-export type RouteOf<Id extends OperationId> = Extract<Routes, { operationId: Id }>;
+type RouteOf<Id extends OperationId> = Extract<Routes, { operationId: Id }>;
 /** The operations that one function answers. */
 export type OperationOf<Served extends Route['servedBy']> = Extract<Routes, { servedBy: Served }>['operationId'];
 

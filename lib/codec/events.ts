@@ -10,7 +10,7 @@ import { attempt, durationMs, instant, iterationKey, nodeId } from './ids.ts';
 export const jsonValue = z.custom<JsonValue>((value) => value !== undefined);
 export const jsonObject = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
 
-export const payloadRef = z.custom<PayloadRef>((ref) => typeof ref === 'string' && /^(item|blob):./.test(ref));
+const payloadRef = z.custom<PayloadRef>((ref) => typeof ref === 'string' && /^(item|blob):./.test(ref));
 
 export const payload = z.union([
   exactly<Extract<Payload, { value: JsonValue }>>()(z.strictObject({ value: jsonValue })),

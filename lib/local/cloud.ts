@@ -88,12 +88,26 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const logs = openLogs(join(directory, 'logs'));
     ends.push(() => logs.close());
 
+    // before the functions, because it is closed after them: what they drain may set timers
+    const store = openScheduleStore(join(directory, 'state', 'schedules.sqlite'));
+    ends.push(() => store.close());
+
     const assembly = await settings.assembly;
     const template = readTemplate(assembly, gateway.url);
     const routes = readRoutes(template);
     const recorder = createRecorder();
     const principals = createPrincipals(readRoles(template));
-    const functions = createFunctions({ template, assembly, principals, recorder, logs, endpoint: gateway.url, threads, warn });
+    const functions = createFunctions({
+      template,
+      assembly,
+      principals,
+      recorder,
+      logs,
+      endpoint: gateway.url,
+      cache: join(directory, 'cache'),
+      threads,
+      warn,
+    });
     ends.push(async () => void (await Promise.all([...functions.values()].map((one) => one.stop(graceMs)))));
     const find = (nameOrArn: string): LambdaFunction | undefined => functions.get(lastPart(nameOrArn));
     // the first request comes at once, and a module takes longest of all to load: it does so beside the emulators
@@ -104,12 +118,10 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     deployQueuesAndBuckets(template, emulators.fauxqs);
     emulators.fauxqs.releaseReceived();
 
-    const store = openScheduleStore(join(directory, 'state', 'schedules.sqlite'));
-    ends.push(() => store.close());
     const groups = new Set(['default', ...template.of('AWS::Scheduler::ScheduleGroup').map(({ name }) => name)]);
     const queueUrlOf = (arn: string): string | undefined =>
       template.of('AWS::SQS::Queue').find((queue) => queue.arn === arn)?.ref;
-    const targets = { principals, find, queueUrlOf, queues: queueCalls(emulators.fauxqs.forward, recorder, 'schedules') };
+    const targets = { principals, find, queueUrlOf, queues: queueCalls(emulators.fauxqs.queues, recorder, 'schedules') };
     const runner = createRunner({ store, warn, deliver: (delivery) => deliverTo(targets, delivery) });
     ends.push(() => runner.stop());
 
@@ -120,8 +132,8 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
       warn,
       services: [
         dynamodb(emulators.dynamodb.forward),
-        sqs(emulators.fauxqs.forward, gateway.url),
-        s3(emulators.fauxqs.forward),
+        sqs(emulators.fauxqs.queues, gateway.url),
+        s3(emulators.fauxqs.bucket),
         scheduler(store, groups, () => runner.rearm()),
         buses.service,
         lambda(find),

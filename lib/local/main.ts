@@ -1,5 +1,6 @@
 /** `npm start`: runs the template on this machine until Ctrl-C. Nothing heavy is imported here: a start takes half a second. */
 import { rmSync } from 'node:fs';
+import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import type { Cloud } from './cloud.ts';
 import { describeHolder, lockInstance } from './instance-lock.ts';
@@ -16,6 +17,8 @@ async function run(settings: Settings): Promise<void> {
   const { directory, root } = settings;
   const lock = lockInstance(directory);
   if (lock === undefined) throw new SettingsFault(`Stepwell already runs on ${directory}: ${describeHolder(directory)}`);
+  // what Node makes of the sources is kept: a start without it takes twice as long
+  enableCompileCache(join(directory, 'cache'));
   const infoFile = join(directory, 'local.json');
   rmSync(infoFile, { force: true });
 
@@ -64,6 +67,7 @@ async function run(settings: Settings): Promise<void> {
   writePrivate(infoFile, { url: started.url, apiKey, pid: process.pid });
   const { greeting } = await import('./greeting.ts');
   say(greeting({ url: started.url, apiKey, directory }));
+  flushCompileCache();
 }
 
 try {

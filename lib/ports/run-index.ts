@@ -15,7 +15,7 @@ export interface RunPage {
   readonly next?: ListPosition;
 }
 
-export const listedStates = ['waiting', 'retrying', 'failed', 'cancelled'] as const;
+const listedStates = ['waiting', 'retrying', 'failed', 'cancelled'] as const;
 export type ListedState = (typeof listedStates)[number];
 
 /** Under which state the sparse listing holds a run; a run that just runs, or ended well, is in none. */

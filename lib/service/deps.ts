@@ -2,7 +2,7 @@
 import type { DurationMs } from '../engine/time.ts';
 import type { World } from '../ports/world.ts';
 
-export interface Settings {
+interface Settings {
   /** how long a run is kept after its deadline */
   readonly retentionMs: DurationMs;
   /** how long an idempotency key is remembered */

@@ -20,7 +20,7 @@ const isSmall = (text: string): boolean =>
   sizeOf(text) <= largestInItemBytes || gzipSync(text, { level: 1 }).length <= largestInItemBytes;
 
 /** The payload to put into the log for a value: itself, or a reference to where it now stands. */
-export async function spill(deps: Pick<Deps, 'blobs'>, run: RunAddress, payload: Payload): Promise<Payload> {
+async function spill(deps: Pick<Deps, 'blobs'>, run: RunAddress, payload: Payload): Promise<Payload> {
   if (!('value' in payload)) return payload;
   const text = JSON.stringify(payload.value);
   if (isSmall(text)) return payload;

@@ -42,7 +42,7 @@ export type StartAnswer =
   | { readonly kind: 'input_invalid'; readonly faults: readonly InputFault[] };
 
 /** The endpoint under which a start's key is remembered. */
-export const startEndpoint = 'POST /v1/runs';
+const startEndpoint = 'POST /v1/runs';
 /** A run may take this long where its workflow and its start do not say. */
 export const defaultDeadline = days(7);
 /** The sweep's first look: by then a run's first worker has committed, or is dead. */

@@ -13,7 +13,7 @@ export const freshFolder = (): string => mkdtempSync(join(tmpdir(), 'stepwell-e2
 
 const infoShape = z.object({ url: z.string(), apiKey: z.string(), pid: z.number() });
 
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;

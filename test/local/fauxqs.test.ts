@@ -24,7 +24,7 @@ const received = z.object({
 });
 
 const ask = async (fauxqs: Fauxqs, operation: string, input: object): Promise<unknown> => {
-  const answer = await fauxqs.forward({
+  const answer = await fauxqs.queues({
     method: 'POST',
     path: '/',
     url: '/',

@@ -103,8 +103,8 @@ beforeAll(async () => {
     warn: (line) => void warned.push(line),
     services: [
       dynamodb(emulators.dynamodb.forward),
-      sqs(emulators.fauxqs.forward, gateway.url),
-      s3(emulators.fauxqs.forward),
+      sqs(emulators.fauxqs.queues, gateway.url),
+      s3(emulators.fauxqs.bucket),
       scheduler(store, new Set(['default', 'timers']), () => {}),
       buses.service,
     ],

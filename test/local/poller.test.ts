@@ -28,7 +28,7 @@ beforeEach(async () => {
   const recorder = createRecorder();
   calls = [];
   recorder.listen((call) => void calls.push(call));
-  queues = queueCalls(fauxqs.forward, recorder, 'pollers');
+  queues = queueCalls(fauxqs.queues, recorder, 'pollers');
 });
 afterEach(async () => {
   await Promise.all(pollers.splice(0).map((poller) => poller.stop()));

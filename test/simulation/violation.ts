@@ -1,5 +1,5 @@
 /** One of the ten invariants (DESIGN section 2) does not hold. */
-export class Violation extends Error {
+class Violation extends Error {
   override readonly name = 'Violation';
   readonly invariant: number;
   constructor(invariant: number, message: string) {

@@ -3,7 +3,7 @@ import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { HttpAnswer } from './http-call.ts';
 
-export const correlationHeader = 'x-workflow-correlation-id';
+const correlationHeader = 'x-workflow-correlation-id';
 /** Letters that are safe in a header, a log line and a search; 128 as in the conventions for request ids. */
 const fit = /^[A-Za-z0-9._:-]{1,128}$/;
 

@@ -50,12 +50,12 @@ const runFacts = {
   error: failure.exactOptional(),
 };
 
-export const runSummary = z
+const runSummary = z
   .strictObject({ ...runFacts, attention: z.enum(['waiting', 'retrying']).exactOptional() })
   .meta({ id: 'RunSummary' });
 export const runList = page(runSummary);
 
-export const nodeStatuses = [
+const nodeStatuses = [
   'pending',
   'queued',
   'running',

@@ -62,7 +62,7 @@ export const listWorkflowsQuery = z.strictObject({
     .transform((text) => text === 'true'),
 });
 
-export const finding = z
+const finding = z
   .strictObject({
     severity: z.enum(['error', 'warning']),
     code: z.string(),

@@ -24,7 +24,7 @@ export const checkVariables = (
   ];
 };
 
-export const isReserved = (name: string): boolean => reservedNames.includes(name) || name.startsWith('__');
+const isReserved = (name: string): boolean => reservedNames.includes(name) || name.startsWith('__');
 
 const variablePlace = (node: number): string => pointer('nodes', node, 'config', 'outputVariable');
 

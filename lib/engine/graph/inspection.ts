@@ -12,7 +12,7 @@ export interface NodeFacts {
   readonly isTrigger: boolean;
 }
 
-export interface NodeInspection {
+interface NodeInspection {
   /** places are relative to the node: `/config/code` */
   readonly findings: readonly { readonly code: FindingCode; readonly place: string; readonly message: string }[];
   /** absent where the type is not known or the config too broken to tell */

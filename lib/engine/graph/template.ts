@@ -8,7 +8,7 @@ import type { ContextView } from './context.ts';
 import { pointer } from './findings.ts';
 import { type Path, readPath } from './template-path.ts';
 
-export type Part = { readonly text: string } | { readonly path: Path };
+type Part = { readonly text: string } | { readonly path: Path };
 export interface Parsed {
   readonly parts: readonly Part[];
 }
@@ -55,7 +55,7 @@ export const asText = (value: JsonValue | undefined): string => {
 };
 
 /** What is at the path, or undefined. Arrays have places and nothing else: `length` is not one of them. */
-export function lookUp(path: Path, context: ContextView): JsonValue | undefined {
+function lookUp(path: Path, context: ContextView): JsonValue | undefined {
   const [key, ...steps] = path;
   let value: JsonValue | undefined = key === undefined ? context.all() : context.get(String(key));
   for (const step of steps) {

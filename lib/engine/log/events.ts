@@ -92,6 +92,3 @@ export type RunEvent =
   | (OfNode & { readonly type: 'NODE_SKIPPED'; readonly reason: SkipReason });
 
 export type RunEventType = RunEvent['type'];
-
-/** The events after which nothing of a run is decided any more. */
-export type TerminalEvent = Extract<RunEvent, { type: 'RUN_COMPLETED' | 'RUN_FAILED' | 'RUN_TIMED_OUT' | 'RUN_CANCELLED' }>;

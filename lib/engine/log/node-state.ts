@@ -50,7 +50,6 @@ export type EndedNode =
   | (Ended & { readonly status: 'cancelled' });
 
 export type NodeState = OpenNode | EndedNode;
-export type NodeStatus = NodeState['status'];
 
 export const isOpen = (node: NodeState): node is OpenNode =>
   node.status === 'queued' || node.status === 'running' || node.status === 'waiting';

@@ -1,7 +1,7 @@
 /** DynamoDB by dynoxide, a single binary over SQLite: writes go through, indexes stay in step with their table after a kill. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { forwardTo, type Forward } from './forward.ts';
@@ -85,13 +85,22 @@ export async function startDynoxide(
   };
 }
 
+const connected = (port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once('error', reject);
+  });
+
 /** Up in 15 to 40 ms; ten seconds mean that it will not come. */
 async function untilReady(port: number, child: ChildProcess, complaint: () => string): Promise<void> {
   const giveUpAt = performance.now() + 10_000;
   while (performance.now() < giveUpAt) {
     if (child.exitCode !== null || child.pid === undefined) break;
     try {
-      await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(1_000) });
+      await connected(port);
       return;
     } catch {
       await wait(5);

@@ -30,6 +30,8 @@ export interface FunctionParts {
   readonly recorder: Recorder;
   readonly logs: Logs;
   readonly endpoint: string;
+  /** where Node keeps what it makes of the bundles */
+  readonly cache: string;
   /** threads per function where the template reserves no concurrency */
   readonly threads: number;
   readonly warn: (line: string) => void;
@@ -68,6 +70,7 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
       functionArn: arn,
       memoryMb: MemorySize,
       logGroup,
+      cache: parts.cache,
     },
     environment: {
       ...runtimeVariables({ name, memoryMb: MemorySize, logGroup, handler: Handler, folder, parts }),

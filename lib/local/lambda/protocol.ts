@@ -41,4 +41,6 @@ export interface ThreadData {
   readonly functionArn: string;
   readonly memoryMb: number;
   readonly logGroup: string;
+  /** where Node keeps what it makes of modules; undefined: nowhere */
+  readonly cache?: string;
 }

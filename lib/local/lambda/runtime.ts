@@ -2,6 +2,7 @@
  * The inside of a function's thread: Node's Lambda runtime, as far as a handler can tell.
  * It loads the module once and then runs one invocation at a time.
  */
+import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Context } from 'aws-lambda';
 import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
@@ -68,6 +69,7 @@ async function run(handler: Handler & StreamHandler, invocation: Invocation): Pr
 }
 
 async function load(): Promise<void> {
+  if (data.cache !== undefined) enableCompileCache(data.cache);
   const module: Record<string, unknown> = await import(data.module);
   const handler = module[data.handler];
   if (!isHandler(handler)) {
@@ -82,6 +84,7 @@ async function load(): Promise<void> {
     else void run(handler, message);
   });
   send({ kind: 'ready' });
+  flushCompileCache();
 }
 
 load().catch((error: unknown) => {

@@ -29,6 +29,6 @@ export function startMappings({ template, principals, find, fauxqs, recorder, wa
     );
     if (refusal !== undefined) throw new TemplateFault(`The function's role may not poll its queue: ${refusal}`);
   }
-  const queues = queueCalls(fauxqs.forward, recorder, 'pollers');
+  const queues = queueCalls(fauxqs.queues, recorder, 'pollers');
   return mappings.map((mapping) => startPoller(mapping, queues, () => fauxqs.wakePolls(), warn));
 }

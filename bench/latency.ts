@@ -1,0 +1,35 @@
+/** How long a chain of no-op nodes takes, by the times that its own events state. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { z } from 'zod';
+import type { BenchCloud } from './bench-cloud.ts';
+import { chain } from './workflows.ts';
+
+const eventsShape = z.looseObject({
+  data: z.array(z.looseObject({ type: z.string(), timestamp: z.string() })),
+  hasMore: z.literal(false),
+});
+
+export interface Latencies {
+  /** from before the request to the commit that completes the run, one for each run */
+  readonly runMs: readonly number[];
+  /** from one node's commit to the next one's */
+  readonly nodeMs: readonly number[];
+}
+
+export async function measureChain(bench: BenchCloud, length: number, runs: number): Promise<Latencies> {
+  const workflow = chain(length);
+  await bench.publish(workflow);
+  const runMs: number[] = [];
+  const nodeMs: number[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    const startedAt = Date.now();
+    const runId = await bench.start(workflow, `latency-${run}`);
+    while (!bench.hasEnded(runId)) await wait(5);
+    const { data } = eventsShape.parse(await bench.get(`/v1/runs/${runId}/events?limit=200`));
+    const timesOf = (type: string) => data.flatMap((event) => (event.type === type ? [Date.parse(event.timestamp)] : []));
+    const completions = timesOf('node.completed');
+    runMs.push(...timesOf('run.completed').map((at) => at - startedAt));
+    nodeMs.push(...completions.slice(1).map((at, index) => at - (completions[index] ?? at)));
+  }
+  return { runMs, nodeMs };
+}

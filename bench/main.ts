@@ -1,0 +1,88 @@
+/**
+ * `npm run bench`: the bill of a run and the times of this machine, printed. `-- --write-golden` counts the bills anew and
+ * writes the golden files instead. docs/BENCH.md says what each figure means.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { measureBarePuts } from './bare-put.ts';
+import { type BenchCloud, startBenchCloud } from './bench-cloud.ts';
+import { measureBundles } from './bundles.ts';
+import { goldenOf, writeGolden } from './golden.ts';
+import { measureChain } from './latency.ts';
+import { count, scenarios } from './scenarios.ts';
+import { measureStartRate } from './start-rate.ts';
+import { measureStarts } from './startup.ts';
+import { billTable, bundleTable, dollarTable, latencyTable, type NamedBill, table } from './tables.ts';
+
+const chainRuns = 100;
+const barePuts = 500;
+const rateSeconds = 10;
+const parallelStarts = 16;
+
+const say = (title: string, text: string): void => console.log(`\n${title}\n\n${text}`);
+const warn = (line: string): void => console.error(line);
+
+async function countAll(bench: BenchCloud): Promise<readonly NamedBill[]> {
+  const bills: NamedBill[] = [];
+  for (const scenario of scenarios) bills.push({ name: scenario.name, bill: await count(bench, scenario) });
+  return bills;
+}
+
+async function within<Answer>(bench: Promise<BenchCloud>, work: (bench: BenchCloud) => Promise<Answer>): Promise<Answer> {
+  const started = await bench;
+  try {
+    return await work(started);
+  } finally {
+    await started.stop();
+  }
+}
+
+async function writeAllGolden(directory: string): Promise<void> {
+  const bills = await within(startBenchCloud(directory, warn), countAll);
+  for (const [at, { name, bounds }] of scenarios.entries()) {
+    const bill = bills[at]?.bill;
+    if (bill !== undefined) writeGolden(name, goldenOf(bill, bounds));
+  }
+  say('Golden counts', `${scenarios.length} files are written to bench/golden`);
+}
+
+async function measureAll(directory: string): Promise<void> {
+  say('Size of what is deployed', bundleTable(await measureBundles(join(directory, 'bundles'))));
+  // the first folder's synthesis is what all later starts find
+  const { coldMs, warmMs } = await measureStarts(directory);
+  const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
+  say(
+    'npm start, until the first request is answered',
+    table([
+      ['from an empty folder', seconds(coldMs)],
+      ['with nothing changed', seconds(warmMs)],
+    ]),
+  );
+  await within(startBenchCloud(directory, warn), async (bench) => {
+    const bills = await countAll(bench);
+    say('The bill of one run', billTable(bills));
+    say('Dollars for a million such runs', dollarTable(bills));
+    bench.deafen();
+    const latencies = await measureChain(bench, 10, chainRuns);
+    const bare = await measureBarePuts(bench.cloud, barePuts, warn);
+    say('A chain of ten no-op nodes on this machine', latencyTable(latencies, bare));
+    const sequential = await measureStartRate(bench, 1, rateSeconds);
+    const parallel = await measureStartRate(bench, parallelStarts, rateSeconds);
+    say(
+      'Runs started in a second on this machine, while they run',
+      table([
+        ['one after the other', sequential.toFixed(0)],
+        [`${parallelStarts} at a time`, parallel.toFixed(0)],
+      ]),
+    );
+  });
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'stepwell-bench-'));
+try {
+  if (process.argv.includes('--write-golden')) await writeAllGolden(directory);
+  else await measureAll(directory);
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,20 @@
+/** How many runs can be started in a second, while those that were started run. */
+import type { BenchCloud } from './bench-cloud.ts';
+import { chain } from './workflows.ts';
+
+/** Starts per second, `parallel` at a time, for `seconds`. */
+export async function measureStartRate(bench: BenchCloud, parallel: number, seconds: number): Promise<number> {
+  const workflow = chain(1);
+  await bench.publish(workflow);
+  const until = performance.now() + seconds * 1_000;
+  let started = 0;
+  const starter = async (own: number): Promise<void> => {
+    for (let number = 0; performance.now() < until; number += 1) {
+      await bench.start(workflow, `rate-${parallel}-${own}-${number}`);
+      started += 1;
+    }
+  };
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: parallel }, (_one, own) => starter(own)));
+  return started / ((performance.now() - startedAt) / 1_000);
+}

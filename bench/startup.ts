@@ -1,0 +1,44 @@
+/** How long `npm start` takes until its first request is answered: from nothing, and with nothing changed. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { z } from 'zod';
+import { root } from './bench-cloud.ts';
+
+const infoShape = z.object({ url: z.string(), pid: z.number() });
+
+/** Milliseconds from the start of the process to the first answer. The process is ended again. */
+async function timeStart(directory: string): Promise<number> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, ['bin/check-node.mjs', 'lib/local/main.ts'], {
+    cwd: root,
+    env: { ...process.env, STEPWELL_DIR: directory, STEPWELL_PORT: '0' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const gone = once(child, 'exit');
+  const infoFile = join(directory, 'local.json');
+  while (!existsSync(infoFile)) {
+    if (child.exitCode !== null) throw new Error(`the embedded cloud ended with ${child.exitCode}`);
+    await wait(5);
+  }
+  const { url, pid } = infoShape.parse(JSON.parse(readFileSync(infoFile, 'utf8')));
+  const response = await fetch(`${url}/v1/health`);
+  await response.arrayBuffer();
+  const took = performance.now() - startedAt;
+  process.kill(pid, 'SIGTERM');
+  await gone;
+  if (!response.ok) throw new Error(`the first request was answered ${response.status}`);
+  return took;
+}
+
+export interface StartTimes {
+  readonly coldMs: number;
+  readonly warmMs: number;
+}
+
+/** @param directory an empty folder: the first start synthesizes, the second finds that result */
+export async function measureStarts(directory: string): Promise<StartTimes> {
+  return { coldMs: await timeStart(directory), warmMs: await timeStart(directory) };
+}

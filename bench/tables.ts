@@ -1,0 +1,70 @@
+/** What was measured, as lines for a person. */
+import { type Bill, lineKinds, total } from './bill.ts';
+import { type BundleSize, mostApiBytes } from './bundles.ts';
+import type { Latencies } from './latency.ts';
+import { dollarsPerMillionRuns, timeDollarsPerMillionRuns } from './prices.ts';
+import { quantilesOf } from './quantiles.ts';
+
+/** Aligned columns, the first to the left and the others to the right. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const aligned = (cell: string, column: number): string =>
+    column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
+  return rows.map((row) => `  ${row.map(aligned).join('  ')}`.trimEnd()).join('\n');
+}
+
+const milliseconds = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+const amount = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(1));
+
+export interface NamedBill {
+  readonly name: string;
+  readonly bill: Bill;
+}
+
+/** A column for each bill, a row for each part that costs something in any of them. */
+export function billTable(bills: readonly NamedBill[]): string {
+  const kinds = lineKinds.filter((kind) => kind !== 'gbSeconds' && kind !== 'emptyReceives');
+  const rows = kinds.flatMap((kind) => {
+    const parts = [...new Set(bills.flatMap(({ bill }) => Object.keys(bill[kind])))].toSorted();
+    if (parts.length === 0) return [];
+    const sums = [kind, ...bills.map(({ bill }) => amount(total(bill[kind])))];
+    return [sums, ...(parts.length === 1 ? [] : parts.map((part) => [`  ${part}`, ...bills.map(({ bill }) => amount(bill[kind][part] ?? 0))]))];
+  });
+  return table([['', ...bills.map(({ name }) => name)], ...rows]);
+}
+
+export function dollarTable(bills: readonly NamedBill[]): string {
+  const columns = bills.map(({ name, bill }) => ({ name, dollars: dollarsPerMillionRuns(bill), time: timeDollarsPerMillionRuns(bill) }));
+  const kinds = columns[0]?.dollars.map(({ kind }) => kind) ?? [];
+  const dollars = (value: number): string => value.toFixed(2);
+  return table([
+    ['', ...columns.map(({ name }) => name)],
+    ...kinds.map((kind) => [kind, ...columns.map((one) => dollars(one.dollars.find((line) => line.kind === kind)?.dollars ?? 0))]),
+    ['all requests', ...columns.map((one) => dollars(one.dollars.reduce((sum, line) => sum + line.dollars, 0)))],
+    ['functions, at the times of this machine', ...columns.map(({ time }) => dollars(time))],
+  ]);
+}
+
+export function latencyTable({ runMs, nodeMs }: Latencies, bareMs: readonly number[]): string {
+  const bare = quantilesOf(bareMs);
+  const row = (name: string, values: readonly number[]): readonly string[] => {
+    const { count, p50, p99, most } = quantilesOf(values);
+    return [name, String(count), milliseconds(p50), milliseconds(p99), milliseconds(most), (p50 / bare.p50).toFixed(1)];
+  };
+  return table([
+    ['', 'measured', 'p50', 'p99', 'most', 'in bare puts'],
+    row('whole run', runMs),
+    row('one node to the next', nodeMs),
+    row('a bare conditional put', bareMs),
+  ]);
+}
+
+export function bundleTable(sizes: readonly BundleSize[]): string {
+  const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_024)} KB`;
+  const verdict = ({ name, handlerBytes }: BundleSize): string =>
+    name === 'api' ? (handlerBytes <= mostApiBytes ? 'within 1 MB' : 'MORE THAN 1 MB') : '';
+  return table([
+    ['', 'handler', 'whole asset', ''],
+    ...sizes.map((size) => [size.name, kilobytes(size.handlerBytes), kilobytes(size.assetBytes), verdict(size)]),
+  ]);
+}

@@ -1,0 +1,48 @@
+/** S3 by fauxqs's own routes, which are handed requests without a port. They are loaded when the first one comes. */
+import type { buildApp as build } from 'fauxqs';
+import type { Forward } from './forward.ts';
+
+type BuildOptions = NonNullable<Parameters<typeof build>[0]>;
+
+const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] as const;
+/** Of the connection, and not of the answer. */
+const ownHeaders = new Set(['connection', 'transfer-encoding', 'content-length']);
+
+export interface Bucket {
+  readonly forward: Forward;
+  stop(): Promise<void>;
+}
+
+export function openBucket(options: BuildOptions): Bucket {
+  let opening: Promise<ReturnType<typeof build>> | undefined;
+  const open = async (): Promise<ReturnType<typeof build>> => {
+    const { buildApp } = await import('fauxqs');
+    const app = buildApp(options);
+    await app.ready();
+    return app;
+  };
+  return {
+    async forward(request) {
+      const method = methods.find((known) => known === request.method);
+      if (method === undefined) return { status: 405, headers: {}, body: Buffer.alloc(0) };
+      opening ??= open();
+      const app = await opening;
+      const { 'content-length': _, 'transfer-encoding': __, ...headers } = request.headers;
+      const answered = await app.inject({
+        method,
+        url: request.url,
+        headers: { ...headers, host: '127.0.0.1' },
+        ...(request.body.length > 0 || method === 'PUT' || method === 'POST' ? { payload: request.body } : {}),
+      });
+      const kept: Record<string, string> = {};
+      for (const [name, value] of Object.entries(answered.headers)) {
+        // a HEAD tells the size of what it does not send
+        if (!ownHeaders.has(name) || (method === 'HEAD' && name === 'content-length')) kept[name] = String(value);
+      }
+      return { status: answered.statusCode, headers: kept, body: answered.rawPayload };
+    },
+    async stop() {
+      await (await opening)?.close();
+    },
+  };
+}

@@ -1,0 +1,217 @@
+/** What is refused at the door and with which words; and what becomes of runs whose nodes ask for too much. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
+import { definitionLimits } from '../../lib/engine/graph/findings.ts';
+import { asking, backtracking, chain, longChain, scripted } from './bad-workflows.ts';
+import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { orderTotal } from './workflows.ts';
+
+let cloud: CloudHere;
+beforeAll(async () => {
+  cloud = await startCloudHere();
+  expect((await cloud.call('POST', '/v1/workflows', orderTotal)).status).toBe(201);
+});
+afterAll(() => cloud.stop());
+
+const startedShape = z.object({ runId: z.string() });
+const failureShape = z.looseObject({ cause: z.string(), code: z.string() });
+const runShape = z.looseObject({
+  status: z.string(),
+  output: z.unknown().optional(),
+  error: failureShape.optional(),
+  nodes: z.array(z.looseObject({ nodeId: z.string(), status: z.string(), error: failureShape.optional() })),
+});
+
+const publish = async (workflow: object): Promise<void> => {
+  const { status, body } = await cloud.call('POST', '/v1/workflows', workflow);
+  expect(status, JSON.stringify(body)).toBe(201);
+};
+const begin = async (workflowName: string, input: unknown = {}): Promise<string> => {
+  const answer = await cloud.call('POST', '/v1/runs', { workflowName, input }, { 'idempotency-key': workflowName });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(202);
+  return startedShape.parse(answer.body).runId;
+};
+const see = async (runId: string) => runShape.parse((await cloud.call('GET', `/v1/runs/${runId}`)).body);
+const ended = async (runId: string) => {
+  await expect.poll(async () => (await see(runId)).status, { timeout: 60_000, interval: 100 }).not.toMatch(/pending|running/);
+  return see(runId);
+};
+const nodeOf = async (runId: string, nodeId: string) => (await ended(runId)).nodes.find((node) => node.nodeId === nodeId);
+
+const start = (body: unknown, headers: Record<string, string> = { 'idempotency-key': crypto.randomUUID() }) =>
+  cloud.call('POST', '/v1/runs', body, headers);
+const order = { workflowName: 'order-total', input: { items: [] } };
+const nobody = 'wrun_00000000000000000000000000';
+
+describe('refused at the door', () => {
+  /** each code of the catalogue below 500, asked for where a route gives it */
+  const asked: { readonly [Code in ErrorCode]?: () => Promise<{ status: number; body: unknown }> } = {
+    unauthorized: () => cloud.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${cloud.apiKey.slice(0, -1)}` }),
+    missing_scope: () => cloud.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${cloud.createKey('--environment', 'local', '--scopes', 'trigger:write')}` }),
+    rate_limited: async () => {
+      const authorization = `Bearer ${cloud.createKey('--environment', 'local', '--scopes', 'admin', '--rate', '1')}`;
+      const list = () => cloud.call('GET', '/v1/runs', undefined, { authorization });
+      // One request a minute: of any three in a row, which may lie in two minutes, one is too many.
+      const answers = [await list(), await list(), await list()];
+      return answers.find(({ status }) => status === 429) ?? { status: 200, body: answers };
+    },
+    invalid_request: () => start({ workflowName: 7 }),
+    payload_too_large: () => start({ ...order, input: 'x'.repeat(7_000_000) }),
+    not_acceptable: () => cloud.call('GET', `/v1/runs/${nobody}/events`, undefined, { accept: 'text/event-stream' }),
+    not_found: () => cloud.call('GET', `/v1/runs/${nobody}`),
+    method_not_allowed: () => cloud.call('PATCH', '/v1/runs'),
+    cursor_invalid: () => cloud.call('GET', '/v1/workflows?cursor=nothing'),
+    workflow_exists: () => cloud.call('POST', '/v1/workflows', orderTotal),
+    workflow_not_found: () => cloud.call('GET', '/v1/workflows/nobody-published-this'),
+    workflow_archived: async () => {
+      await publish(chain('archived', []));
+      await cloud.call('DELETE', '/v1/workflows/archived');
+      return start({ workflowName: 'archived' });
+    },
+    definition_invalid: () => cloud.call('POST', '/v1/workflows', chain('unbuilt', [{ id: 'l', type: 'loop' }])),
+    input_invalid: async () => {
+      await publish({ ...chain('declared', []), options: { args: [{ name: 'size', type: 'number', required: true }] } });
+      return start({ workflowName: 'declared', input: { size: 'large' } });
+    },
+    unsupported_spec_version: () => start({ ...order, specVersion: 2 }),
+    idempotency_required: () => start(order, {}),
+    idempotency_conflict: async () => {
+      await start(order, { 'idempotency-key': 'same' });
+      return start({ ...order, input: { items: [1] } }, { 'idempotency-key': 'same' });
+    },
+    run_exists: async () => start({ ...order, runId: startedShape.parse((await start(order)).body).runId }),
+    run_terminal: async () => {
+      const runId = await begin('order-total', { items: [] });
+      await ended(runId);
+      return cloud.call('POST', `/v1/runs/${runId}/cancel`);
+    },
+    no_active_deployment: () => start({ workflowName: 'nobody-published-this' }),
+  };
+
+  test.each(Object.entries(asked))('%s', async (code, ask) => {
+    const { status, body } = await ask();
+    expect([body, status]).toMatchObject([{ code, message: expect.any(String), correlationId: expect.any(String) }, errorCatalogue[z.enum(errorCodes).parse(code)].status]);
+  });
+
+  test('that is every code below 500, but for the one that only a web ACL gives', () => {
+    const known = errorCodes.filter((code) => errorCatalogue[code].status < 500 && code !== 'request_blocked');
+    expect(Object.keys(asked).toSorted()).toEqual(known.toSorted());
+  });
+
+  test.each([
+    ['no JSON', '{"workflowName":', '', 'not_json'],
+    ['a list', '[]', '', 'invalid_type'],
+    ['a number beyond all numbers', '{"workflowName":"order-total","input":1e999}', '/input', 'not_finite'],
+    ['half a character', '{"workflowName":"order-total","input":"\\ud800"}', '/input', 'not_unicode'],
+    ['a key that means something to code', '{"workflowName":"order-total","__proto__":{}}', '', 'key_refused'],
+    ['a name that nothing has', '{"workflowName":"order-total","colour":1}', '/colour', 'unknown_key'],
+    ['nothing', undefined, '', 'body_missing'],
+  ])('a body that is %s is refused with its place', async (_what, text, place, code) => {
+    const { status, body } = await start(text);
+    expect([status, body]).toMatchObject([400, { code: 'invalid_request', errors: [{ place, code }] }]);
+  });
+
+  test('a body nested five thousand deep is refused', async () => {
+    const { body } = await start(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
+    expect(body).toMatchObject({ code: 'invalid_request', errors: [{ code: 'too_deep' }] });
+  });
+
+  test('a key sees only what is of its own project', async () => {
+    const other = cloud.createKey('--project', 'other', '--environment', 'local', '--scopes', 'admin');
+    const { body } = await cloud.call('GET', '/v1/workflows', undefined, { authorization: `Bearer ${other}` });
+    expect(body).toMatchObject({ data: [] });
+  });
+});
+
+describe('definitions', () => {
+  test('5,000 nodes are refused by the stated limit, and at once', async () => {
+    const before = performance.now();
+    const { status, body } = await cloud.call('POST', '/v1/workflows', longChain('too-long', 5_000));
+    expect([status, body]).toMatchObject([
+      400,
+      { errors: [{ code: 'definition_too_large', place: '/nodes', message: `5000 nodes are more than the limit of ${definitionLimits.nodes}` }] },
+    ]);
+    // A bound on "at once", not a measure: the gateway gives up after 29 s.
+    expect(performance.now() - before).toBeLessThan(10_000);
+  });
+
+  test('2,000 nodes are taken, and run to the end', async () => {
+    await publish(longChain('long', definitionLimits.nodes));
+    const { status, nodes } = await ended(await begin('long'));
+    expect([status, nodes.length, new Set(nodes.map((node) => node.status))]).toEqual(['completed', 2_000, new Set(['completed'])]);
+  });
+
+  test('a regular expression that would backtrack for ever answers', async () => {
+    await publish(backtracking('backtracking', '^(a+)+$'));
+    const { status, nodes } = await ended(await begin('backtracking', { text: `${'a'.repeat(50_000)}!` }));
+    expect([status, nodes.map((node) => node.status)]).toEqual(['completed', ['completed', 'completed', 'skipped', 'completed']]);
+  });
+
+  test('one that needs to backtrack is refused', async () => {
+    const { status, body } = await cloud.call('POST', '/v1/workflows', backtracking('looks-ahead', '^(?=a)'));
+    expect([status, body]).toMatchObject([400, { code: 'definition_invalid', errors: [{ code: 'regex_unsupported' }] }]);
+  });
+});
+
+describe('scripts that ask for too much', () => {
+  const scripts = [
+    ['loops for ever', 'for (;;);', 'timed_out', 'timeout', 'script_timeout'],
+    ['matches for ever', `return /^(a+)+$/.test('${'a'.repeat(40)}!')`, 'timed_out', 'timeout', 'script_timeout'],
+    ['eats memory', `const all = []; for (;;) all.push('x'.repeat(1e5) + all.length)`, 'failed', 'error', 'memory_exceeded'],
+    ['calls itself for ever', 'const deeper = () => deeper() + 1; return deeper()', 'failed', 'error', 'recursion_exceeded'],
+    ['returns a function', 'return () => 1', 'failed', 'invalid', 'output_invalid'],
+    ['returns a cycle', 'const one = {}; one.one = one; return one', 'failed', 'invalid', 'output_invalid'],
+    ['returns 20 MB', `return 'x'.repeat(20_000_000)`, 'failed', 'invalid', 'output_too_large'],
+    ['throws', `throw new Error('no')`, 'failed', 'error', 'script_threw'],
+    ['looks for the host', 'return process.env', 'failed', 'error', 'script_threw'],
+  ] as const;
+  const nameOf = (what: string): string => what.replaceAll(' ', '-');
+  const runs = new Map<string, string>();
+  let innocent: readonly string[];
+
+  // all at once, and runs that do nothing wrong among them
+  beforeAll(async () => {
+    for (const [what, code] of scripts) await publish(scripted(nameOf(what), code, code.includes('for (;;);') || code.includes('a+') ? 1 : 30));
+    await Promise.all(scripts.map(async ([what]) => void runs.set(what, await begin(nameOf(what)))));
+    innocent = await Promise.all(
+      Array.from({ length: 4 }, async () => startedShape.parse((await start({ ...order, input: { items: [{ qty: 3, price: 50 }] } })).body).runId),
+    );
+  });
+
+  test.each(scripts)('one that %s: its node ends with the cause, its error branch sees it, the run goes on', async (what, _code, status, cause, code) => {
+    const run = await ended(runs.get(what) ?? '');
+    expect(run.nodes.find(({ nodeId }) => nodeId === 'script')).toMatchObject({ status, attempt: 1, error: { cause, code } });
+    expect([run.status, run.output]).toMatchObject(['completed', { found: { success: false, error: { cause, message: expect.any(String), attempts: 1 } } }]);
+  });
+
+  test('the runs beside them come to their ends', async () => {
+    for (const runId of innocent) expect(await ended(runId)).toMatchObject({ status: 'completed', output: { due: 135 } });
+  });
+});
+
+describe('requests to where none may go', () => {
+  test.each([
+    'http://169.254.169.254/latest/meta-data/iam/security-credentials/',
+    'http://localhost/',
+    'http://[::1]/',
+    'http://127.0.0.1:4700/v1/runs',
+    'http://2130706433/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://10.0.0.1/',
+  ])('%s', async (url) => {
+    const name = `ask-${url.replaceAll(/[^a-z0-9]+/g, '-')}`;
+    await publish(asking(name, url));
+    const runId = await begin(name);
+    expect(await nodeOf(runId, 'ask')).toMatchObject({ status: 'failed', attempt: 1, error: { cause: 'forbidden', code: 'address_forbidden' } });
+    expect((await ended(runId)).error).toMatchObject({ cause: 'forbidden', code: 'address_forbidden', details: { nodeId: 'ask' } });
+  });
+
+  test('a looked-up address is held to the same rule', async () => {
+    await publish(asking('ask-anything', '{{ctx.input.url}}'));
+    expect(await nodeOf(await begin('ask-anything', { url: 'file:///etc/passwd' }), 'ask')).toMatchObject({
+      status: 'failed',
+      error: { cause: 'forbidden', code: 'protocol_forbidden' },
+    });
+  });
+});

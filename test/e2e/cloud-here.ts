@@ -1,0 +1,68 @@
+/** The embedded cloud in this process, on a folder and a port of its own: for tests that must reach behind the API. */
+import { spawnSync } from 'node:child_process';
+import { environmentNames } from '../../lib/contract/environment.ts';
+import { startCloud } from '../../lib/local/cloud.ts';
+import { localKey } from '../../lib/local/local-key.ts';
+import { place } from '../../lib/local/place.ts';
+import { synthesize } from '../../lib/local/synth/synthesize.ts';
+import { loadAssembly } from '../../lib/local/template/assembly.ts';
+import { type Answer, freshFolder, root } from './local-start.ts';
+
+export interface CloudHere {
+  readonly url: string;
+  readonly apiKey: string;
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** what `npm run create-key` prints, made for this cloud's control table */
+  createKey(...options: readonly string[]): string;
+  stop(): Promise<void>;
+}
+
+export async function startCloudHere(): Promise<CloudHere> {
+  const directory = freshFolder();
+  const complaints: string[] = [];
+  const cloud = await startCloud({
+    directory,
+    port: 0,
+    threads: 8,
+    assembly: synthesize(root, directory).then((synthesis) => loadAssembly(synthesis.directory)),
+    warn: (line) => void complaints.push(line),
+    onDeath: (why) => void complaints.push(why),
+  });
+  const { url } = cloud;
+  if (url === undefined) throw new Error('the template has no API');
+  const apiKey = await localKey(directory, cloud);
+  return {
+    url,
+    apiKey,
+    async call(method, path, body, headers = {}) {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+    },
+    createKey(...options) {
+      const variables = JSON.stringify(cloud.template.of('AWS::Lambda::Function').map(({ properties }) => properties['Environment']));
+      const table = new RegExp(`"${environmentNames.controlTable}":"([^"]+)"`).exec(variables)?.[1] ?? '';
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/create-key.ts', '--table', table, ...options], {
+        cwd: root,
+        encoding: 'utf8',
+        env: {
+          ...process.env,
+          AWS_ENDPOINT_URL_DYNAMODB: cloud.emulators.dynamodb.url,
+          AWS_REGION: place.region,
+          AWS_ACCESS_KEY_ID: 'LOCAL',
+          AWS_SECRET_ACCESS_KEY: 'local',
+        },
+      });
+      if (status !== 0) throw new Error(stderr);
+      return stdout.trim();
+    },
+    async stop() {
+      await cloud.stop();
+      if (complaints.length > 0) throw new Error(complaints.join('\n'));
+    },
+  };
+}
