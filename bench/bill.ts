@@ -115,7 +115,8 @@ export class Meter {
       ...runIdsIn(...bodies),
       ...handles.flatMap((handle) => [...(this.#runsOfMessage.get(handle) ?? [])]),
     ]);
-    return [{ kind: isEmpty ? 'emptyReceives' : 'queueRequests', part: `${verb} ${label}`, amount: requests, by, runIds }];
+    if (isEmpty) return [line('emptyReceives', 'of any queue', requests, by)];
+    return [{ kind: 'queueRequests', part: `${verb} ${label}`, amount: requests, by, runIds }];
   }
 
   #ofFunction({ by, input, tookMs }: RecordedCall): readonly Line[] {

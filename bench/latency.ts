@@ -16,12 +16,14 @@ export interface Latencies {
   readonly nodeMs: readonly number[];
 }
 
-export async function measureChain(bench: BenchCloud, length: number, runs: number): Promise<Latencies> {
+/** One run after the other, until there were `runs` of them or `seconds` have passed. */
+export async function measureChain(bench: BenchCloud, length: number, runs: number, seconds: number): Promise<Latencies> {
   const workflow = chain(length);
   await bench.publish(workflow);
   const runMs: number[] = [];
   const nodeMs: number[] = [];
-  for (let run = 0; run < runs; run += 1) {
+  const until = performance.now() + seconds * 1_000;
+  for (let run = 0; run < runs && performance.now() < until; run += 1) {
     const startedAt = Date.now();
     const runId = await bench.start(workflow, `latency-${run}`);
     while (!bench.hasEnded(runId)) await wait(5);

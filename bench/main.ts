@@ -16,8 +16,10 @@ import { measureStarts } from './startup.ts';
 import { billTable, bundleTable, dollarTable, latencyTable, type NamedBill, table } from './tables.ts';
 
 const chainRuns = 100;
+const chainSeconds = 12;
 const barePuts = 500;
-const rateSeconds = 10;
+/** for each of the two ways to start */
+const rateSeconds = 5;
 const parallelStarts = 16;
 
 const say = (title: string, text: string): void => console.log(`\n${title}\n\n${text}`);
@@ -64,7 +66,7 @@ async function measureAll(directory: string): Promise<void> {
     say('The bill of one run', billTable(bills));
     say('Dollars for a million such runs', dollarTable(bills));
     bench.deafen();
-    const latencies = await measureChain(bench, 10, chainRuns);
+    const latencies = await measureChain(bench, 10, chainRuns, chainSeconds);
     const bare = await measureBarePuts(bench.cloud, barePuts, warn);
     say('A chain of ten no-op nodes on this machine', latencyTable(latencies, bare));
     const sequential = await measureStartRate(bench, 1, rateSeconds);

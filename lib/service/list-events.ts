@@ -14,6 +14,9 @@ export type EventListing =
     }
   | { readonly kind: 'not_found' };
 
+/** A function's answer holds 6 MB; a page that would be larger ends sooner. */
+export const largestPageBytes = 4_194_304;
+
 /** @param after the id of the last event seen; 0 before the first */
 export async function listEvents(
   deps: Pick<Deps, 'log'>,
@@ -28,8 +31,18 @@ export async function listEvents(
   const dense = tail.filter((commit, index) => commit.number === firstCommit + 1 + index);
   const rest = [head.commit, ...dense].filter((commit) => endOf(commit) > after).flatMap((commit) => publicEvents(run, commit));
   const later = rest.filter(({ eventId }) => eventId > after);
-  const events = later.slice(0, limit);
+  const events = withinBytes(later.slice(0, limit));
   return { kind: 'found', events, last: events.at(-1)?.eventId ?? after, hasMore: later.length > events.length };
+}
+
+/** As many of the first events as fit one answer, and at least one. */
+function withinBytes(events: readonly PublicEvent[]): readonly PublicEvent[] {
+  let bytes = 0;
+  const tooMany = events.findIndex((event, index) => {
+    bytes += Buffer.byteLength(JSON.stringify(event));
+    return index > 0 && bytes > largestPageBytes;
+  });
+  return tooMany === -1 ? events : events.slice(0, tooMany);
 }
 
 const endOf = (commit: Commit): number => commit.firstEventId + commit.events.length - 1;

@@ -12,18 +12,28 @@ import type { Deps } from './deps.ts';
 
 /** A value larger than this, compressed, goes to the bucket: from there on an object is cheaper than its write units. */
 export const largestInItemBytes = 8_192;
+/** However well it is compressed: a fold, an answer and a function's memory hold values as they are. */
+export const largestUnpackedBytes = 65_536;
 /** An input larger than this stays out of the head, which is written again at the end of the run. */
 export const largestInHeadBytes = 600;
+/** Of a commit, compressed: an item of DynamoDB holds 400 KB, and the head carries an input and a projection besides. */
+export const largestCommitBytes = 262_144;
 
 const sizeOf = (text: string): number => Buffer.byteLength(text);
-const isSmall = (text: string): boolean =>
-  sizeOf(text) <= largestInItemBytes || gzipSync(text, { level: 1 }).length <= largestInItemBytes;
+const compressedSizeOf = (text: string): number => gzipSync(text, { level: 1 }).length;
+const isSmall = (text: string, limitBytes = largestInItemBytes): boolean =>
+  sizeOf(text) <= limitBytes || (sizeOf(text) <= largestUnpackedBytes && compressedSizeOf(text) <= limitBytes);
 
 /** The payload to put into the log for a value: itself, or a reference to where it now stands. */
-async function spill(deps: Pick<Deps, 'blobs'>, run: RunAddress, payload: Payload): Promise<Payload> {
+export async function spill(
+  deps: Pick<Deps, 'blobs'>,
+  run: RunAddress,
+  payload: Payload,
+  limitBytes = largestInItemBytes,
+): Promise<Payload> {
   if (!('value' in payload)) return payload;
   const text = JSON.stringify(payload.value);
-  if (isSmall(text)) return payload;
+  if (isSmall(text, limitBytes)) return payload;
   // The name is the content: the same value is stored once, and a repeated put changes nothing.
   const key = `${run.runId}/${createHash('sha256').update(text).digest('hex')}`;
   await deps.blobs.put(run, key, payload.value);
@@ -43,24 +53,31 @@ export async function spillInput(
   return { ref: await deps.log.attach(run, 'input', input, expiresAt), bytes: sizeOf(text) };
 }
 
-/** The events with every large value stored apart. */
+/** Where many values are small and all together are not: what is left in the commit is made smaller and smaller. */
+const limitsInCommit = [largestInItemBytes, 1_024, 128] as const;
+
+/** The events with every large value stored apart, so that they fit one item. */
 export async function spillEvents(
   deps: Pick<Deps, 'blobs'>,
   run: RunAddress,
   events: readonly RunEvent[],
 ): Promise<readonly RunEvent[]> {
-  return Promise.all(
-    events.map(async (event) => {
-      switch (event.type) {
-        case 'NODE_COMPLETED':
-        case 'RUN_COMPLETED':
-          return { ...event, output: await spill(deps, run, event.output) };
-        default:
-          return event;
-      }
-    }),
-  );
+  let spilled = events;
+  for (const limitBytes of limitsInCommit) {
+    spilled = await Promise.all(
+      spilled.map(async (event) =>
+        event.type === 'NODE_COMPLETED' || event.type === 'RUN_COMPLETED' || event.type === 'SLEEP_STARTED'
+          ? { ...event, output: await spill(deps, run, event.output, limitBytes) }
+          : event,
+      ),
+    );
+    if (isSmallCommit(JSON.stringify(spilled))) break;
+  }
+  return spilled;
 }
+
+const isSmallCommit = (text: string): boolean =>
+  sizeOf(text) <= largestCommitBytes || compressedSizeOf(text) <= largestCommitBytes;
 
 /** Loads a stored value. That it is gone is our bug: nothing of a run expires before the run. */
 export async function load(deps: Pick<Deps, 'blobs' | 'log'>, run: RunAddress, ref: PayloadRef): Promise<JsonValue> {

@@ -16,6 +16,7 @@ import type { RunAttempt } from './graph.ts';
 import { nodeJob } from './jobs-of.ts';
 import { later } from './later.ts';
 import { mendAndHandOn } from './nudge-run.ts';
+import { spill } from './payloads.ts';
 import { type RunFold, readTail, saveSnapshot } from './read-log.ts';
 import type { WarmFolds } from './warm-folds.ts';
 
@@ -105,8 +106,13 @@ async function runOne(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode)
   return appended.kind === 'committed' ? appended.commit : undefined;
 }
 
-const sendResult = ({ deps }: Worker, fold: RunFold, open: OpenNode, { node, kind: _kind, ...ended }: NodeEnded): Promise<void> =>
-  deps.jobs.sendResult({ run: fold.head.address, commit: open.dispatchedIn, ...node, ...ended });
+/** A message holds 1 MB, and ten of them travel together: a large output is stored before, as it would be by its commit. */
+async function sendResult({ deps }: Worker, fold: RunFold, open: OpenNode, ended: NodeEnded): Promise<void> {
+  const { node, kind: _kind, outcome, ...times } = ended;
+  const run = fold.head.address;
+  const small = outcome.kind === 'finished' ? { ...outcome, output: await spill(deps, run, outcome.output) } : outcome;
+  await deps.jobs.sendResult({ run, commit: open.dispatchedIn, ...node, ...times, outcome: small });
+}
 
 /** With siblings at work others commit too, and reading the tail costs a fifth of a lost put. */
 async function freshen({ deps }: Worker, fold: RunFold, own: NodeRef): Promise<void> {

@@ -18,7 +18,7 @@ import { isWon, untilDefinite } from './append.ts';
 import { carryOut } from './carry-out.ts';
 import type { Decider } from './decide-run.ts';
 import { decideTools } from './graph.ts';
-import { spillInput, withPayloads } from './payloads.ts';
+import { spillEvents, spillInput, withPayloads } from './payloads.ts';
 
 export interface StartRequest {
   readonly scope: Scope;
@@ -124,9 +124,10 @@ async function createHead(
   const expiresAt = after(deadlineAt, deps.settings.retentionMs);
   const payload = await spillInput(deps, address, input, expiresAt);
   const plan = plans.keep(request.scope, version);
-  const events = await withPayloads(deps, address, (loaded) =>
+  const decided = await withPayloads(deps, address, (loaded) =>
     decideStart(payload, {}, decideTools(deps, plans, plan, { deadlineAt }, loaded), startsAt),
   );
+  const events = await spillEvents(deps, address, decided);
   const creation: RunCreation = {
     address,
     kind: 'graph',

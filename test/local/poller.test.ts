@@ -147,6 +147,8 @@ describe('a poller', { timeout: 20_000 }, () => {
     const { poller, batches } = poll(() => held.then(() => done));
     await vi.waitFor(() => expect(batches).toHaveLength(1), patience);
     const stopped = poller.stop();
+    // the receive that was waiting has come back empty
+    await vi.waitFor(() => expect(calls.filter(({ operation }) => operation === 'ReceiveMessage')).toHaveLength(2), patience);
     await send('b', 'b1');
     finish();
     await stopped;

@@ -25,7 +25,7 @@ export interface FauxqsClasses {
 }
 
 /** What answers one operation of SQS; its errors bear a code and a status. */
-export type QueueAction = (input: unknown, store: QueueStore) => unknown;
+export type QueueAction = (input: unknown, store: QueueStore, request: { readonly headers: object }) => unknown;
 
 type Loaded = Readonly<Record<string, unknown>>;
 

@@ -43,7 +43,10 @@ export async function openQueues(store: QueueStore): Promise<Forward> {
     }
     const input = jsonBody(request);
     try {
-      return jsonResponse(200, await action(operation.startsWith('SendMessage') ? scoped(input, store) : input, store));
+      return jsonResponse(
+        200,
+        await action(operation.startsWith('SendMessage') ? scoped(input, store) : input, store, { headers: {} }),
+      );
     } catch (error) {
       const known = errorShape.safeParse(error);
       if (!known.success) throw error;

@@ -1,0 +1,60 @@
+/** The bills of DESIGN section 10, counted on the embedded cloud and held against the files of `bench/golden`. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BenchCloud, startBenchCloud } from '../../bench/bench-cloud.ts';
+import { type Bill, total } from '../../bench/bill.ts';
+import { differences, readGolden } from '../../bench/golden.ts';
+import { count, scenarios } from '../../bench/scenarios.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'stepwell-golden-'));
+const warnings: string[] = [];
+const bills = new Map<string, Bill>();
+let bench: BenchCloud;
+
+beforeAll(async () => {
+  bench = await startBenchCloud(directory, (line) => void warnings.push(line));
+  for (const scenario of scenarios) bills.set(scenario.name, await count(bench, scenario));
+});
+afterAll(async () => {
+  await bench.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const billFor = (name: string): Bill => {
+  const bill = bills.get(name);
+  if (bill === undefined) throw new Error(`${name} was not counted`);
+  return bill;
+};
+
+test.each(scenarios.map(({ name }) => name))('the bill of %s is the golden one', (name) => {
+  expect(differences(readGolden(name) ?? {}, billFor(name)), 'a change on purpose: npm run bench -- --write-golden').toEqual([]);
+});
+
+test.each([
+  ['chain-10', 10, 10],
+  ['chain-100', 100, 100],
+  ['chain-10-with-ends', 10, 8],
+])('%s costs one commit for each executed node and six units around them, and three queue requests', (name, _nodes, executed) => {
+  const { writeUnits, commits, queueRequests } = billFor(name);
+  expect(total(writeUnits, ['rate windows'])).toBe(executed + 6);
+  expect([total(commits), total(queueRequests)]).toEqual([executed, 3]);
+});
+
+test('what a chain reads does not grow with its length', () => {
+  const reads = (name: string) => total(billFor(name).readUnits, ['api keys']);
+  expect(reads('chain-100')).toBe(reads('chain-10'));
+});
+
+test('a hundred branches that end together are joined in at most 25 commits', () => {
+  expect(total(billFor('fan-100-together').commits)).toBeLessThanOrEqual(25);
+});
+
+test.each(['fan-100-together', 'fan-100-scattered'])('%s loses no put', (name) => {
+  expect(billFor(name).writeUnits['lost puts'] ?? 0).toBe(0);
+});
+
+test('nothing was denied and nothing failed meanwhile', () => {
+  expect(warnings).toEqual([]);
+});
