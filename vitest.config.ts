@@ -4,9 +4,12 @@ const project = (name: string, include: string[], options: object = {}) => ({ te
 
 export default defineConfig({
   test: {
+    globalSetup: './test/temporary-folder.ts',
     reporters: ['default', './test/closing-line.ts'],
     projects: [
-      project('unit', ['test/{engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli}/**/*.test.ts']),
+      project('unit', [
+        'test/{engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli}/**/*.test.ts',
+      ]),
       project('tidy', ['test/tidy/**/*.test.ts']),
       project('docs', ['test/docs/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('contract', ['test/contract/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),

@@ -99,7 +99,9 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       return sum + ready + delayed + received;
     }, 0);
 
-  const runsTable = template.of('AWS::DynamoDB::Table').find(({ properties }) => properties['GlobalSecondaryIndexes'] !== undefined);
+  const runsTable = template
+    .of('AWS::DynamoDB::Table')
+    .find(({ properties }) => properties['GlobalSecondaryIndexes'] !== undefined);
   const askEmulator = askDynamodb(cloud.emulators.dynamodb.forward);
 
   return {
@@ -153,9 +155,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     // the sweep comes by the clock, whoever runs
     bill: (runId, from) =>
       billOf(
-        linesFrom(from).filter(
-          ({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || runIds.has(runId)),
-        ),
+        linesFrom(from).filter(({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || runIds.has(runId))),
       ),
     get calls() {
       return calls.length;

@@ -66,7 +66,9 @@ export class Meter {
   constructor(template: Template) {
     this.#shadow = new ItemShadow(template.of('AWS::DynamoDB::Table').map(({ name, properties }) => tableOf(name, properties)));
     this.#labels = new Map(
-      template.of('AWS::Lambda::Function', 'AWS::SQS::Queue').map(({ name, logicalId }) => [name, shortened(withoutHash(logicalId))]),
+      template
+        .of('AWS::Lambda::Function', 'AWS::SQS::Queue')
+        .map(({ name, logicalId }) => [name, shortened(withoutHash(logicalId))]),
     );
   }
 

@@ -17,7 +17,9 @@ export type Golden = z.infer<typeof countsShape>;
 /** The bill as the golden file should hold it. @param bounds by `kind.part` */
 export function goldenOf(bill: Bill, bounds: Readonly<Record<string, Bound>>): Golden {
   const boundsOf = (kind: string): readonly (readonly [string, Bound])[] =>
-    Object.entries(bounds).flatMap(([path, bound]) => (path.startsWith(`${kind}.`) ? [[path.slice(kind.length + 1), bound]] : []));
+    Object.entries(bounds).flatMap(([path, bound]) =>
+      path.startsWith(`${kind}.`) ? [[path.slice(kind.length + 1), bound]] : [],
+    );
   return Object.fromEntries(
     countedKinds.flatMap((kind) => {
       const parts = Object.entries({ ...bill[kind], ...Object.fromEntries(boundsOf(kind)) });

@@ -20,7 +20,16 @@ const perMillion = {
 } as const satisfies Partial<Record<keyof Bill, number>>;
 
 type Priced = keyof typeof perMillion;
-const priced = ['writeUnits', 'readUnits', 'queueRequests', 'invocations', 'apiRequests', 'busEvents', 'schedules', 'objects'] as const;
+const priced = [
+  'writeUnits',
+  'readUnits',
+  'queueRequests',
+  'invocations',
+  'apiRequests',
+  'busEvents',
+  'schedules',
+  'objects',
+] as const;
 
 export interface Dollars {
   readonly kind: Priced;

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
+import { digestSources } from '../lib/local/synth/sources.ts';
 import { root } from './bench-cloud.ts';
 
 const infoShape = z.object({ url: z.string(), pid: z.number() });
@@ -36,9 +37,13 @@ async function timeStart(directory: string): Promise<number> {
 export interface StartTimes {
   readonly coldMs: number;
   readonly warmMs: number;
+  /** false where a source was changed meanwhile: then the second start synthesized as well */
+  readonly isSteady: boolean;
 }
 
 /** @param directory an empty folder: the first start synthesizes, the second finds that result */
 export async function measureStarts(directory: string): Promise<StartTimes> {
-  return { coldMs: await timeStart(directory), warmMs: await timeStart(directory) };
+  const before = digestSources(root);
+  const [coldMs, warmMs] = [await timeStart(directory), await timeStart(directory)];
+  return { coldMs, warmMs, isSteady: digestSources(root) === before };
 }

@@ -28,18 +28,30 @@ export function billTable(bills: readonly NamedBill[]): string {
     const parts = [...new Set(bills.flatMap(({ bill }) => Object.keys(bill[kind])))].toSorted();
     if (parts.length === 0) return [];
     const sums = [kind, ...bills.map(({ bill }) => amount(total(bill[kind])))];
-    return [sums, ...(parts.length === 1 ? [] : parts.map((part) => [`  ${part}`, ...bills.map(({ bill }) => amount(bill[kind][part] ?? 0))]))];
+    return [
+      sums,
+      ...(parts.length === 1
+        ? []
+        : parts.map((part) => [`  ${part}`, ...bills.map(({ bill }) => amount(bill[kind][part] ?? 0))])),
+    ];
   });
   return table([['', ...bills.map(({ name }) => name)], ...rows]);
 }
 
 export function dollarTable(bills: readonly NamedBill[]): string {
-  const columns = bills.map(({ name, bill }) => ({ name, dollars: dollarsPerMillionRuns(bill), time: timeDollarsPerMillionRuns(bill) }));
+  const columns = bills.map(({ name, bill }) => ({
+    name,
+    dollars: dollarsPerMillionRuns(bill),
+    time: timeDollarsPerMillionRuns(bill),
+  }));
   const kinds = columns[0]?.dollars.map(({ kind }) => kind) ?? [];
   const dollars = (value: number): string => value.toFixed(2);
   return table([
     ['', ...columns.map(({ name }) => name)],
-    ...kinds.map((kind) => [kind, ...columns.map((one) => dollars(one.dollars.find((line) => line.kind === kind)?.dollars ?? 0))]),
+    ...kinds.map((kind) => [
+      kind,
+      ...columns.map((one) => dollars(one.dollars.find((line) => line.kind === kind)?.dollars ?? 0)),
+    ]),
     ['all requests', ...columns.map((one) => dollars(one.dollars.reduce((sum, line) => sum + line.dollars, 0)))],
     ['functions, at the times of this machine', ...columns.map(({ time }) => dollars(time))],
   ]);

@@ -20,7 +20,10 @@ scopes: ${keyScopes.join(', ')}`;
 const count = z.coerce.number().int().min(1);
 const optionsShape = z.object({
   table: z.string().min(1),
-  scopes: z.string().transform((text) => text.split(',')).pipe(z.array(z.enum(keyScopes)).min(1)),
+  scopes: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(keyScopes)).min(1)),
   project: z.string().regex(projectIdPattern).transform(projectId),
   environment: z.string().regex(environmentPattern).transform(environment),
   'expires-in-days': count.max(3_650).exactOptional(),

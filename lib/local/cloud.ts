@@ -76,12 +76,11 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   async function start({ port, threads, onDeath }: CloudSettings, ends: typeof stops, end: typeof stop): Promise<Cloud> {
     const starting = startEmulators(directory, onDeath);
     // whatever fails here meanwhile, what they have started must be stopped
-    ends.push(
-      async () =>
-        void (await starting.then(
-          (emulators) => emulators.stop(),
-          () => undefined,
-        )),
+    ends.push(() =>
+      starting.then(
+        (emulators) => emulators.stop(),
+        () => undefined,
+      ),
     );
     const gateway = await openGateway();
     ends.push(() => gateway.close());

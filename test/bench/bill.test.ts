@@ -8,18 +8,24 @@ const linesOf = (...calls: readonly RecordedCall[]) => {
   return calls.flatMap((call) => meter.read(call));
 };
 const bill = (...calls: readonly RecordedCall[]) => billOf(linesOf(...calls));
-const large = 'x'.repeat(2_000);
+const large = 'x'.repeat(1_500);
 
 describe('the write units of a run', () => {
   test('are told apart by what they are for', () => {
-    expect(bill(put({ sk: 'head', gp: 'p', gs: '1' }), put({ sk: 'log#00000002' }), put({ pk: 'due#1#2', sk: partition }))).toMatchObject({
+    expect(
+      bill(put({ sk: 'head', gp: 'p', gs: '1' }), put({ sk: 'log#00000002' }), put({ pk: 'due#1#2', sk: partition })),
+    ).toMatchObject({
       writeUnits: { head: 1, byProject: 1, commits: 1, due: 1 },
       commits: { won: 1 },
     });
   });
 
   test('of a lost put are those of the larger of both items, and no commit', () => {
-    const lost = bill(put({ sk: 'log#00000002', e: large }), put({ sk: 'log#00000002' }, true), put({ sk: 'log#00000003' }, true));
+    const lost = bill(
+      put({ sk: 'log#00000002', e: large }),
+      put({ sk: 'log#00000002' }, true),
+      put({ sk: 'log#00000003' }, true),
+    );
     expect(lost).toMatchObject({ writeUnits: { commits: 2, 'lost puts': 2 + 1 }, commits: { won: 1 } });
   });
 
@@ -27,7 +33,10 @@ describe('the write units of a run', () => {
     const head = put({ sk: 'head', big: large });
     expect(bill(head, update('SET status = :s', { status: { S: 'completed' } })).writeUnits).toEqual({ head: 2, end: 2 });
     const removed = update('SET status = :s REMOVE #big', { status: { S: 'completed' } });
-    expect(bill(head, removed, update('SET status = :s', { status: { S: 'failed' } })).writeUnits).toEqual({ head: 2, end: 2 + 1 });
+    expect(bill(head, removed, update('SET status = :s', { status: { S: 'failed' } })).writeUnits).toEqual({
+      head: 2,
+      end: 2 + 1,
+    });
   });
 
   test('include the index that an update leaves', () => {
@@ -49,7 +58,10 @@ describe('queue requests', () => {
   const Messages = [{ Body: JSON.stringify({ runId }), ReceiptHandle: 'h' }];
 
   test('belong to the run that the message names, the deletion by its handle too', () => {
-    const lines = linesOf(queue('ReceiveMessage', {}, { Messages }), queue('DeleteMessageBatch', { Entries: [{ ReceiptHandle: 'h' }] }));
+    const lines = linesOf(
+      queue('ReceiveMessage', {}, { Messages }),
+      queue('DeleteMessageBatch', { Entries: [{ ReceiptHandle: 'h' }] }),
+    );
     expect(lines.map(({ part, runIds }) => [part, [...runIds]])).toEqual([
       ['receive node queue', [runId]],
       ['delete node queue', [runId]],

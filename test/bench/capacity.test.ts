@@ -42,7 +42,11 @@ describe('an index of keys', () => {
   const table = tableOf('T', {
     KeySchema: [{ AttributeName: 'pk' }],
     GlobalSecondaryIndexes: [
-      { IndexName: 'byState', KeySchema: [{ AttributeName: 'sp' }, { AttributeName: 'ss' }], Projection: { ProjectionType: 'KEYS_ONLY' } },
+      {
+        IndexName: 'byState',
+        KeySchema: [{ AttributeName: 'sp' }, { AttributeName: 'ss' }],
+        Projection: { ProjectionType: 'KEYS_ONLY' },
+      },
     ],
   });
   const [index] = table.indexes;

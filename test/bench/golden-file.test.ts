@@ -2,8 +2,16 @@ import { expect, test } from 'vitest';
 import { type Bill, billOf } from '../../bench/bill.ts';
 import { differences, goldenOf } from '../../bench/golden.ts';
 
-const bill = (changed: Partial<Bill> = {}): Bill => ({ ...billOf([]), writeUnits: { head: 1, commits: 10 }, readUnits: { head: 3 }, ...changed });
-const golden = goldenOf(bill(), { 'readUnits.head': { atLeast: 1, atMost: 4 }, 'writeUnits.lost puts': { atLeast: 0, atMost: 2 } });
+const bill = (changed: Partial<Bill> = {}): Bill => ({
+  ...billOf([]),
+  writeUnits: { head: 1, commits: 10 },
+  readUnits: { head: 3 },
+  ...changed,
+});
+const golden = goldenOf(bill(), {
+  'readUnits.head': { atLeast: 1, atMost: 4 },
+  'writeUnits.lost puts': { atLeast: 0, atMost: 2 },
+});
 
 test('a bill agrees with the file that was written from it', () => {
   expect(differences(golden, bill())).toEqual([]);
@@ -15,9 +23,16 @@ test.each([
   ['is new', { schedules: { 'fired once': 1 } }, ['schedules.fired once is 1, and was 0']],
   ['is gone', { writeUnits: { commits: 10 } }, ['writeUnits.head is 0, and was 1']],
   ['leaves its bounds', { readUnits: { head: 5 } }, ['readUnits.head is 5, and must be from 1 to 4']],
-  ['leaves the bounds of what there need not be', { writeUnits: { head: 1, commits: 10, 'lost puts': 3 } }, ['writeUnits.lost puts is 3, and must be from 0 to 2']],
+  [
+    'leaves the bounds of what there need not be',
+    { writeUnits: { head: 1, commits: 10, 'lost puts': 3 } },
+    ['writeUnits.lost puts is 3, and must be from 0 to 2'],
+  ],
   ['stays within its bounds', { readUnits: { head: 4 } }, []],
   ['is a time', { gbSeconds: { worker: 5 } }, []],
-] satisfies readonly (readonly [string, Partial<Bill>, readonly string[]])[])('a count that %s is told', (_name, changed, told) => {
-  expect(differences(golden, bill(changed))).toEqual(told);
-});
+] satisfies readonly (readonly [string, Partial<Bill>, readonly string[]])[])(
+  'a count that %s is told',
+  (_name, changed, told) => {
+    expect(differences(golden, bill(changed))).toEqual(told);
+  },
+);

@@ -13,7 +13,11 @@ test.each([
   ['an exponent is none', { n: { N: '12E+3' } }, 1 + 1 + 1],
   ['bytes count as they are, and not as base64', { b: { B: Buffer.alloc(10).toString('base64') } }, 1 + 10],
   ['true and nothing are a byte each', { t: { BOOL: true }, z: { NULL: true } }, 1 + 1 + 1 + 1],
-  ['a list has 3 bytes around it, and 1 for each element', { l: { L: [{ S: 'ab' }, { BOOL: false }] } }, 1 + 3 + (2 + 1) + (1 + 1)],
+  [
+    'a list has 3 bytes around it, and 1 for each element',
+    { l: { L: [{ S: 'ab' }, { BOOL: false }] } },
+    1 + 3 + (2 + 1) + (1 + 1),
+  ],
   ['a map has 3 bytes around it, and 1 for each element', { m: { M: { k: { S: 'v' } } } }, 1 + 3 + (1 + 1 + 1)],
   ['an empty map is 3 bytes', { m: { M: {} } }, 1 + 3],
   ['no attribute, no byte', {}, 0],

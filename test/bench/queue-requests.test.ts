@@ -10,8 +10,16 @@ test.each([
   ['ten messages in a batch are one request', () => batch(...Array.from({ length: 10 }, () => 100)), 1],
   ['64 KB are one request', () => batch(32_768, 32_768), 1],
   ['a byte more is two', () => batch(32_768, 32_769), 2],
-  ['deleting many at once is one request', () => readQueueCall('DeleteMessageBatch', { QueueUrl, Entries: [{ ReceiptHandle: 'a' }, { ReceiptHandle: 'b' }] }, {}), 1],
-  ['receiving is billed by what is received', () => readQueueCall('ReceiveMessage', { QueueUrl }, { Messages: [{ Body: 'x'.repeat(70_000), ReceiptHandle: 'h' }] }), 2],
+  [
+    'deleting many at once is one request',
+    () => readQueueCall('DeleteMessageBatch', { QueueUrl, Entries: [{ ReceiptHandle: 'a' }, { ReceiptHandle: 'b' }] }, {}),
+    1,
+  ],
+  [
+    'receiving is billed by what is received',
+    () => readQueueCall('ReceiveMessage', { QueueUrl }, { Messages: [{ Body: 'x'.repeat(70_000), ReceiptHandle: 'h' }] }),
+    2,
+  ],
 ])('%s', (_name, call, requests) => {
   expect(call()).toMatchObject({ queue: 'jobs.fifo', requests, isEmpty: false });
 });

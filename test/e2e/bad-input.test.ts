@@ -48,7 +48,10 @@ describe('refused at the door', () => {
   /** each code of the catalogue below 500, asked for where a route gives it */
   const asked: { readonly [Code in ErrorCode]?: () => Promise<{ status: number; body: unknown }> } = {
     unauthorized: () => cloud.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${cloud.apiKey.slice(0, -1)}` }),
-    missing_scope: () => cloud.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${cloud.createKey('--environment', 'local', '--scopes', 'trigger:write')}` }),
+    missing_scope: () =>
+      cloud.call('GET', '/v1/runs', undefined, {
+        authorization: `Bearer ${cloud.createKey('--environment', 'local', '--scopes', 'trigger:write')}`,
+      }),
     rate_limited: async () => {
       const authorization = `Bearer ${cloud.createKey('--environment', 'local', '--scopes', 'admin', '--rate', '1')}`;
       const list = () => cloud.call('GET', '/v1/runs', undefined, { authorization });
@@ -91,7 +94,10 @@ describe('refused at the door', () => {
 
   test.each(Object.entries(asked))('%s', async (code, ask) => {
     const { status, body } = await ask();
-    expect([body, status]).toMatchObject([{ code, message: expect.any(String), correlationId: expect.any(String) }, errorCatalogue[z.enum(errorCodes).parse(code)].status]);
+    expect([body, status]).toMatchObject([
+      { code, message: expect.any(String), correlationId: expect.any(String) },
+      errorCatalogue[z.enum(errorCodes).parse(code)].status,
+    ]);
   });
 
   test('that is every code below 500, but for the one that only a web ACL gives', () => {
@@ -130,7 +136,15 @@ describe('definitions', () => {
     const { status, body } = await cloud.call('POST', '/v1/workflows', longChain('too-long', 5_000));
     expect([status, body]).toMatchObject([
       400,
-      { errors: [{ code: 'definition_too_large', place: '/nodes', message: `5000 nodes are more than the limit of ${definitionLimits.nodes}` }] },
+      {
+        errors: [
+          {
+            code: 'definition_too_large',
+            place: '/nodes',
+            message: `5000 nodes are more than the limit of ${definitionLimits.nodes}`,
+          },
+        ],
+      },
     ]);
     // A bound on "at once", not a measure: the gateway gives up after 29 s.
     expect(performance.now() - before).toBeLessThan(10_000);
@@ -139,7 +153,11 @@ describe('definitions', () => {
   test('2,000 nodes are taken, and run to the end', async () => {
     await publish(longChain('long', definitionLimits.nodes));
     const { status, nodes } = await ended(await begin('long'));
-    expect([status, nodes.length, new Set(nodes.map((node) => node.status))]).toEqual(['completed', 2_000, new Set(['completed'])]);
+    expect([status, nodes.length, new Set(nodes.map((node) => node.status))]).toEqual([
+      'completed',
+      2_000,
+      new Set(['completed']),
+    ]);
   });
 
   test('a regular expression that would backtrack for ever answers', async () => {
@@ -172,18 +190,28 @@ describe('scripts that ask for too much', () => {
 
   // all at once, and runs that do nothing wrong among them
   beforeAll(async () => {
-    for (const [what, code] of scripts) await publish(scripted(nameOf(what), code, code.includes('for (;;);') || code.includes('a+') ? 1 : 30));
+    for (const [what, code] of scripts)
+      await publish(scripted(nameOf(what), code, code.includes('for (;;);') || code.includes('a+') ? 1 : 30));
     await Promise.all(scripts.map(async ([what]) => void runs.set(what, await begin(nameOf(what)))));
     innocent = await Promise.all(
-      Array.from({ length: 4 }, async () => startedShape.parse((await start({ ...order, input: { items: [{ qty: 3, price: 50 }] } })).body).runId),
+      Array.from(
+        { length: 4 },
+        async () => startedShape.parse((await start({ ...order, input: { items: [{ qty: 3, price: 50 }] } })).body).runId,
+      ),
     );
   });
 
-  test.each(scripts)('one that %s: its node ends with the cause, its error branch sees it, the run goes on', async (what, _code, status, cause, code) => {
-    const run = await ended(runs.get(what) ?? '');
-    expect(run.nodes.find(({ nodeId }) => nodeId === 'script')).toMatchObject({ status, attempt: 1, error: { cause, code } });
-    expect([run.status, run.output]).toMatchObject(['completed', { found: { success: false, error: { cause, message: expect.any(String), attempts: 1 } } }]);
-  });
+  test.each(scripts)(
+    'one that %s: its node ends with the cause, its error branch sees it, the run goes on',
+    async (what, _code, status, cause, code) => {
+      const run = await ended(runs.get(what) ?? '');
+      expect(run.nodes.find(({ nodeId }) => nodeId === 'script')).toMatchObject({ status, attempt: 1, error: { cause, code } });
+      expect([run.status, run.output]).toMatchObject([
+        'completed',
+        { found: { success: false, error: { cause, message: expect.any(String), attempts: 1 } } },
+      ]);
+    },
+  );
 
   test('the runs beside them come to their ends', async () => {
     for (const runId of innocent) expect(await ended(runId)).toMatchObject({ status: 'completed', output: { due: 135 } });
@@ -203,8 +231,16 @@ describe('requests to where none may go', () => {
     const name = `ask-${url.replaceAll(/[^a-z0-9]+/g, '-')}`;
     await publish(asking(name, url));
     const runId = await begin(name);
-    expect(await nodeOf(runId, 'ask')).toMatchObject({ status: 'failed', attempt: 1, error: { cause: 'forbidden', code: 'address_forbidden' } });
-    expect((await ended(runId)).error).toMatchObject({ cause: 'forbidden', code: 'address_forbidden', details: { nodeId: 'ask' } });
+    expect(await nodeOf(runId, 'ask')).toMatchObject({
+      status: 'failed',
+      attempt: 1,
+      error: { cause: 'forbidden', code: 'address_forbidden' },
+    });
+    expect((await ended(runId)).error).toMatchObject({
+      cause: 'forbidden',
+      code: 'address_forbidden',
+      details: { nodeId: 'ask' },
+    });
   });
 
   test('a looked-up address is held to the same rule', async () => {

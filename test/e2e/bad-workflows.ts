@@ -38,7 +38,9 @@ export const backtracking = (name: string, pattern: string) => ({
       id: 'match',
       type: 'condition',
       config: {
-        branches: [{ id: 'yes', conditions: [{ leftValue: '{{ctx.input.text}}', operator: 'matches_regex', rightValue: pattern }] }],
+        branches: [
+          { id: 'yes', conditions: [{ leftValue: '{{ctx.input.text}}', operator: 'matches_regex', rightValue: pattern }] },
+        ],
         defaultBranch: 'no',
       },
     },

@@ -44,7 +44,9 @@ export async function startCloudHere(): Promise<CloudHere> {
       return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
     },
     createKey(...options) {
-      const variables = JSON.stringify(cloud.template.of('AWS::Lambda::Function').map(({ properties }) => properties['Environment']));
+      const variables = JSON.stringify(
+        cloud.template.of('AWS::Lambda::Function').map(({ properties }) => properties['Environment']),
+      );
       const table = new RegExp(`"${environmentNames.controlTable}":"([^"]+)"`).exec(variables)?.[1] ?? '';
       const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/create-key.ts', '--table', table, ...options], {
         cwd: root,

@@ -25,7 +25,13 @@ afterAll(async () => {
 const runShape = z.looseObject({
   status: z.string(),
   nodes: z.array(
-    z.looseObject({ nodeId: z.string(), status: z.string(), startedAt: z.string().optional(), completedAt: z.string().optional(), wakeAt: z.string().optional() }),
+    z.looseObject({
+      nodeId: z.string(),
+      status: z.string(),
+      startedAt: z.string().optional(),
+      completedAt: z.string().optional(),
+      wakeAt: z.string().optional(),
+    }),
   ),
 });
 const eventsShape = z.looseObject({ data: z.array(z.looseObject({ type: z.string() })) });
@@ -38,7 +44,8 @@ const see = async (runId: string) => runShape.parse((await local.call('GET', `/v
 const napOf = async (runId: string) => (await see(runId)).nodes.find(({ nodeId }) => nodeId === 'nap');
 const eventsOf = async (runId: string) =>
   eventsShape.parse((await local.call('GET', `/v1/runs/${runId}/events`)).body).data.map(({ type }) => type);
-const completes = (runId: string) => expect.poll(async () => (await see(runId)).status, { timeout: 60_000, interval: 100 }).toBe('completed');
+const completes = (runId: string) =>
+  expect.poll(async () => (await see(runId)).status, { timeout: 60_000, interval: 100 }).toBe('completed');
 
 /** The one-time schedules that stand in the embedded Scheduler; the sweep's own comes again every minute. */
 const alarms = () => {
@@ -47,7 +54,8 @@ const alarms = () => {
   store.close();
   return all.filter(({ ScheduleExpression }) => ScheduleExpression.startsWith('at('));
 };
-const secondOf = (moment: string | undefined): string => new Date(Math.ceil(Date.parse(moment ?? '') / 1_000) * 1_000).toISOString().slice(0, 19);
+const secondOf = (moment: string | undefined): string =>
+  new Date(Math.ceil(Date.parse(moment ?? '') / 1_000) * 1_000).toISOString().slice(0, 19);
 
 test('two seconds pass on the delay queue, and no schedule is made', async () => {
   const runId = await begin('two-seconds');

@@ -1,0 +1,102 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { firstAttempt, nodeId, runId, topLevel } from '../../lib/engine/ids.ts';
+import type { JsonValue } from '../../lib/engine/json.ts';
+import type { RunEvent } from '../../lib/engine/log/events.ts';
+import { instant } from '../../lib/engine/time.ts';
+import { MemoryBlobs } from '../../lib/memory/blobs.ts';
+import type { RunAttempt } from '../../lib/service/graph.ts';
+import { largestPageBytes, listEvents } from '../../lib/service/list-events.ts';
+import { largestCommitBytes, largestInItemBytes, spillEvents } from '../../lib/service/payloads.ts';
+import { house, scope, workflow } from './house.ts';
+
+const run = { ...scope, runId: runId('wrun_01KDVDNA0001ZPGCE7HQSG6B6B') };
+let seed = 1;
+/** Letters without a pattern: gzip takes a quarter off at most. */
+const noise = (length: number): string => {
+  let text = '';
+  while (text.length < length) {
+    seed = (seed * 48_271) % 2_147_483_647;
+    text += seed.toString(36);
+  }
+  return text.slice(0, length);
+};
+const completed = (id: string, value: JsonValue): RunEvent => ({
+  type: 'NODE_COMPLETED',
+  nodeId: nodeId(id),
+  iteration: topLevel,
+  attempt: firstAttempt,
+  startedAt: instant(0),
+  endedAt: instant(0),
+  output: { value },
+  handle: 'output',
+});
+const refs = (events: readonly RunEvent[]): number =>
+  events.filter((event) => event.type === 'NODE_COMPLETED' && 'ref' in event.output).length;
+
+describe('the events of one commit', () => {
+  const storedOf = (events: readonly RunEvent[]) => spillEvents({ blobs: new MemoryBlobs() }, run, events);
+
+  it('keep their values where all of them fit one item', async () => {
+    expect(refs(await storedOf([completed('a', noise(5_000)), completed('b', noise(5_000))]))).toBe(0);
+  });
+
+  it('give their values away where each is small and all together are too large', async () => {
+    const many = Array.from({ length: 100 }, (_, at) => completed(`n${at}`, noise(5_000)));
+    expect(gzipSync(JSON.stringify(many)).length).toBeGreaterThan(largestCommitBytes);
+    const stored = await storedOf(many);
+    expect(refs(stored)).toBe(100);
+    expect(gzipSync(JSON.stringify(stored)).length).toBeLessThan(largestCommitBytes);
+  });
+
+  it('give away a value that is small only while it is compressed', async () => {
+    expect(refs(await storedOf([completed('a', 'x'.repeat(60_000))]))).toBe(0);
+    expect(refs(await storedOf([completed('a', 'x'.repeat(70_000))]))).toBe(1);
+  });
+
+  it('of a start are held to the same: an input of a megabyte is no part of the head', async () => {
+    const home = house();
+    await home.publish(workflow('flow', 'a>e'));
+    const answer = await home.start({ input: noise(1_000_000) });
+    if (answer.kind !== 'started') throw new Error(answer.kind);
+    const head = await home.deps.log.head({ ...scope, runId: answer.runId });
+    expect(JSON.stringify(head).length).toBeLessThan(largestInItemBytes);
+  });
+});
+
+it('the result of one of many siblings travels without its large output', async () => {
+  const home = house();
+  const big = noise(1_000_000);
+  const runAttempt: RunAttempt = async () => ({
+    outcome: { kind: 'finished', output: { value: big }, handle: 'output' },
+    printed: [],
+  });
+  await home.publish(workflow('flow', Array.from({ length: 10 }, (_, at) => `a${at}>e`).join(' ')));
+  const address = await home.begin('flow');
+  for (const job of home.world.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
+  expect(home.world.jobs.results).toHaveLength(10);
+  for (const result of home.world.jobs.results) expect(JSON.stringify(result).length).toBeLessThan(2_000);
+  await home.settle();
+  expect((await home.fold(address)).state.progress.status).toBe('completed');
+});
+
+it('a page of events ends before it is too large for an answer, and the next one goes on', async () => {
+  const home = house();
+  const runAttempt: RunAttempt = async () => ({
+    outcome: { kind: 'finished', output: { value: 'x'.repeat(60_000) }, handle: 'output' },
+    printed: [],
+  });
+  await home.publish(workflow('flow', Array.from({ length: 100 }, (_, at) => `a${at}>a${at + 1}`).join(' ')));
+  const address = await home.begin('flow');
+  for (const job of home.world.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
+  const seen: number[] = [];
+  for (let after = 0, isOver = false; !isOver;) {
+    const page = await listEvents(home.deps, address, { after, limit: 1_000 });
+    if (page.kind !== 'found') throw new Error(page.kind);
+    expect(JSON.stringify(page.events).length).toBeLessThan(largestPageBytes + 100_000);
+    seen.push(...page.events.map(({ eventId }) => eventId));
+    [after, isOver] = [page.last, !page.hasMore];
+  }
+  expect(seen).toEqual(seen.map((_, at) => at + 1));
+  expect(seen.length).toBeGreaterThan(300);
+});
