@@ -134,7 +134,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       const collect = functionCalled('collect');
       const isResult = ({ service, operation, input }: RecordedCall): boolean =>
         service === 'sqs' && operation === 'SendMessage' && queueOf(input) === 'results queue';
-      const { invoke } = collect;
+      const invoke = collect.invoke.bind(collect);
       let sent = 0;
       let open = (): void => undefined;
       const opened = new Promise<void>((resolve) => (open = resolve));

@@ -39,7 +39,7 @@ export interface Line {
 }
 
 /** The part of a put that another writer had won. */
-export const lostPuts = 'lost puts';
+const lostPuts = 'lost puts';
 
 const runIdInText = /wrun_[0-9A-HJKMNP-TV-Z]{26}/g;
 const runIdsIn = (...texts: readonly string[]): ReadonlySet<string> =>

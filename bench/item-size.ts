@@ -6,7 +6,7 @@
 import { z } from 'zod';
 
 /** An attribute's value as it travels: one type letter and what it holds. */
-export type WireValue =
+type WireValue =
   | { readonly S: string }
   | { readonly N: string }
   /** base64 */
@@ -17,7 +17,7 @@ export type WireValue =
   | { readonly M: WireItem };
 export type WireItem = { readonly [name: string]: WireValue };
 
-export const wireValue: z.ZodType<WireValue> = z.lazy(() =>
+const wireValue: z.ZodType<WireValue> = z.lazy(() =>
   z.union([
     z.strictObject({ S: z.string() }),
     z.strictObject({ N: z.string() }),
