@@ -1,6 +1,8 @@
 /** Takes results of many siblings together and decides each run's in one commit (DESIGN trip C). */
+import { mostDirectSiblings } from '../engine/graph/advance.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import { isTerminal } from '../engine/log/fold.ts';
+import { durationMs } from '../engine/time.ts';
 import type { ResultMessage } from '../ports/jobs.ts';
 import { type Decider, decideRun } from './decide-run.ts';
 import { mendAndHandOn } from './nudge-run.ts';
@@ -25,6 +27,7 @@ export async function collectResults(
   if (newest === undefined) return;
   const fold = await collector.folds.take(collector.deps, run, { atLeast: newest.commit, isFresh: isRedelivered });
   if (fold === undefined) return;
+  if (isWorthWaiting(results.length, fold.state.open.size)) await collector.deps.clock.sleep(linger);
   const plan = await collector.plans.of(collector.deps, run, fold.head.workflow);
   const appended = isTerminal(fold.state.progress)
     ? { kind: 'nothing' as const }
@@ -42,6 +45,17 @@ export async function collectResults(
   else await saveSnapshot(collector.deps, fold);
   collector.folds.keep(fold);
 }
+
+/** What SQS hands over at once at most: a batch this full needs no waiting. */
+const fullBatch = 10;
+/**
+ * Long enough for the results of siblings to gather behind this batch, whose group is locked meanwhile: measured with a
+ * hundred branches whose results trickle in, 25 ms gave 22 commits and 50 ms gave 15, where none gave up to 33.
+ */
+const linger = durationMs(50);
+
+/** A small batch, and many siblings yet to come: a commit saved costs less than the time. */
+const isWorthWaiting = (results: number, open: number): boolean => results < fullBatch && open - results > mostDirectSiblings;
 
 /** The results of a batch, parted by run, in the order in which they came. */
 export function byRun(

@@ -27,7 +27,8 @@ export interface RunFold {
 
 /**
  * The run and all its commits folded; undefined where there is no such run in this scope.
- * @param atLeast a commit known to exist: a log that may still be short is read without asking for a snapshot
+ * @param atLeast a commit known to exist: a log that may still be short is read without asking for a snapshot.
+ * What came after it is read even so: a duplicate of a job then finds out before it runs a node a second time.
  */
 export async function readRun(deps: Pick<Deps, 'log'>, run: RunAddress, atLeast?: CommitNo): Promise<RunFold | undefined> {
   const mayBeLong = atLeast === undefined || isWorthASnapshot(atLeast, 0);

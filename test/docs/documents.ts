@@ -36,8 +36,7 @@ export function rowsIn(text: string): readonly Row[] {
 }
 
 /** What stands between backquotes. */
-export const quotedIn = (text: string): readonly string[] =>
-  [...text.matchAll(/`([^`\n]+)`/g)].map(([, quoted]) => quoted ?? '');
+export const quotedIn = (text: string): readonly string[] => [...text.matchAll(/`([^`\n]+)`/g)].map(([, quoted]) => quoted ?? '');
 
 const units: Readonly<Record<string, number>> = { seconds: 1_000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
 

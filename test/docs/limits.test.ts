@@ -8,12 +8,7 @@ import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
 import { longestQueueDelayMs } from '../../lib/ports/jobs.ts';
 import { largestPageBytes } from '../../lib/service/list-events.ts';
-import {
-  largestCommitBytes,
-  largestInHeadBytes,
-  largestInItemBytes,
-  largestUnpackedBytes,
-} from '../../lib/service/payloads.ts';
+import { largestCommitBytes, largestInHeadBytes, largestInItemBytes, largestUnpackedBytes } from '../../lib/service/payloads.ts';
 import { defaultDeadline } from '../../lib/service/start-run.ts';
 import { defaultRateLimit } from '../../lib/service/take-rate.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from '../../lib/constructs/function-shapes.ts';
@@ -56,59 +51,125 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Branches of a condition': [count(numberIn(condition, "at least one branch').max(")), condition],
   'Conditions of a branch': [count(numberIn(branch, 'z.array(condition).max(')), branch],
   'Outputs of an end node': [count(numberIn('lib/nodes/end/shape.ts', 'lookUpText }))\n    .max(')), 'lib/nodes/end/shape.ts'],
-  'Script of a node': [characters(numberIn('lib/nodes/javascript/shape.ts', 'const longestCode = ')), 'lib/nodes/javascript/shape.ts'],
+  'Script of a node': [
+    characters(numberIn('lib/nodes/javascript/shape.ts', 'const longestCode = ')),
+    'lib/nodes/javascript/shape.ts',
+  ],
   'Expression of a condition': [characters(numberIn(branch, 'expressionText = z.string().min(1).max(')), branch],
   'URL of a request': [characters(numberIn(http, 'url: z.string().min(1).max(')), http],
   'Gateway body': [bytes(gateway.payloadBytes), 'lib/local/http/limits.ts'],
   'Function body': [bytes(lambda.payloadBytes), 'lib/local/lambda/limits.ts'],
   'Body that starts a run': [bytes(numberIn(routes, 'const inputLimitBytes = ')), routes],
   'Body that cancels a run': [bytes(numberIn(routes, 'const smallLimitBytes = ')), routes],
-  'Nesting of a body': [`${count(numberIn('functions/api/pipeline/read-json.ts', 'const deepest = '))} levels`, 'functions/api/pipeline/read-json.ts'],
-  'Idempotency key': [characters(numberIn('lib/api/idempotency.ts', 'const acceptable = /^[\\x20-\\x7e]{1,')), 'lib/api/idempotency.ts'],
+  'Nesting of a body': [
+    `${count(numberIn('functions/api/pipeline/read-json.ts', 'const deepest = '))} levels`,
+    'functions/api/pipeline/read-json.ts',
+  ],
+  'Idempotency key': [
+    characters(numberIn('lib/api/idempotency.ts', 'const acceptable = /^[\\x20-\\x7e]{1,')),
+    'lib/api/idempotency.ts',
+  ],
   'Memory of an idempotency key': [`${count(numberIn(construct, 'props.idempotencyHours ?? '))} h`, construct],
   'Faults told in one answer': [count(numberIn('lib/api/errors.ts', 'const mostFaults = ')), 'lib/api/errors.ts'],
-  'Page of workflows': [`${count(numberIn(workflows, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`, workflows],
-  'Page of runs': [`${count(numberIn(runs, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`, runs],
-  'Page of events': [`${count(numberIn(runs, 'max(1_000).default('))}, at most ${count(numberIn(runs, 'limit: z.coerce.number().int().min(1).max('))}`, runs],
+  'Page of workflows': [
+    `${count(numberIn(workflows, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
+    workflows,
+  ],
+  'Page of runs': [
+    `${count(numberIn(runs, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
+    runs,
+  ],
+  'Page of events': [
+    `${count(numberIn(runs, 'max(1_000).default('))}, at most ${count(numberIn(runs, 'limit: z.coerce.number().int().min(1).max('))}`,
+    runs,
+  ],
   'Page of events, in bytes': [bytes(largestPageBytes), 'lib/service/list-events.ts'],
-  'Values in the answer about a run': [bytes(numberIn('lib/service/get-run.ts', 'const largestValuesBytes = ')), 'lib/service/get-run.ts'],
+  'Values in the answer about a run': [
+    bytes(numberIn('lib/service/get-run.ts', 'const largestValuesBytes = ')),
+    'lib/service/get-run.ts',
+  ],
   'Requests of a key': [`${count(defaultRateLimit)} a minute`, 'lib/service/take-rate.ts'],
   'Requests of the stage': [`${count(numberIn(construct, 'props.requestsPerSecond ?? '))} a second`, construct],
   'Requests at the same moment': [count(numberIn(construct, 'props.requestBurst ?? ')), construct],
-  'A key in a warm function': [seconds(numberIn('lib/service/authenticate.ts', 'const keptForMs = ')), 'lib/service/authenticate.ts'],
+  'A key in a warm function': [
+    seconds(numberIn('lib/service/authenticate.ts', 'const keptForMs = ')),
+    'lib/service/authenticate.ts',
+  ],
   'Answer of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
   'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/start-run.ts'],
-  'Longest deadline': [days(numberIn('functions/api/operations/runs.ts', 'const longestWait = ')), 'functions/api/operations/runs.ts'],
-  'Retention of a run': [`${count(numberIn('lib/constructs/storage.ts', 'props.retentionDays ?? '))} days`, 'lib/constructs/storage.ts'],
+  'Longest deadline': [
+    days(numberIn('functions/api/operations/runs.ts', 'const longestWait = ')),
+    'functions/api/operations/runs.ts',
+  ],
+  'Retention of a run': [
+    `${count(numberIn('lib/constructs/storage.ts', 'props.retentionDays ?? '))} days`,
+    'lib/constructs/storage.ts',
+  ],
   'Audit entries': [days(numberIn('lib/service/record-audit.ts', 'const keptFor = ')), 'lib/service/record-audit.ts'],
-  'Attempts of a node': [`${count(graphDefaults.retry.attempts)}, at most ${count(numberIn(settings, 'retryNames.attempts, z.int().min(1).max('))}`, settings],
-  'Wait between attempts': [`${seconds(graphDefaults.retry.backoffMs)}, doubled up to ${seconds(graphDefaults.retry.maxBackoffMs)}`, settings],
+  'Attempts of a node': [
+    `${count(graphDefaults.retry.attempts)}, at most ${count(numberIn(settings, 'retryNames.attempts, z.int().min(1).max('))}`,
+    settings,
+  ],
+  'Wait between attempts': [
+    `${seconds(graphDefaults.retry.backoffMs)}, doubled up to ${seconds(graphDefaults.retry.maxBackoffMs)}`,
+    settings,
+  ],
   'Longest wait between attempts': [hours(numberIn(settings, 'const seldom = minutes(24 * ') * 24 * 60_000), settings],
-  'Wait that the other side asks for': [hours(numberIn('lib/nodes/http/failure.ts', 'const longestRetryAfterMs = ')), 'lib/nodes/http/failure.ts'],
-  'Time of an attempt': [`${seconds(graphDefaults.timeoutMs)}, at most ${minutes(numberIn(settings, 'const longestTimeoutMs = '))}`, settings],
+  'Wait that the other side asks for': [
+    hours(numberIn('lib/nodes/http/failure.ts', 'const longestRetryAfterMs = ')),
+    'lib/nodes/http/failure.ts',
+  ],
+  'Time of an attempt': [
+    `${seconds(graphDefaults.timeoutMs)}, at most ${minutes(numberIn(settings, 'const longestTimeoutMs = '))}`,
+    settings,
+  ],
   'Siblings that commit by themselves': [count(mostDirectSiblings), 'lib/engine/graph/advance.ts'],
-  'Fixed delay': [`${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`, delay],
+  'Fixed delay': [
+    `${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`,
+    delay,
+  ],
   'Any delay': [days(numberIn(delay, 'const longestMs = ')), delay],
   'Delay by queue': [seconds(longestQueueDelayMs), 'lib/ports/jobs.ts'],
-  'Wait inside a worker': [seconds(numberIn('lib/engine/graph/decide.ts', 'const shortestQueueDelayMs = ')), 'lib/engine/graph/decide.ts'],
-  'Time of an expression': [seconds(numberIn('lib/nodes/condition/run.ts', 'const expressionLimitMs = ')), 'lib/nodes/condition/run.ts'],
+  'Wait inside a worker': [
+    seconds(numberIn('lib/engine/graph/decide.ts', 'const shortestQueueDelayMs = ')),
+    'lib/engine/graph/decide.ts',
+  ],
+  'Time of an expression': [
+    seconds(numberIn('lib/nodes/condition/run.ts', 'const expressionLimitMs = ')),
+    'lib/nodes/condition/run.ts',
+  ],
   'Memory of a script': [bytes(numberIn('lib/nodes/runners.ts', 'const defaultScriptMemoryBytes = ')), 'lib/nodes/runners.ts'],
-  'Stack of a script': [bytes(numberIn('lib/nodes/sandbox/virtual-machine.ts', 'const stackBytes = ')), 'lib/nodes/sandbox/virtual-machine.ts'],
+  'Stack of a script': [
+    bytes(numberIn('lib/nodes/sandbox/virtual-machine.ts', 'const stackBytes = ')),
+    'lib/nodes/sandbox/virtual-machine.ts',
+  ],
   'Result of a script': [bytes(scriptLimits.outputBytes), script],
   'Lines that an attempt prints': [count(scriptLimits.printedLines), script],
   'Text that an attempt prints': [bytes(scriptLimits.printedBytes), script],
   'Regular expression': [characters(numberIn(regex, 'pattern: ')), regex],
   'Text it is matched against': [characters(numberIn(regex, 'text: ')), regex],
   'Redirects of a request': [count(numberIn(http, 'maxRedirects: z.int().min(0).max(')), http],
-  'Body of an answer': [`${bytes(numberIn(http, 'max(5_242_880).default('))}, at most ${bytes(numberIn(http, 'maxResponseBytes: z.int().min(1).max('))}`, http],
-  'Body kept of a failed request': [characters(numberIn('lib/nodes/http/failure.ts', 'const keptBody = ')), 'lib/nodes/http/failure.ts'],
+  'Body of an answer': [
+    `${bytes(numberIn(http, 'max(5_242_880).default('))}, at most ${bytes(numberIn(http, 'maxResponseBytes: z.int().min(1).max('))}`,
+    http,
+  ],
+  'Body kept of a failed request': [
+    characters(numberIn('lib/nodes/http/failure.ts', 'const keptBody = ')),
+    'lib/nodes/http/failure.ts',
+  ],
   'Value in a commit, compressed': [bytes(largestInItemBytes), payloads],
   'Value in a commit, as it is': [bytes(largestUnpackedBytes), payloads],
   'Input in the head': [bytes(largestInHeadBytes), payloads],
   'Commit, compressed': [bytes(largestCommitBytes), payloads],
   'Value that is stored uncompressed': [bytes(numberIn('lib/codec/packed.ts', 'const packAboveBytes = ')), 'lib/codec/packed.ts'],
-  'First snapshot': [`${count(numberIn('lib/engine/log/stored-fold.ts', 'const firstSnapshotAt = '))} commits`, 'lib/engine/log/stored-fold.ts'],
-  'Snapshot, compressed': [bytes(numberIn('lib/service/read-log.ts', 'const largestSnapshotBytes = ')), 'lib/service/read-log.ts'],
+  'First snapshot': [
+    `${count(numberIn('lib/engine/log/stored-fold.ts', 'const firstSnapshotAt = '))} commits`,
+    'lib/engine/log/stored-fold.ts',
+  ],
+  'Snapshot, compressed': [
+    bytes(numberIn('lib/service/read-log.ts', 'const largestSnapshotBytes = ')),
+    'lib/service/read-log.ts',
+  ],
   'Commits lost to others': [count(numberIn('lib/service/append.ts', 'const mostLostPuts = ')), 'lib/service/append.ts'],
   'Tries of one put': [count(numberIn('lib/service/append.ts', 'const mostPuts = ')), 'lib/service/append.ts'],
   Beat: [seconds(numberIn(attempt, 'const beatEvery = ')), attempt],
@@ -119,10 +180,19 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Grace of a timer': [seconds(numberIn(silence, 'const timerGrace: DurationMs = ')), silence],
   Nudge: [seconds(numberIn('lib/service/nudge-run.ts', 'nudgeDelay = ')), 'lib/service/nudge-run.ts'],
   'Time of a worker': [`${count(defaultWorkerTimeoutSeconds)} s`, shapes],
-  'Invisibility of a message': [`${count(defaultWorkerTimeoutSeconds + numberIn(queues, 'const visibilityMarginSeconds = '))} s`, queues],
+  'Invisibility of a message': [
+    `${count(defaultWorkerTimeoutSeconds + numberIn(queues, 'const visibilityMarginSeconds = '))} s`,
+    queues,
+  ],
   'Tries of a message': [count(numberIn(queues, 'const maxReceiveCount = ')), queues],
-  'A message in its queue': [`${count(numberIn(queues, '...queueProps(shape),\n    retentionPeriod: Duration.days('))} days`, queues],
-  'A dead letter in its queue': [`${count(numberIn(queues, 'longer than the retention of the queue it came from.\n    retentionPeriod: Duration.days('))} days`, queues],
+  'A message in its queue': [
+    `${count(numberIn(queues, '...queueProps(shape),\n    retentionPeriod: Duration.days('))} days`,
+    queues,
+  ],
+  'A dead letter in its queue': [
+    `${count(numberIn(queues, 'longer than the retention of the queue it came from.\n    retentionPeriod: Duration.days('))} days`,
+    queues,
+  ],
   'Workers at once, per queue': [count(numberIn(construct, 'props.nodeConcurrency ?? ')), construct],
   'Collectors at once': [count(numberIn(construct, 'props.resultConcurrency ?? ')), construct],
   'Readers of events at once': [count(numberIn(construct, 'props.watchers ?? ')), construct],

@@ -28,7 +28,9 @@ test('every cause of a failure', () => {
 });
 
 test('every cause that is tried again by default', () => {
-  const again = rows.filter(({ section, cells }) => section === 'Every node' && cells[2] === 'yes').flatMap(({ cells: [cause = ''] }) => quotedIn(cause));
+  const again = rows
+    .filter(({ section, cells }) => section === 'Every node' && cells[2] === 'yes')
+    .flatMap(({ cells: [cause = ''] }) => quotedIn(cause));
   expect(again).toEqual(graphDefaults.retry.retryOn);
 });
 
