@@ -18,7 +18,7 @@ test('every code, with its status, its message and whose trouble it is', () => {
 });
 
 test('every route has a heading, and no heading is of another', () => {
-  const headings = [...text.matchAll(/^### ([A-Z]+ \/.+)$/gm)].map(([, heading]) => heading);
+  const headings = [...text.matchAll(/^### ([A-Z]+ \/.+)$/gm)].map(([, heading = '']) => heading);
   expect(headings.toSorted()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).toSorted());
 });
 

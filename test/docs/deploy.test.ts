@@ -64,7 +64,7 @@ test('the sum is the sum', () => {
 test('every setting, and no other', () => {
   const source = read('lib/stacks/settings.ts');
   const schemas = source.slice(source.indexOf('const productSchema'), source.indexOf('export type Settings'));
-  const known = [...schemas.matchAll(/^ {2}([a-zA-Z]+):/gm)].map(([, name]) => name);
+  const known = [...schemas.matchAll(/^ {2}([a-zA-Z]+):/gm)].map(([, name = '']) => name);
   const named = rows.filter(({ section }) => section === 'Settings').flatMap(({ cells: [name = ''] }) => quotedIn(name));
   expect(known.length).toBeGreaterThan(15);
   expect(named.toSorted()).toEqual(known.toSorted());

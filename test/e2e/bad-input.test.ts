@@ -1,9 +1,10 @@
 /** What is refused at the door and with which words; and what becomes of runs whose nodes ask for too much. */
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
-import { asking, backtracking, chain, longChain, scripted } from './bad-workflows.ts';
+import { asking, backtracking, chain, echoes, longChain, scripted } from './bad-workflows.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';
 import { orderTotal } from './workflows.ts';
 
@@ -215,6 +216,19 @@ describe('scripts that ask for too much', () => {
 
   test('the runs beside them come to their ends', async () => {
     for (const runId of innocent) expect(await ended(runId)).toMatchObject({ status: 'completed', output: { due: 135 } });
+  });
+});
+
+describe('values that fit no item and no message', () => {
+  test('an input that does not compress, given back by ten siblings and by the end', async () => {
+    const noise = randomBytes(600_000).toString('base64');
+    await publish(echoes('echoes', 10));
+    const runId = await begin('echoes', noise);
+    const { status, nodes } = await ended(runId);
+    expect([status, new Set(nodes.map((node) => node.status))]).toEqual(['completed', new Set(['completed'])]);
+    const { body } = await cloud.call('GET', `/v1/runs/${runId}/events?limit=1000`);
+    // its values lie in the bucket, and events name them
+    expect(JSON.stringify(body).length).toBeLessThan(50_000);
   });
 });
 

@@ -64,3 +64,20 @@ export const longChain = (name: string, count: number) =>
         : { id: `n${at}`, type: 'delay', config: {} },
     ),
   );
+
+/** So many siblings that their results are gathered; each gives the run's whole input. */
+export const echoes = (name: string, count: number) => {
+  const ids = Array.from({ length: count }, (_, at) => `echo${at}`);
+  return {
+    name,
+    nodes: [
+      start,
+      ...ids.map((id) => ({ id, type: 'javascript', config: { code: 'return ctx.input' } })),
+      { id: 'end', type: 'end', config: { outputParameters: [{ name: 'input', sourceVariable: '{{ctx.input}}' }] } },
+    ],
+    edges: ids.flatMap((id) => [
+      { source: 'start', target: id },
+      { source: id, target: 'end' },
+    ]),
+  };
+};

@@ -1,0 +1,30 @@
+/** docs/SECURITY.md speaks of every function and every scope, and says of roles what the shapes of the functions say. */
+import { expect, test } from 'vitest';
+import { functionShapes } from '../../lib/constructs/function-shapes.ts';
+import { functionNames } from '../../lib/contract/environment.ts';
+import { keyScopes } from '../../lib/ports/control.ts';
+import { numberIn, quotedIn, read, rowsIn } from './documents.ts';
+
+const text = read('docs/SECURITY.md');
+
+test('every function has its row among the roles', () => {
+  const named = rowsIn(text)
+    .filter(({ section }) => section === 'Roles')
+    .flatMap(({ cells: [name = ''] }) => quotedIn(name));
+  expect(named.toSorted()).toEqual([...functionNames].toSorted());
+});
+
+test('only the API may delete, and no function an item of a run', () => {
+  const deleting = functionNames.filter((name) => functionShapes[name].may.includes('release reservations'));
+  expect(deleting).toEqual(['api']);
+  expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(1);
+});
+
+test('every scope', () => {
+  for (const scope of keyScopes) expect(text).toContain(`\`${scope}\``);
+});
+
+test('how long a revoked key works, and the audit trail is kept', () => {
+  expect(text).toContain(`at most ${numberIn('lib/service/authenticate.ts', 'const keptForMs = ') / 1_000} more seconds`);
+  expect(text).toContain(`for ${numberIn('lib/service/record-audit.ts', 'const keptFor = ') / 86_400_000} days`);
+});

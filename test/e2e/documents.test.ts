@@ -1,0 +1,125 @@
+/** What README.md and docs/API.md tell a reader to paste works as it is written, and answers what they say. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { freshFolder, root, startLocal, type LocalStart } from './local-start.ts';
+
+interface Block {
+  /** the heading it stands under */
+  readonly heading: string;
+  readonly lines: string;
+  /** the JSON that stands below it, where there is some */
+  readonly answer: string | undefined;
+}
+
+function blocksIn(path: string): readonly Block[] {
+  const text = readFileSync(join(root, path), 'utf8');
+  return [...text.matchAll(/```sh\n(.*?)```(?:\n\n```json\n(.*?)```)?/gs)].map(([, lines = '', answer], index) => {
+    const heading = [...text.slice(0, text.indexOf(lines)).matchAll(/^##+ (.+)$/gm)].at(-1)?.[1] ?? String(index);
+    return { heading, lines, answer };
+  });
+}
+
+/** What a shell would still know at the next block. */
+const settingsIn = ({ lines }: Block): readonly string[] => lines.split('\n').filter((line) => /^[A-Z]+=/.test(line));
+const isSetting = (block: Block): boolean => settingsIn(block).join('\n') === block.lines.trim();
+
+/** A folder as the reader's own: the examples beside the state. */
+const folder = freshFolder();
+const state = join(folder, '.stepwell');
+let local: LocalStart;
+beforeAll(async () => {
+  mkdirSync(state, { mode: 0o700 });
+  symlinkSync(join(root, 'examples'), join(folder, 'examples'));
+  local = await startLocal(state);
+});
+afterAll(() => local.end('SIGKILL'));
+
+/** Runs lines in a shell, behind the settings that came before them. */
+async function shell(settings: readonly string[], lines: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('sh', ['-ec', [...settings, lines].join('\n')], {
+    cwd: folder,
+    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}` },
+  });
+  return stdout;
+}
+
+/** Other runs, times and ids are other ones; everything else must be as it is written. */
+const withoutChance = (json: string): unknown =>
+  JSON.parse(
+    json
+      .replaceAll(/wrun_[0-9A-Z]{26}/g, 'wrun_')
+      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'time')
+      .replaceAll(/"correlationId": ?"[^"]+"/g, '"correlationId":""')
+      .replaceAll(/"durationMs": ?\d+/g, '"durationMs":0'),
+  );
+
+const allEnded = () =>
+  expect
+    .poll(
+      async () => {
+        const { body } = await local.call('GET', '/v1/runs');
+        return z
+          .looseObject({ data: z.array(z.looseObject({ status: z.string() })) })
+          .parse(body)
+          .data.filter(({ status }) => /pending|running/.test(status)).length;
+      },
+      { timeout: 60_000, interval: 100 },
+    )
+    .toBe(0);
+
+describe('docs/API.md', () => {
+  const blocks = blocksIn('docs/API.md');
+  const settings: string[] = [];
+
+  test('has a block for each route', () => {
+    expect(blocks.filter((block) => !isSetting(block)).length).toBeGreaterThanOrEqual(13);
+  });
+
+  test.each(blocks.map((block, index) => [`${block.heading} (${index + 1})`, block] as const))('%s', async (_name, block) => {
+    const printed = await shell(settings, block.lines);
+    settings.push(...settingsIn(block));
+    if (isSetting(block)) return;
+    if (block.answer === undefined) expect(JSON.parse(printed)).not.toHaveProperty('code');
+    else expect(withoutChance(printed)).toEqual(withoutChance(block.answer));
+    await allEnded();
+  });
+});
+
+describe('README.md', () => {
+  const blocks = blocksIn('README.md').filter(({ heading }) => heading === 'A first run');
+  const settings: string[] = [];
+  let printed = '';
+
+  // docs/API.md has archived the workflow: this reader begins from nothing
+  beforeAll(async () => {
+    await local.end('SIGTERM');
+    for (const own of ['state', 'key.json']) rmSync(join(state, own), { recursive: true });
+    local = await startLocal(state);
+  });
+
+  test.each(blocks.map((block, index) => [index + 1, block] as const))('block %i of the first run', async (_number, block) => {
+    printed += await shell(settings, block.lines);
+    settings.push(...settingsIn(block));
+    if (!block.lines.includes('kill -9')) await allEnded();
+  });
+
+  test('every line was answered, and the run is as it says', () => {
+    expect(printed).toContain('"name":"order-total","version":1');
+    expect(printed).toContain('"status":"completed"');
+    expect(printed).toContain('"output":{"due":135}');
+    expect(printed).toContain('"type":"run.completed"');
+    expect(printed).not.toContain('"correlationId"');
+    expect(printed.match(/"status":"pending"/g)).toHaveLength(2);
+  });
+
+  test('what was killed in its sleep goes on and completes', async () => {
+    await expect.poll(() => local.end('SIGKILL'), { timeout: 5_000 }).toBeNull();
+    local = await startLocal(state);
+    await allEnded();
+    expect((await local.call('GET', '/v1/runs?workflowName=nap')).body).toMatchObject({ data: [{ status: 'completed' }] });
+  });
+});
