@@ -1,4 +1,5 @@
 /** Creates the tables that are missing, and the indexes that are missing on those that stand. Nothing is ever taken away. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import type { AskDynamodb } from '../emulators/forward.ts';
 import type { Template } from '../template/template.ts';
@@ -37,8 +38,22 @@ async function create(ask: AskDynamodb, TableName: string, table: Table): Promis
     ...(GlobalSecondaryIndexes.length === 0 ? {} : { GlobalSecondaryIndexes: GlobalSecondaryIndexes.map(index) }),
     ...(LocalSecondaryIndexes === undefined ? {} : { LocalSecondaryIndexes: LocalSecondaryIndexes.map(index) }),
   });
+  await untilActive(ask, TableName);
   // dynalite does not know it, and no emulator sweeps expired items; readers compare the time themselves, as they must on AWS
   if (TimeToLiveSpecification?.Enabled === true) await ask('UpdateTimeToLive', { TableName, TimeToLiveSpecification });
+}
+
+const activeShape = z.looseObject({ Table: z.looseObject({ TableStatus: z.string() }) });
+/** A table is being created for a moment, and refuses writes meanwhile, even where that moment is set to nothing. */
+const mostLooks = 200;
+
+async function untilActive(ask: AskDynamodb, TableName: string): Promise<void> {
+  for (let look = 0; look < mostLooks; look += 1) {
+    const described = activeShape.safeParse((await ask('DescribeTable', { TableName })).output);
+    if (described.success && described.data.Table.TableStatus === 'ACTIVE') return;
+    await wait(10);
+  }
+  throw new Error(`the table ${TableName} does not become active`);
 }
 
 async function must(ask: AskDynamodb, operation: string, input: object): Promise<unknown> {

