@@ -1,4 +1,4 @@
-/** What a request is for, in the words of DESIGN section 10: told by the prefixes of its keys. */
+/** What a request is for, in the words of docs/BENCH.md: told by the prefixes of its keys. */
 import type { WireItem } from './item-size.ts';
 
 /** The first whose beginnings fit the keys is it. */

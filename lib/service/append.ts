@@ -1,6 +1,6 @@
 /**
  * Committing: decide, put into the next slot, and on a lost put read what is new and decide again. A conditional put
- * is safe with retries only by these rules (DESIGN section 2, "Committing"):
+ * is safe with retries only by these rules:
  * one nonce per slot attempt, unchanged over retries; n+1 only after n is known; on refusal compare nonces;
  * on an unknown outcome repeat the same item into the same slot until the answer is definite.
  */

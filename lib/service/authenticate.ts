@@ -18,7 +18,7 @@ export type Authentication =
   /** `key` is the one whose id was named, for the audit; the caller is told nothing of it */
   | { readonly kind: 'unauthorized'; readonly why: 'unknown' | 'wrong' | 'revoked' | 'expired'; readonly key?: ApiKey };
 
-/** A revocation is seen within 30 s (DESIGN section 7); half of that leaves room for a slow read. */
+/** A revocation is seen within 30 s; half of that leaves room for a slow read. */
 const keptForMs = seconds(15);
 /** Keys kept by one warm function. Unknown ones are never kept, so that nobody can fill this with guesses. */
 const mostKept = 1_000;

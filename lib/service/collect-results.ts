@@ -1,4 +1,4 @@
-/** Takes results of many siblings together and decides each run's in one commit (DESIGN trip C). */
+/** Takes results of many siblings together and decides each run's in one commit. */
 import { mostDirectSiblings } from '../engine/graph/advance.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import { isTerminal } from '../engine/log/fold.ts';

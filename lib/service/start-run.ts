@@ -1,5 +1,5 @@
 /**
- * Starting a run (DESIGN trip A). There is no lease: any request with the same key and body goes on at once wherever
+ * Starting a run. There is no lease: any request with the same key and body goes on at once wherever
  * the first one died, and nobody is answered before the head exists. All racers write commit 1 under the reservation's
  * own nonce, so whoever finds it written knows that it is theirs.
  */

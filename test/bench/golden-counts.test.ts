@@ -1,4 +1,4 @@
-/** The bills of DESIGN section 10, counted on the embedded cloud and held against the files of `bench/golden`. */
+/** The bills of docs/BENCH.md, counted on the embedded cloud and held against the files of `bench/golden`. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -10,12 +10,12 @@ import { freshFolder } from './stacks.ts';
 
 describe('the settings', () => {
   test('have defaults', () => {
-    expect(readSettings({}, '/home/me')).toMatchObject({ directory: '/home/me/.stepwell', port: 4700 });
+    expect(readSettings({}, '/srv/me')).toMatchObject({ directory: '/srv/me/.stepwell', port: 4700 });
   });
 
   test('are taken from the environment', () => {
-    expect(readSettings({ STEPWELL_DIR: 'here', STEPWELL_PORT: '0' }, '/home/me')).toMatchObject({
-      directory: '/home/me/here',
+    expect(readSettings({ STEPWELL_DIR: 'here', STEPWELL_PORT: '0' }, '/srv/me')).toMatchObject({
+      directory: '/srv/me/here',
       port: 0,
     });
   });

@@ -1,5 +1,5 @@
 /**
- * The floor plan: which room may import which, and what from outside. DESIGN section 3 in one table.
+ * The floor plan: which room may import which, and what from outside: the rooms of docs/ARCHITECTURE.md in one table.
  * A room that is not named here may not exist, and a line here whose room is gone must go too.
  */
 export interface Room {

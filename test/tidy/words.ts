@@ -91,9 +91,9 @@ export const wordRules: readonly WordRule[] = [
     why: 'no folder of one machine is named',
     places: everywhere,
     in: 'text',
-    finds: /(^|[\s'"`(=:])\/(work|tmp|root)\//m,
-    planted: ["readFile('/work/main/x')", '`/tmp/stepwell/`', 'see /work/me/x', '"/root/x"'],
-    innocent: ['lib/work/x', "join(tmpdir(), 'x')", 'https://example.com/home/x', '/v1/runs/', '/workflows/'],
+    finds: /(^|[\s'"`(=:])\/(home|tmp|root|Users)\//m,
+    planted: ["readFile('/home/me/x')", '`/tmp/x`', 'see /Users/me/x', '"/root/x"'],
+    innocent: ['lib/home/x', "join(tmpdir(), 'x')", 'https://example.com/home/x', '/v1/runs/', '/workflows/'],
   },
   {
     why: 'no test is skipped or runs alone, and no template is kept as a snapshot',

@@ -17,7 +17,7 @@ type Own = 'startRun' | 'listRuns' | 'getRun' | 'cancelRun';
 
 /** The one version of the start's body that there is. */
 const knownSpecVersion = 1;
-/** DESIGN section 2: no run is kept open, or put off, for longer than a year. */
+/** No run is kept open, or put off, for longer than a year. */
 const longestWait = days(365);
 
 const position = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });

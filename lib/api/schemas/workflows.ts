@@ -4,7 +4,7 @@ import { mergeStrategies } from '../../engine/graph/definition.ts';
 import { cursor, json, jsonObject, limit, moment, nodeId, page, workflowName } from './parts.ts';
 
 const day = 86_400;
-/** DESIGN section 2: a workflow may declare up to a year. */
+/** A workflow may declare up to a year. */
 const longestDeadlineSeconds = 365 * day;
 const label = z.string().max(256);
 

@@ -147,7 +147,7 @@ test.each(orders(['a', 'b']))('an error edge that is not needed does not hold it
 const states: readonly EdgeState[] = ['unresolved', 'live', 'dead', 'broken', 'starved'];
 const policies = ['skip', 'propagate', 'substitute_default'] as const;
 
-/** The rule of DESIGN section 5 in other words than the engine's. */
+/** The rule of docs/decisions/edges-are-never-stored.md in other words than the engine's. */
 const expected = (
   edges: readonly EdgeState[],
   { joinMode, onParentFailure }: Pick<NodePolicy, 'joinMode' | 'onParentFailure'>,

@@ -87,7 +87,7 @@ const lastDeed = (all: Drawn, node: PlanNode): Deed => {
 
 type End = { readonly deed: Deed } | { readonly skipped: 'branch' | 'failure' } | { readonly upstream: true };
 
-/** How each node ends, by the rules of DESIGN section 5 alone. */
+/** How each node ends, by the rules of docs/decisions/edges-are-never-stored.md alone. */
 const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
   const found = new Map<string, End>();
   const { nodes } = all.graph.plan;
