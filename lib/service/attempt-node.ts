@@ -6,23 +6,13 @@ import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
-import { isTerminal } from '../engine/log/fold.ts';
-import { between, durationMs, seconds } from '../engine/time.ts';
-import { Unavailable } from '../ports/unavailable.ts';
 import type { Decider } from './decide-run.ts';
-import type { Deps } from './deps.ts';
 import type { RunAttempt } from './graph.ts';
 import { withPayloads } from './payloads.ts';
-import { type RunFold, readTail } from './read-log.ts';
+import type { RunFold } from './read-log.ts';
+import { watchAttempt } from './watch-attempt.ts';
 
 export type NodeEnded = Extract<Fact, { kind: 'node-ended' }>;
-
-/** "Still at work", at this rate; well within the patience of `engine/log/silence.ts`. */
-const beatEvery = seconds(60);
-/** A runner keeps the time limit itself and says what it was doing; this is for one that does not. */
-const graceMs = 2_000;
-/** How often a worker looks whether its run was cancelled while a node takes long. */
-const lookEvery = seconds(5);
 
 export async function attemptNode(
   worker: Decider & { readonly runAttempt: RunAttempt },
@@ -38,7 +28,7 @@ export async function attemptNode(
     const input = inputOf(plan, node, open.iteration, fold.state, open.pinnedAt, loaded);
     if (node.isPure) return { outcome: worker.plans.evaluate(node, input, startedAt), printed: [] };
     const token = `${run.runId}/${nodeKey(open)}`;
-    return underLimits(worker, fold, node, open, (signal) =>
+    return underLimits(worker, { fold, plan, node, open }, (signal) =>
       worker.runAttempt(node, input, { number: open.attempt, signal, token }),
     );
   });
@@ -48,18 +38,16 @@ export async function attemptNode(
 
 /** Aborts the attempt at its time limit or when its run has ended, and beats while it takes long. */
 async function underLimits(
-  { deps }: Decider,
-  fold: RunFold,
-  node: PlanNode,
-  open: OpenNode,
+  decider: Decider,
+  watched: Parameters<typeof watchAttempt>[1],
   attempt: (signal: AbortSignal) => ReturnType<RunAttempt>,
 ): ReturnType<RunAttempt> {
   const stop = new AbortController();
   const done = new AbortController();
   const aborted = new Promise<Awaited<ReturnType<RunAttempt>>>((resolve) => {
-    stop.signal.addEventListener('abort', () => resolve({ outcome: timedOut(node), printed: [] }), { once: true });
+    stop.signal.addEventListener('abort', () => resolve({ outcome: timedOut(watched.node), printed: [] }), { once: true });
   });
-  const watching = watch(deps, fold, node, open, stop, done.signal);
+  const watching = watchAttempt(decider, watched, stop, done.signal);
   try {
     // Raced as well as aborted: a call that does not heed the signal must not hold the worker.
     return await Promise.race([attempt(stop.signal), aborted]);
@@ -69,35 +57,6 @@ async function underLimits(
   } finally {
     done.abort();
     await watching;
-  }
-}
-
-async function watch(
-  deps: Deps,
-  fold: RunFold,
-  node: PlanNode,
-  open: OpenNode,
-  stop: AbortController,
-  done: AbortSignal,
-): Promise<void> {
-  const startedAt = deps.clock.now();
-  let lastBeat = startedAt;
-  for (;;) {
-    const left = node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now());
-    if (left <= 0) return stop.abort();
-    await deps.clock.sleep(durationMs(Math.min(left, lookEvery)), done);
-    if (done.aborted) return;
-    try {
-      const now = deps.clock.now();
-      await readTail(deps, fold);
-      if (isTerminal(fold.state.progress)) return stop.abort();
-      if (between(lastBeat, now) < beatEvery) continue;
-      await deps.log.beat(fold.head.address, { node: nodeKey(open), at: now, resends: 0 }, fold.head.expiresAt);
-      lastBeat = now;
-    } catch (trouble) {
-      // A missed look or beat costs a repetition at worst.
-      if (!(trouble instanceof Unavailable)) throw trouble;
-    }
   }
 }
 

@@ -19,6 +19,7 @@ import { mendAndHandOn } from './nudge-run.ts';
 import { spill } from './payloads.ts';
 import { type RunFold, readTail, saveSnapshot } from './read-log.ts';
 import type { WarmFolds } from './warm-folds.ts';
+import { announceStart } from './watch-attempt.ts';
 
 export interface Worker extends Decider {
   readonly folds: WarmFolds;
@@ -123,11 +124,8 @@ async function freshen({ deps }: Worker, fold: RunFold, own: NodeRef): Promise<v
 /** A node that may take long says that it has begun before it does; for others the completion tells. */
 async function announce(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode): Promise<void> {
   if (!planned(plan, open).announcesStart || open.status !== 'queued' || open.via === 'collect') return;
-  const node: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
   await freshen(worker, fold, open);
-  await decideRun(worker, fold, plan, [
-    { kind: 'node-started', node, attempt: open.attempt, startedAt: worker.deps.clock.now() },
-  ]);
+  await announceStart(worker, fold, plan, open);
 }
 
 /** The node that the commit dispatched to its own committer, if it did. */

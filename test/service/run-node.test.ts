@@ -51,6 +51,36 @@ describe('a chain of nodes', () => {
   });
 });
 
+describe('a node that takes long', () => {
+  it('is shown as running after a second, and beats every minute', async () => {
+    let release: (() => void) | undefined;
+    const home = house({ answer: (node) => new Promise((resolve) => (release = () => resolve(finished(node)))) });
+    await home.publish({ ...workflow('flow', 'a>e', { a: { policy: { timeoutMs: seconds(600) } } }) });
+    const run = await home.begin('flow');
+    const [job] = home.world.jobs.takeSent();
+    if (job === undefined) throw new Error('no job was sent');
+    const taking = home.take(job);
+    const pass = async (count: number) => {
+      for (let second = 0; second < count; second += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+        home.world.clock.advance(seconds(1));
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    await pass(1);
+    const startedAfter = home.world.clock.now();
+    expect((await home.fold(run)).state.nodes.get(keyOf('a'))).toMatchObject({ status: 'running', startedAt: startedAfter });
+    expect(await home.world.log.beats(run)).toEqual([]);
+    await pass(70);
+    expect(await home.world.log.beats(run)).toMatchObject([{ node: 'a', resends: 0 }]);
+    release?.();
+    await taking;
+    const { state } = await home.fold(run);
+    expect(state.progress.status).toBe('completed');
+    expect(state.asOf).toBe(3);
+  });
+});
+
 describe('a job that comes twice, late or out of order', () => {
   it('twice: changes nothing and sends nothing', async () => {
     const home = house();

@@ -1,0 +1,63 @@
+/** What a worker does beside an attempt that takes long: says that it has begun, beats, and looks whether it is still wanted. */
+import type { Plan, PlanNode } from '../engine/graph/plan.ts';
+import { nodeKey } from '../engine/ids.ts';
+import { isTerminal } from '../engine/log/fold.ts';
+import type { OpenNode } from '../engine/log/node-state.ts';
+import { between, durationMs, seconds } from '../engine/time.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import { type Decider, decideRun } from './decide-run.ts';
+import { type RunFold, readTail } from './read-log.ts';
+
+/** "Still at work", at this rate; well within the patience of `engine/log/silence.ts`. */
+const beatEvery = seconds(60);
+/** A runner keeps the time limit itself and says what it was doing; this is for one that does not. */
+const graceMs = 2_000;
+/** How often a worker looks whether its run has ended while a node takes long. */
+const lookEvery = seconds(5);
+/** A node from the queue that takes this long is shown as running; a shorter one says so with its completion. */
+const announcedAfter = seconds(1);
+
+/**
+ * Aborts the attempt through `stop` at its time limit, or when its run has ended.
+ * @param done ends the watching
+ */
+export async function watchAttempt(
+  decider: Decider,
+  { fold, plan, node, open }: { readonly fold: RunFold; readonly plan: Plan; readonly node: PlanNode; readonly open: OpenNode },
+  stop: AbortController,
+  done: AbortSignal,
+): Promise<void> {
+  const { deps } = decider;
+  const startedAt = deps.clock.now();
+  let lastBeat = startedAt;
+  // A commit of its own for each of many siblings would be the contention that collecting avoids.
+  let isAnnounced = open.via === 'collect' || open.status === 'running';
+  for (;;) {
+    const left = node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now());
+    if (left <= 0) return stop.abort();
+    await deps.clock.sleep(durationMs(Math.min(left, isAnnounced ? lookEvery : announcedAfter)), done);
+    if (done.aborted) return;
+    try {
+      await readTail(deps, fold);
+      if (isTerminal(fold.state.progress)) return stop.abort();
+      if (!isAnnounced) {
+        await announceStart(decider, fold, plan, open);
+        isAnnounced = true;
+      }
+      const now = deps.clock.now();
+      if (between(lastBeat, now) < beatEvery) continue;
+      await deps.log.beat(fold.head.address, { node: nodeKey(open), at: now, resends: 0 }, fold.head.expiresAt);
+      lastBeat = now;
+    } catch (trouble) {
+      // A missed look or beat costs a repetition at worst.
+      if (!(trouble instanceof Unavailable)) throw trouble;
+    }
+  }
+}
+
+/** Puts on the record that the attempt is being worked on. Nothing, where that is known or no longer so. */
+export async function announceStart(decider: Decider, fold: RunFold, plan: Plan, open: OpenNode): Promise<void> {
+  const node = { nodeId: open.nodeId, iteration: open.iteration };
+  const startedAt = decider.deps.clock.now();
+  await decideRun(decider, fold, plan, [{ kind: 'node-started', node, attempt: open.attempt, startedAt }]);
+}
