@@ -2,17 +2,23 @@
 import type { ErrorCode, RefusalDetails } from '../../lib/api/errors.ts';
 import type { Route } from '../../lib/api/route.ts';
 import type { AnswerOf, BodyOf, ErrorOf, OperationId, OperationOf, ParamsOf, QueryOf } from '../../lib/api/routes.ts';
-import type { Scope } from '../../lib/engine/ids.ts';
+import type { KeyId, Scope } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 
-interface Request<Id extends OperationId> {
+/** Who asks. */
+export interface Asker {
+  /** whose records; the null scope of a route without a key is never looked at */
+  readonly scope: Scope;
+  /** the key that asks; undefined where a route needs none */
+  readonly caller: KeyId | undefined;
+}
+
+interface Request<Id extends OperationId> extends Asker {
   readonly params: ParamsOf<Id>;
   readonly query: QueryOf<Id>;
   readonly body: BodyOf<Id>;
   /** the header Accept */
   readonly accept: string | undefined;
-  /** whose records; the null scope of a route without a key is never looked at */
-  readonly scope: Scope;
   /** present where the route requires one */
   readonly idempotencyKey: string;
 }
@@ -54,7 +60,7 @@ export interface ReadRequest {
   readonly idempotencyKey: string;
 }
 
-export type AnyOperation = (request: ReadRequest & { readonly scope: Scope }) => Promise<AnyAnswer>;
+export type AnyOperation = (request: ReadRequest & Asker) => Promise<AnyAnswer>;
 export type AnyOperations = { readonly [Id in OperationId]?: AnyOperation };
 
 /** The pipeline calls an operation only with what the schemas of its own route made, which is what its type asks for. */

@@ -99,6 +99,24 @@ export const errorCatalogue = {
     trouble: 'caller',
     message: 'No active deployment. Activate a deployment before triggering runs.',
   },
+  foreign_project: {
+    status: 403,
+    trouble: 'caller',
+    message: 'A key makes keys of its own project and environment only.',
+    recovery: 'Use an admin key of that project and environment; the first of one is made with npm run create-key.',
+  },
+  key_in_use: {
+    status: 409,
+    trouble: 'caller',
+    message: 'A key cannot revoke itself.',
+    recovery: 'Revoke it with another admin key, or rotate it.',
+  },
+  key_retired: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The key is revoked, expired or replaced already: it cannot be rotated.',
+    recovery: 'Rotate the key that replaced it, or make a new one.',
+  },
   internal: {
     status: 500,
     trouble: 'ours',

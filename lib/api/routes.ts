@@ -7,6 +7,8 @@ import { definitionLimits } from '../engine/graph/findings.ts';
 import { canonicalDefinition } from './aliases.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Route } from './route.ts';
+import * as audit from './schemas/audit.ts';
+import * as keys from './schemas/keys.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
@@ -14,6 +16,10 @@ import * as workflows from './schemas/workflows.ts';
 /** A start's input ends in the run's log, or beside it in the bucket. */
 const inputLimitBytes = 1_048_576;
 const smallLimitBytes = 16_384;
+/** A thousand node ids of the longest kind. */
+const wakeLimitBytes = 262_144;
+/** What a resumption brings is kept in the log of its run. */
+const resumeLimitBytes = 65_536;
 
 const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
 const definition = <Schema extends z.ZodObject>(schema: Schema) => ({
@@ -202,6 +208,115 @@ export const routes = [
     action: 'runs.cancel',
     answers: { 200: ok('Cancelled', runs.cancelledAnswer) },
     errors: ['not_found', 'run_terminal'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/resume',
+    operationId: 'resumeRun',
+    summary: 'Tells a run to go on, and why',
+    servedBy: 'api',
+    scope: 'runs:write',
+    body: { schema: runs.resumeRunBody, limitBytes: resumeLimitBytes },
+    idempotencyKey: 'none',
+    action: 'runs.resume',
+    answers: { 202: ok('It is in the log, and what slept goes on', runs.resumedAnswer) },
+    errors: ['not_found', 'run_terminal'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/{runId}/rerun',
+    operationId: 'rerunRun',
+    summary: 'Runs a run again, as a new one',
+    servedBy: 'api',
+    scope: 'runs:write',
+    params: runs.runParams,
+    missing: 'not_found',
+    body: { schema: runs.rerunRunBody, limitBytes: inputLimitBytes, isOptional: true },
+    idempotencyKey: 'required',
+    action: 'runs.rerun',
+    answers: { 202: ok('The new run exists and will be worked on', runs.rerunAnswer) },
+    errors: ['idempotency_required', 'idempotency_conflict', 'not_found', 'workflow_archived', 'input_invalid'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/{runId}/wake',
+    operationId: 'wakeRun',
+    summary: 'Wakes sleeping nodes before their time',
+    servedBy: 'api',
+    scope: 'runs:write',
+    params: runs.runParams,
+    missing: 'not_found',
+    body: { schema: runs.wakeRunBody, limitBytes: wakeLimitBytes, isOptional: true },
+    idempotencyKey: 'none',
+    action: 'runs.wake',
+    answers: { 202: ok('What slept goes on', runs.wokenAnswer) },
+    errors: ['not_found', 'run_terminal'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/keys',
+    operationId: 'createKey',
+    summary: 'Makes an API key; the answer is the only one that shows it',
+    servedBy: 'api',
+    scope: 'admin',
+    body: { schema: keys.createKeyBody, limitBytes: smallLimitBytes },
+    idempotencyKey: 'none',
+    action: 'keys.create',
+    answers: { 201: ok('Made', keys.createdKeyAnswer) },
+    errors: ['foreign_project'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/keys',
+    operationId: 'listKeys',
+    summary: 'Lists API keys, newest first, without their secrets',
+    servedBy: 'api',
+    scope: 'admin',
+    query: keys.listKeysQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('A page of keys', keys.keyList) },
+    errors: ['cursor_invalid'],
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/keys/{keyId}',
+    operationId: 'revokeKey',
+    summary: 'Revokes an API key; once more changes nothing',
+    servedBy: 'api',
+    scope: 'admin',
+    params: keys.keyParams,
+    missing: 'not_found',
+    idempotencyKey: 'none',
+    action: 'keys.revoke',
+    answers: { 200: ok('Revoked', keys.revokedKeyAnswer) },
+    errors: ['not_found', 'key_in_use'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/keys/{keyId}/rotate',
+    operationId: 'rotateKey',
+    summary: 'Makes a key with the terms of another, which goes on working for a while',
+    servedBy: 'api',
+    scope: 'admin',
+    params: keys.keyParams,
+    missing: 'not_found',
+    body: { schema: keys.rotateKeyBody, limitBytes: smallLimitBytes, isOptional: true },
+    idempotencyKey: 'none',
+    action: 'keys.rotate',
+    answers: { 201: ok('The new key; the answer is the only one that shows it', keys.rotatedKeyAnswer) },
+    errors: ['not_found', 'key_retired'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/audit',
+    operationId: 'listAudit',
+    summary: 'Lists what was done, newest first',
+    servedBy: 'api',
+    scope: 'admin',
+    query: audit.listAuditQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('A page of entries', audit.auditList) },
+    errors: ['cursor_invalid'],
   },
 ] as const satisfies readonly Route[];
 

@@ -1,11 +1,27 @@
 /** The audit trail in the control table: a partition for each scope and day, in the order of time. */
+import { z } from 'zod';
+import { jsonObject } from '../codec/events.ts';
+import { keyId } from '../codec/ids.ts';
+import { unpack } from '../codec/packed.ts';
+import { read, readJson } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
-import { type Instant, iso } from '../engine/time.ts';
-import type { Audit, AuditEntry } from '../ports/control.ts';
-import { type Item, expiry, number, packed, present, text } from './attributes.ts';
-import { itemVersion } from './item-version.ts';
+import type { Scope } from '../engine/ids.ts';
+import { type Instant, days, instant, iso } from '../engine/time.ts';
+import type { Audit, AuditEntry, AuditPage, AuditPosition, RecordedEntry } from '../ports/control.ts';
+import {
+  type Item,
+  expiry,
+  instantAttribute,
+  number,
+  packed,
+  packedAttribute,
+  present,
+  text,
+  textAttribute,
+} from './attributes.ts';
+import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
-import type { Key, Table } from './table.ts';
+import { type Key, type Table, firstOf } from './table.ts';
 
 const isoDateLength = 'yyyy-mm-dd'.length;
 
@@ -13,10 +29,17 @@ const isoDateLength = 'yyyy-mm-dd'.length;
 export const auditPartition = (scope: AuditEntry['scope'], at: Instant): string =>
   `${scope === null ? '~' : scopeKey(scope)}#audit#${iso(at).slice(0, isoDateLength)}`;
 
+const auditSort = ({ at, id }: AuditPosition): string => `${iso(at)}#${id}`;
 const auditKey = (id: string, entry: AuditEntry): Key => ({
   pk: auditPartition(entry.scope, entry.at),
-  sk: `${iso(entry.at)}#${id}`,
+  sk: auditSort({ at: entry.at, id }),
 });
+
+/** Days read at once behind the first: a read for each, also where nothing happened. */
+const daysAtOnce = 10;
+const dayMs = days(1);
+/** When the day of that moment began, in UTC. */
+const dayOf = (moment: Instant): Instant => instant(Math.floor(moment / dayMs) * dayMs);
 
 export class DynamoAudit implements Audit {
   readonly #table: Table;
@@ -27,6 +50,40 @@ export class DynamoAudit implements Audit {
 
   async record(id: string, entry: AuditEntry, expiresAt: Instant): Promise<void> {
     await this.#table.put(auditKey(id, entry), auditAttributes(entry, expiresAt));
+  }
+
+  async listEntries(
+    scope: Scope,
+    { limit, before, since }: { readonly limit: number; readonly before: AuditPosition; readonly since: Instant },
+  ): Promise<AuditPage> {
+    const found: RecordedEntry[] = [];
+    const oldest = dayOf(since);
+    // Before an empty id there is nothing of that very moment, which may be the first of its day.
+    let day = dayOf(before.id === '' ? instant(before.at - 1) : before.at);
+    for (let width = 1; day >= oldest; width = daysAtOnce) {
+      const wanted = limit + 1 - found.length;
+      const together = Array.from({ length: width }, (_, back) => instant(day - back * dayMs)).filter((one) => one >= oldest);
+      const read = await Promise.all(together.map((one) => this.#entriesOf(scope, one, before, wanted)));
+      found.push(...read.flat().filter(({ at }) => at >= since));
+      const last = found.at(limit - 1);
+      if (found.length > limit && last !== undefined) {
+        return { entries: found.slice(0, limit), next: { at: last.at, id: last.id } };
+      }
+      day = instant(day - width * dayMs);
+    }
+    return { entries: found };
+  }
+
+  /** The last entries of a day before the position, newest first. */
+  async #entriesOf(scope: Scope, day: Instant, before: AuditPosition, limit: number): Promise<readonly RecordedEntry[]> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      ScanIndexForward: false,
+      Limit: limit,
+      KeyConditionExpression: 'pk = :pk AND sk < :before',
+      ExpressionAttributeValues: { ':pk': text(auditPartition(scope, day)), ':before': text(auditSort(before)) },
+    });
+    return (await firstOf(items, limit)).map((item) => entryIn(scope, item));
   }
 }
 
@@ -44,3 +101,23 @@ const auditAttributes = (entry: AuditEntry, expiresAt: Instant): Item => ({
     metadata: packed(entry.metadata),
   }),
 });
+
+const auditItem = z.object({
+  v: itemVersionAttribute,
+  sk: textAttribute,
+  at: instantAttribute,
+  keyId: textAttribute.pipe(keyId).exactOptional(),
+  action: textAttribute,
+  resource: textAttribute,
+  result: textAttribute.pipe(z.enum(['success', 'failure'])),
+  ip: textAttribute.exactOptional(),
+  userAgent: textAttribute.exactOptional(),
+  metadata: packedAttribute,
+});
+
+const entryIn = (scope: Scope, item: Item): RecordedEntry => {
+  const what = 'an audit entry';
+  const { v: _v, sk, keyId: known = null, metadata, ...facts } = read(what, auditItem, item);
+  const id = sk.slice(sk.indexOf('#') + 1);
+  return { ...facts, id, scope, keyId: known, metadata: readJson(what, jsonObject, unpack(what, metadata)) };
+};

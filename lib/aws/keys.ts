@@ -1,15 +1,23 @@
-/** API keys in the control table, found by their id alone: the key says which scope it belongs to. */
+/**
+ * API keys in the control table, found by their id alone: the key says which scope it belongs to. A pointer in the
+ * scope's own partition is written before the key, so that a key that works is always listed.
+ */
 import { z } from 'zod';
 import { environment, keyId, projectId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
-import type { KeyId } from '../engine/ids.ts';
-import { type ApiKey, type Keys, keyScopes } from '../ports/control.ts';
+import type { KeyId, Scope } from '../engine/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import { type ApiKey, type KeyPage, type KeyPosition, type Keys, keyScopes } from '../ports/control.ts';
 import { type Item, instantAttribute, number, numberAttribute, present, text, textAttribute } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
-import { type Key, type Table, isFree } from './table.ts';
+import { creationSort, scopeKey } from './run-keys.ts';
+import { type Expression, type Key, type Table, firstOf, isFree } from './table.ts';
 
 /** No project id holds a `~`, so this is nobody's partition. */
 const keyKey = (id: KeyId): Key => ({ pk: `~key#${id}`, sk: 'key' });
+
+const pointerPartition = (scope: Scope): string => `${scopeKey(scope)}#keys`;
+const pointerSort = ({ createdAt, keyId: id }: KeyPosition): string => creationSort(createdAt, id);
 
 export class DynamoKeys implements Keys {
   readonly #table: Table;
@@ -24,10 +32,77 @@ export class DynamoKeys implements Keys {
   }
 
   async putKey(key: ApiKey): Promise<'stored' | 'occupied'> {
+    const pointer = { pk: pointerPartition(key), sk: pointerSort(key) };
+    await this.#table.put(pointer, { v: itemVersion, keyId: text(key.keyId), createdAt: number(key.createdAt) });
     const put = await this.#table.put(keyKey(key.keyId), keyAttributes(key), isFree);
-    return put.kind === 'stored' ? 'stored' : 'occupied';
+    return put.kind === 'stored' || isSameKey(keyIn(put.standing), key) ? 'stored' : 'occupied';
+  }
+
+  async listKeys(scope: Scope, { limit, after }: { readonly limit: number; readonly after?: KeyPosition }): Promise<KeyPage> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      ScanIndexForward: false,
+      KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk < :after',
+      ExpressionAttributeValues: {
+        ':pk': text(pointerPartition(scope)),
+        ...(after && { ':after': text(pointerSort(after)) }),
+      },
+    });
+    const found = (await firstOf(items, limit + 1)).map((item) => read('a pointer to a key', pointerItem, item));
+    const pointers = found.slice(0, limit);
+    const pointed = await Promise.all(pointers.map(async (pointer) => ({ pointer, key: await this.key(pointer.keyId) })));
+    // A pointer whose key was never written, or is another's, says nothing.
+    const keys = pointed.flatMap(({ pointer, key }) =>
+      key !== undefined && scopeKey(key) === scopeKey(scope) && key.createdAt === pointer.createdAt ? [key] : [],
+    );
+    const last = pointers.at(-1);
+    if (found.length <= limit || last === undefined) return { keys };
+    return { keys, next: { createdAt: last.createdAt, keyId: last.keyId } };
+  }
+
+  async revokeKey(scope: Scope, id: KeyId, at: Instant): Promise<Instant | undefined> {
+    const changed = await this.#table.update(
+      keyKey(id),
+      { expression: 'SET revokedAt = if_not_exists(revokedAt, :at)', values: { ':at': number(at) } },
+      isOf(scope),
+    );
+    return changed && read('a revoked key', revokedItem, changed).revokedAt;
+  }
+
+  async replaceKey(
+    scope: Scope,
+    id: KeyId,
+    { replacedBy, expiresAt }: { readonly replacedBy: KeyId; readonly expiresAt: Instant },
+  ): Promise<boolean> {
+    const { expression, ...own } = isOf(scope);
+    const changed = await this.#table.update(
+      keyKey(id),
+      {
+        expression: 'SET replacedBy = :by, expiresAt = :end',
+        values: { ':by': text(replacedBy), ':end': number(expiresAt) },
+      },
+      {
+        ...own,
+        expression: `${expression} AND attribute_not_exists(revokedAt) AND (attribute_not_exists(replacedBy) OR replacedBy = :by)`,
+      },
+    );
+    return changed !== undefined;
   }
 }
+
+/** An item that is not there has no project either. */
+const isOf = (scope: Scope): Expression => ({
+  expression: '#project = :project AND #environment = :environment',
+  names: { '#project': 'projectId', '#environment': 'environment' },
+  values: { ':project': text(scope.projectId), ':environment': text(scope.environment) },
+});
+
+/** No two keys have one secret, so a key that is there with the same one was put by the same request. */
+const isSameKey = (one: ApiKey, other: ApiKey): boolean =>
+  one.secretHash === other.secretHash && scopeKey(one) === scopeKey(other);
+
+const pointerItem = z.object({ v: itemVersionAttribute, keyId: textAttribute.pipe(keyId), createdAt: instantAttribute });
+const revokedItem = z.object({ revokedAt: instantAttribute });
 
 const keyItem = z.object({
   v: itemVersionAttribute,
@@ -39,6 +114,7 @@ const keyItem = z.object({
   createdAt: instantAttribute,
   expiresAt: instantAttribute.exactOptional(),
   revokedAt: instantAttribute.exactOptional(),
+  replacedBy: textAttribute.pipe(keyId).exactOptional(),
   rateLimitPerMinute: z.union([numberAttribute, textAttribute.pipe(z.literal('none')).transform(() => null)]).exactOptional(),
 });
 
@@ -53,6 +129,7 @@ const keyAttributes = (key: ApiKey): Item => ({
     createdAt: number(key.createdAt),
     expiresAt: key.expiresAt === undefined ? undefined : number(key.expiresAt),
     revokedAt: key.revokedAt === undefined ? undefined : number(key.revokedAt),
+    replacedBy: key.replacedBy === undefined ? undefined : text(key.replacedBy),
     rateLimitPerMinute: rateLimitAttribute(key.rateLimitPerMinute),
   }),
 });

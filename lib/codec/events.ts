@@ -47,6 +47,9 @@ const members = {
   RUN_FAILED: is<'RUN_FAILED'>()(z.strictObject({ type: z.literal('RUN_FAILED'), error: failure })),
   RUN_TIMED_OUT: is<'RUN_TIMED_OUT'>()(z.strictObject({ type: z.literal('RUN_TIMED_OUT'), error: failure })),
   RUN_CANCELLED: is<'RUN_CANCELLED'>()(z.strictObject({ type: z.literal('RUN_CANCELLED'), reason: z.string().exactOptional() })),
+  RUN_RESUMED: is<'RUN_RESUMED'>()(
+    z.strictObject({ type: z.literal('RUN_RESUMED'), reason: z.string().exactOptional(), payload: payload.exactOptional() }),
+  ),
   RUN_RECOVERED: is<'RUN_RECOVERED'>()(
     z.strictObject({ type: z.literal('RUN_RECOVERED'), nodes: z.array(z.string()).readonly() }),
   ),
@@ -63,6 +66,7 @@ const members = {
   SLEEP_STARTED: is<'SLEEP_STARTED'>()(
     z.strictObject({ type: z.literal('SLEEP_STARTED'), ...ofAttempt, wakeAt: instant, output: payload }),
   ),
+  NODE_WOKEN: is<'NODE_WOKEN'>()(z.strictObject({ type: z.literal('NODE_WOKEN'), ...ofAttempt })),
   NODE_COMPLETED: is<'NODE_COMPLETED'>()(
     z.strictObject({
       type: z.literal('NODE_COMPLETED'),
@@ -116,10 +120,12 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.RUN_FAILED,
   members.RUN_TIMED_OUT,
   members.RUN_CANCELLED,
+  members.RUN_RESUMED,
   members.RUN_RECOVERED,
   members.NODE_DISPATCHED,
   members.NODE_STARTED,
   members.SLEEP_STARTED,
+  members.NODE_WOKEN,
   members.NODE_COMPLETED,
   members.NODE_RETRIED,
   members.NODE_FAILED,

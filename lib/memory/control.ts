@@ -1,32 +1,9 @@
 /** The rest of the control plane's records, in memory. */
 import type { DeploymentId, KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type {
-  ActiveDeployments,
-  ApiKey,
-  Audit,
-  AuditEntry,
-  Keys,
-  RateWindows,
-  Reservation,
-  Reservations,
-} from '../ports/control.ts';
+import type { ActiveDeployments, RateWindows, Reservation, Reservations } from '../ports/control.ts';
 import { kept } from './kept.ts';
 import { scopeName } from './runs.ts';
-
-export class MemoryKeys implements Keys {
-  readonly #keys = new Map<KeyId, ApiKey>();
-
-  async key(keyId: KeyId): Promise<ApiKey | undefined> {
-    return this.#keys.get(keyId);
-  }
-
-  async putKey(key: ApiKey): Promise<'stored' | 'occupied'> {
-    if (this.#keys.has(key.keyId)) return 'occupied';
-    this.#keys.set(key.keyId, kept(key));
-    return 'stored';
-  }
-}
 
 export class MemoryReservations implements Reservations {
   readonly #reservations = new Map<string, Reservation>();
@@ -53,15 +30,6 @@ export class MemoryReservations implements Reservations {
 
 const reservationName = (scope: Scope, endpoint: string, key: string): string =>
   JSON.stringify([scopeName(scope), endpoint, key]);
-
-export class MemoryAudit implements Audit {
-  /** by id, in the order of the first writing */
-  readonly entries = new Map<string, AuditEntry>();
-
-  async record(id: string, entry: AuditEntry): Promise<void> {
-    this.entries.set(id, kept(entry));
-  }
-}
 
 export class MemoryRateWindows implements RateWindows {
   readonly #taken = new Map<string, number>();

@@ -1,11 +1,13 @@
 /** A whole world in memory: every port over shared state, a clock that is moved by hand, ids from a seed. */
 import { type Instant, instant } from '../engine/time.ts';
 import type { World } from '../ports/world.ts';
+import { MemoryAudit } from './audit.ts';
 import { MemoryBlobs } from './blobs.ts';
 import { MemoryClock } from './clock.ts';
-import { MemoryActiveDeployments, MemoryAudit, MemoryKeys, MemoryRateWindows, MemoryReservations } from './control.ts';
+import { MemoryActiveDeployments, MemoryRateWindows, MemoryReservations } from './control.ts';
 import { MemoryIds } from './ids.ts';
 import { MemoryJobs } from './jobs.ts';
+import { MemoryKeys } from './keys.ts';
 import { MemoryNotices } from './notices.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';

@@ -26,14 +26,37 @@ export interface ApiKey {
   readonly createdAt: Instant;
   readonly expiresAt?: Instant;
   readonly revokedAt?: Instant;
+  /** the key that a rotation made in its place; `expiresAt` is then the end of the overlap */
+  readonly replacedBy?: KeyId;
   /** requests per minute; null: no limit; absent: the default */
   readonly rateLimitPerMinute?: number | null;
 }
 
+/** Where a listing of keys stands. */
+export interface KeyPosition {
+  readonly createdAt: Instant;
+  readonly keyId: KeyId;
+}
+
+export interface KeyPage {
+  readonly keys: readonly ApiKey[];
+  /** absent at the end; a page may hold fewer keys than were asked for and still go on */
+  readonly next?: KeyPosition;
+}
+
 export interface Keys {
   key(keyId: KeyId): Promise<ApiKey | undefined>;
-  /** Writes the key on the condition that its id is free. */
+  /** Writes the key on the condition that its id is free. The same key once more is stored already. */
   putKey(key: ApiKey): Promise<'stored' | 'occupied'>;
+  /** The keys of a scope, newest first, the revoked and expired ones too. A key that works is always among them. */
+  listKeys(scope: Scope, options: { readonly limit: number; readonly after?: KeyPosition }): Promise<KeyPage>;
+  /** Revokes a key of this scope. Since when it is revoked, which the first time decides; undefined where there is none. */
+  revokeKey(scope: Scope, keyId: KeyId, at: Instant): Promise<Instant | undefined>;
+  /**
+   * Gives a key of this scope its end and its successor, on the condition that it is not revoked and has no other
+   * successor; false where that does not hold.
+   */
+  replaceKey(scope: Scope, keyId: KeyId, change: { readonly replacedBy: KeyId; readonly expiresAt: Instant }): Promise<boolean>;
 }
 
 /** A start that was begun under a key. Final from the beginning: the answer follows from it. */
@@ -73,8 +96,29 @@ export interface AuditEntry {
   readonly metadata: JsonObject;
 }
 
+/** Where a listing of the trail stands. No id is empty, so an empty one lies before every entry of its time. */
+export interface AuditPosition {
+  readonly at: Instant;
+  readonly id: string;
+}
+
+export interface RecordedEntry extends AuditEntry {
+  readonly id: string;
+}
+
+export interface AuditPage {
+  readonly entries: readonly RecordedEntry[];
+  /** absent at the end */
+  readonly next?: AuditPosition;
+}
+
 export interface Audit {
   record(id: string, entry: AuditEntry, expiresAt: Instant): Promise<void>;
+  /** Entries of a scope, newest first: those before a position, and not older than `since`. */
+  listEntries(
+    scope: Scope,
+    options: { readonly limit: number; readonly before: AuditPosition; readonly since: Instant },
+  ): Promise<AuditPage>;
 }
 
 export interface RateWindows {

@@ -2,9 +2,10 @@
  * Runs, newest first. The heads' projections may be late, so the status of a run that its head shows as open is read
  * from its log: a list never shows as running what has ended.
  */
-import type { Scope, WorkflowName } from '../engine/ids.ts';
+import type { RunId, Scope, WorkflowName } from '../engine/ids.ts';
 import { type Head, type RunStatus, terminalStatuses } from '../engine/log/head.ts';
 import type { RunEvent } from '../engine/log/events.ts';
+import { rerunOf } from '../engine/log/lineage.ts';
 import type { Instant } from '../engine/time.ts';
 import type { ListPosition, ListedState, RunPage } from '../ports/run-index.ts';
 import type { Deps } from './deps.ts';
@@ -17,6 +18,8 @@ export interface RunFilters {
   /** created before */
   readonly createdBefore?: Instant;
   readonly attention?: 'waiting' | 'retrying';
+  /** made by running that run again */
+  readonly rerunOf?: RunId;
 }
 
 export interface ListedRun {
@@ -75,6 +78,7 @@ const stateOf = ({ status, attention }: RunFilters): ListedState | undefined =>
 const passes = ({ head, status }: ListedRun, filters: RunFilters): boolean =>
   (filters.status === undefined || filters.status === status) &&
   (filters.workflowName === undefined || filters.workflowName === head.workflow.name) &&
+  (filters.rerunOf === undefined || filters.rerunOf === rerunOf(head)) &&
   (filters.createdBefore === undefined || head.createdAt < filters.createdBefore) &&
   (filters.attention === undefined || (filters.attention === head.projection.attention && !isEnded(status)));
 

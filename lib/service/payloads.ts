@@ -65,11 +65,13 @@ export async function spillEvents(
   let spilled = events;
   for (const limitBytes of limitsInCommit) {
     spilled = await Promise.all(
-      spilled.map(async (event) =>
-        event.type === 'NODE_COMPLETED' || event.type === 'RUN_COMPLETED' || event.type === 'SLEEP_STARTED'
-          ? { ...event, output: await spill(deps, run, event.output, limitBytes) }
-          : event,
-      ),
+      spilled.map(async (event) => {
+        if (event.type === 'NODE_COMPLETED' || event.type === 'RUN_COMPLETED' || event.type === 'SLEEP_STARTED')
+          return { ...event, output: await spill(deps, run, event.output, limitBytes) };
+        return event.type === 'RUN_RESUMED' && event.payload !== undefined
+          ? { ...event, payload: await spill(deps, run, event.payload, limitBytes) }
+          : event;
+      }),
     );
     if (isSmallCommit(JSON.stringify(spilled))) break;
   }

@@ -4,7 +4,7 @@ import type { AuditEntry } from '../ports/control.ts';
 import type { Deps } from './deps.ts';
 
 /** Longer than a year, so that a yearly review finds all of it. */
-const keptFor = days(400);
+export const keptFor = days(400);
 
 /**
  * Records what was done, as of now. It is awaited before the answer: a mutation that cannot be recorded is answered as

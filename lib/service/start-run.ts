@@ -1,100 +1,32 @@
-/**
- * Starting a run. There is no lease: any request with the same key and body goes on at once wherever
- * the first one died, and nobody is answered before the head exists. All racers write commit 1 under the reservation's
- * own nonce, so whoever finds it written knows that it is theirs.
- */
+/** Starting a run of a workflow's latest version. */
 import { acceptInput, type InputFault } from '../engine/graph/arguments.ts';
-import { decideStart } from '../engine/graph/decide.ts';
-import type { WorkflowVersion } from '../engine/graph/definition.ts';
-import { type RunId, type Scope, type WorkflowName, eventId, firstCommit, nonce } from '../engine/ids.ts';
+import type { WorkflowName } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import { emptyState, applyCommit } from '../engine/log/fold.ts';
-import type { Head, RunCreation } from '../engine/log/head.ts';
-import { minuteOf } from '../engine/log/silence.ts';
-import { type Instant, after, days, instant, minutes, seconds } from '../engine/time.ts';
-import type { Reservation } from '../ports/control.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { isWon, untilDefinite } from './append.ts';
-import { carryOut } from './carry-out.ts';
+import { type BeginAnswer, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
 import type { Decider } from './decide-run.ts';
-import { decideTools } from './graph.ts';
-import { spillEvents, spillInput, withPayloads } from './payloads.ts';
 
-export interface StartRequest {
-  readonly scope: Scope;
-  readonly idempotencyKey: string;
-  /** SHA-256 of the caller's canonical body, in hex */
-  readonly bodyHash: string;
+export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
   readonly workflowName: WorkflowName;
   readonly input?: JsonValue;
-  readonly runId?: RunId;
-  readonly availableAt?: Instant;
-  readonly deadlineAt?: Instant;
 }
 
-export type StartAnswer =
-  | { readonly kind: 'started'; readonly runId: RunId; readonly deploymentId: null; readonly isReplay: boolean }
-  | { readonly kind: 'idempotency_conflict' }
-  | { readonly kind: 'run_exists'; readonly runId: RunId }
+type StartRefusal =
   | { readonly kind: 'no_active_deployment' }
   | { readonly kind: 'workflow_not_found' }
   | { readonly kind: 'workflow_archived' }
   | { readonly kind: 'input_invalid'; readonly faults: readonly InputFault[] };
 
+export type StartAnswer = BeginAnswer | StartRefusal;
+
 /** The endpoint under which a start's key is remembered. */
 const startEndpoint = 'POST /v1/runs';
-/** A run may take this long where its workflow and its start do not say. */
-export const defaultDeadline = days(7);
-/** The sweep's first look: by then a run's first worker has committed, or is dead. */
-const firstLook = minutes(2);
 
-export async function startRun(decider: Decider, request: StartRequest): Promise<StartAnswer> {
-  const { deps } = decider;
-  const now = deps.clock.now();
-  const own: Reservation = {
-    runId: request.runId ?? deps.ids.runId(now),
-    bodyHash: request.bodyHash,
-    reservedAt: now,
-    owner: deps.ids.nonce(),
-  };
-  const reserved = await deps.reservations.reserve(request.scope, startEndpoint, request.idempotencyKey, own, {
-    notBefore: instant(now - deps.settings.idempotencyMs),
-    expiresAt: after(now, deps.settings.idempotencyMs),
-  });
-  const standing = reserved.kind === 'taken' ? reserved.by : own;
-  if (standing.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };
-
-  const isReplay = reserved.kind === 'taken';
-  const address = { ...request.scope, runId: standing.runId };
-  const release = (): Promise<void> => deps.reservations.release(request.scope, startEndpoint, request.idempotencyKey, own.owner);
-  if (isReplay) {
-    const head = await deps.log.head(address);
-    if (head !== undefined) return answerFor(head, standing, isReplay);
-  }
-
-  const resolved = await resolve(decider, request);
-  if (resolved.kind !== 'found') {
-    // Nothing was tried, so the key is free again; only its own reserver may say so.
-    if (!isReplay) await release();
-    return resolved;
-  }
-  const head = await createHead(decider, request, standing, resolved, now);
-  if (head === undefined) {
-    if (!isReplay) await release();
-    return { kind: 'run_exists', runId: standing.runId };
-  }
-  return { kind: 'started', runId: standing.runId, deploymentId: null, isReplay };
-}
-
-const answerFor = (head: Head, standing: Reservation, isReplay: boolean): StartAnswer =>
-  head.commit.nonce === standing.owner
-    ? { kind: 'started', runId: standing.runId, deploymentId: null, isReplay }
-    : { kind: 'run_exists', runId: standing.runId };
-
-type Resolved = { readonly kind: 'found'; readonly version: WorkflowVersion; readonly input: JsonValue };
+export const startRun = (decider: Decider, request: StartRequest): Promise<StartAnswer> =>
+  beginRun(decider, { ...request, endpoint: startEndpoint }, () => resolve(decider, request));
 
 /** The graph of that name; else the active deployment's workflow of that name, where there is a deployment. */
-async function resolve({ deps }: Decider, request: StartRequest): Promise<Resolved | Exclude<StartAnswer, { kind: 'started' }>> {
+async function resolve({ deps }: Decider, request: StartRequest): Promise<Resolved | StartRefusal> {
   const summary = await deps.workflows.summary(request.scope, request.workflowName);
   if (summary === undefined) {
     return { kind: (await deps.deployments.active(request.scope)) === undefined ? 'no_active_deployment' : 'workflow_not_found' };
@@ -106,56 +38,4 @@ async function resolve({ deps }: Decider, request: StartRequest): Promise<Resolv
   return verdict.kind === 'refused'
     ? { kind: 'input_invalid', faults: verdict.faults }
     : { kind: 'found', version, input: verdict.input };
-}
-
-/** Writes the run and sends its first jobs; undefined where another start has made a run of this id. */
-async function createHead(
-  decider: Decider,
-  request: StartRequest,
-  standing: Reservation,
-  { version, input }: Resolved,
-  now: Instant,
-): Promise<RunCreation | undefined> {
-  const { deps, plans, by } = decider;
-  const address = { ...request.scope, runId: standing.runId };
-  const startsAt = request.availableAt !== undefined && request.availableAt > now ? request.availableAt : undefined;
-  const ownLimit = version.options.deadlineSeconds === undefined ? defaultDeadline : seconds(version.options.deadlineSeconds);
-  const deadlineAt = request.deadlineAt ?? after(startsAt ?? now, ownLimit);
-  const expiresAt = after(deadlineAt, deps.settings.retentionMs);
-  const payload = await spillInput(deps, address, input, expiresAt);
-  const plan = plans.keep(request.scope, version);
-  const decided = await withPayloads(deps, address, (loaded) =>
-    decideStart(payload, {}, decideTools(deps, plans, plan, { deadlineAt }, loaded), startsAt),
-  );
-  const events = await spillEvents(deps, address, decided);
-  const creation: RunCreation = {
-    address,
-    kind: 'graph',
-    workflow: { name: version.name, version: version.version },
-    deploymentId: null,
-    createdAt: now,
-    deadlineAt,
-    ...(startsAt === undefined ? {} : { availableAt: startsAt }),
-    expiresAt,
-    bodyHash: request.bodyHash,
-    commit: { number: firstCommit, firstEventId: eventId(1), events, at: now, by, nonce: nonce(standing.owner) },
-  };
-  // Before the head: a run that exists is always one the sweep will look at.
-  await deps.index.markDue({ run: address, minute: minuteOf(after(now, firstLook)) });
-  const result = await untilDefinite(deps, () => deps.log.create(creation));
-  if (!isWon(result, creation.commit)) return undefined;
-  await sendFirstJobs(decider, creation);
-  return creation;
-}
-
-async function sendFirstJobs({ deps }: Decider, creation: RunCreation): Promise<void> {
-  const state = emptyState();
-  applyCommit(state, creation.commit);
-  const head: Head = { ...creation, projection: { status: 'pending', asOf: firstCommit } };
-  try {
-    await carryOut(deps, { head, state, snapshotAt: 0 }, creation.commit);
-  } catch (trouble) {
-    // The run exists and will be looked at: it is acknowledged, and only later than it might be.
-    if (!(trouble instanceof Unavailable)) throw trouble;
-  }
 }

@@ -53,7 +53,8 @@ test('operation ids are used once, and so are method and path', () => {
 });
 
 describe('the running router', () => {
-  const pathOf = (path: string): string => path.replace('{runId}', 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV').replace('{name}', 'flow');
+  const pathOf = (path: string): string =>
+    path.replace('{runId}', 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV').replace('{name}', 'flow').replace('{keyId}', 'unknownkey');
 
   test.each(documented(openApiDocument(routes)))('answers %s', async (line) => {
     const [method = '', path = '', operationId] = line.split(' ');
@@ -78,7 +79,7 @@ describe('the running router', () => {
         expect([path, method, status, operation]).toEqual([path, method, 405, undefined]);
       }
     }
-    for (const path of ['/', '/v1', '/v2/runs', '/v1/runs/a/b/c', '/v1/keys']) {
+    for (const path of ['/', '/v1', '/v2/runs', '/v1/runs/a/b/c', '/v1/nothing']) {
       expect((await api.call('GET', path, { key })).status).toBe(404);
     }
   });

@@ -28,7 +28,7 @@ type Request = z.output<typeof request> & { readonly operation: string };
 
 let recorder: Recorder;
 let requests: readonly Request[] = [];
-const written = { Attributes: { taken: { N: '1' } } };
+const written = { Attributes: { taken: { N: '1' }, revokedAt: { N: '1' } } };
 
 beforeAll(async () => {
   recorder = await startRecorder(() => ({ status: 200, body: written }));
@@ -75,8 +75,12 @@ beforeAll(async () => {
   const keys = new DynamoKeys(control);
   await keys.key(keyId('somebody'));
   await keys.putKey({ keyId: keyId('somebody'), ...run, scopes: ['admin'], secretHash: 'ab', createdAt: noon });
+  await keys.listKeys(run, { limit: 5 });
+  await keys.revokeKey(run, keyId('somebody'), noon);
+  await keys.replaceKey(run, keyId('somebody'), { replacedBy: keyId('successor'), expiresAt });
   const entry = { at: noon, keyId: null, scope: run, action: 'a', resource: 'r', result: 'success', metadata: {} } as const;
   await new DynamoAudit(control).record('one', entry, expiresAt);
+  await new DynamoAudit(control).listEntries(run, { limit: 5, before: { at: noon, id: '' }, since: noon });
   await new DynamoRateWindows(control).take(keyId('somebody'), noon, 1);
   await new DynamoActiveDeployments(control).active(run);
 
@@ -128,11 +132,12 @@ test('every write that could undo another’s has a condition', () => {
   const free = requests.filter(
     ({ operation, ConditionExpression }) => !['GetItem', 'Query'].includes(operation) && !ConditionExpression,
   );
-  // Last one wins: a beat. Twice is once: a due entry, an audit entry. Only adds: a rate window.
+  // Last one wins: a beat. Twice is once: a due entry, a pointer to a key, an audit entry. Only adds: a rate window.
   const sortKeys = free.map(({ Item }) => (Item?.['sk']?.S ?? 'an addition').replace(/#?wrun_.*|Z#one$/, ''));
   expect(sortKeys).toEqual([
     'beat#fetch-1',
     expect.stringMatching(/^project_\d+#production$/),
+    '2026-05-01T12:00:00.123Z#somebody',
     '2026-05-01T12:00:00.123',
     'an addition',
   ]);

@@ -7,6 +7,9 @@ import {
   type ApiKey,
   type Audit,
   type AuditEntry,
+  type AuditPage,
+  type AuditPosition,
+  type KeyPosition,
   type Keys,
   type RateWindows,
   type Reservation,
@@ -70,6 +73,90 @@ export const controlSuite = ({ name, open }: Subject<Control>) =>
         await control.keys.putKey(first);
         expect(await control.keys.putKey(apiKey('takenkey', { scopes: ['admin'] }))).toBe('occupied');
         expect(await control.keys.key(first.keyId)).toEqual(first);
+      });
+
+      test('the same key once more is stored already: a request whose answer was lost is repeated', async () => {
+        const key = apiKey('repeated');
+        expect(await control.keys.putKey(key)).toBe('stored');
+        expect(await control.keys.putKey(key)).toBe('stored');
+        expect(await control.keys.putKey({ ...key, secretHash: 'ab'.repeat(32) })).toBe('occupied');
+      });
+
+      test('the keys of a scope are listed newest first, page by page, and no others', async () => {
+        const scope = freshScope();
+        const keys = ['listed01', 'listed02', 'listed03', 'listed04', 'listed05'].map((id, index) =>
+          // two of them in one moment
+          apiKey(id, { ...scope, createdAt: after(noon, minutes(Math.min(index, 3))) }),
+        );
+        for (const key of keys) await control.keys.putKey(key);
+        await control.keys.putKey(apiKey('listed06', { ...scope, environment: environment('staging') }));
+        await control.keys.putKey(apiKey('listed07'));
+        const found: ApiKey[] = [];
+        let next: KeyPosition | undefined;
+        do {
+          const page = await control.keys.listKeys(scope, { limit: 2, ...(next === undefined ? {} : { after: next }) });
+          found.push(...page.keys);
+          next = page.next;
+        } while (next !== undefined);
+        expect(found).toEqual(keys.toReversed());
+        expect(await control.keys.listKeys(scope, { limit: 5 })).toEqual({ keys: found });
+        expect(await control.keys.listKeys(freshScope(), { limit: 5 })).toEqual({ keys: [] });
+      });
+
+      test('a key id that another scope has is not listed for who asked for it in vain', async () => {
+        const theirs = apiKey('contested');
+        await control.keys.putKey(theirs);
+        const mine = apiKey('contested', { secretHash: 'ab'.repeat(32) });
+        expect(await control.keys.putKey(mine)).toBe('occupied');
+        expect(await control.keys.listKeys(mine, { limit: 5 })).toEqual({ keys: [] });
+        expect(await control.keys.listKeys(theirs, { limit: 5 })).toEqual({ keys: [theirs] });
+      });
+
+      test('a key is revoked once, and the first time stays', async () => {
+        const key = apiKey('revoked01');
+        await control.keys.putKey(key);
+        expect(await control.keys.revokeKey(key, key.keyId, noon)).toBe(noon);
+        expect(await control.keys.revokeKey(key, key.keyId, after(noon, minutes(1)))).toBe(noon);
+        expect(await control.keys.key(key.keyId)).toEqual({ ...key, revokedAt: noon });
+      });
+
+      test('a key that does not exist, or is of another scope, is not revoked and not replaced', async () => {
+        const key = apiKey('untouched');
+        await control.keys.putKey(key);
+        const change = { replacedBy: keyId('successor'), expiresAt: after(noon, hours(1)) };
+        const strangers = [freshScope(), { ...freshScope(), projectId: key.projectId, environment: environment('staging') }];
+        for (const stranger of strangers) {
+          expect(await control.keys.revokeKey(stranger, key.keyId, noon)).toBeUndefined();
+          expect(await control.keys.replaceKey(stranger, key.keyId, change)).toBe(false);
+        }
+        expect(await control.keys.revokeKey(key, keyId('nosuchkey'), noon)).toBeUndefined();
+        expect(await control.keys.replaceKey(key, keyId('nosuchkey'), change)).toBe(false);
+        expect(await control.keys.key(key.keyId)).toEqual(key);
+        expect(await control.keys.key(keyId('nosuchkey'))).toBeUndefined();
+      });
+
+      test('of rival replacements one wins, and it may repeat itself', async () => {
+        const key = apiKey('replaced1', { expiresAt: after(noon, days(9)) });
+        await control.keys.putKey(key);
+        const changes = ['rival001', 'rival002', 'rival003', 'rival004'].map((id, index) => ({
+          replacedBy: keyId(id),
+          expiresAt: after(noon, hours(index + 1)),
+        }));
+        const results = await Promise.all(changes.map((change) => control.keys.replaceKey(key, key.keyId, change)));
+        expect(results.filter(Boolean)).toHaveLength(1);
+        const winner = changes[results.indexOf(true)];
+        expect(await control.keys.key(key.keyId)).toEqual({ ...key, ...winner });
+        for (const change of changes) {
+          expect(await control.keys.replaceKey(key, key.keyId, change)).toBe(change === winner);
+        }
+      });
+
+      test('a revoked key is not replaced', async () => {
+        const key = apiKey('replaced2', { revokedAt: noon });
+        await control.keys.putKey(key);
+        const change = { replacedBy: keyId('successor'), expiresAt: after(noon, hours(1)) };
+        expect(await control.keys.replaceKey(key, key.keyId, change)).toBe(false);
+        expect(await control.keys.key(key.keyId)).toEqual(key);
       });
     });
 
@@ -171,6 +258,54 @@ export const controlSuite = ({ name, open }: Subject<Control>) =>
       test('what nobody could be told for is kept as well', async () => {
         await control.audit.record('nobody', entry(null, noon), after(noon, days(90)));
         expect(await control.audited(null, noon)).toBe(1);
+      });
+
+      const listed = async (scope: Scope, limit: number, before: AuditPosition, since: Instant) => {
+        const ids: string[] = [];
+        let next: AuditPosition | undefined = before;
+        while (next !== undefined) {
+          const page: AuditPage = await control.audit.listEntries(scope, { limit, before: next, since });
+          expect(page.entries.length).toBeLessThanOrEqual(limit);
+          ids.push(...page.entries.map(({ id }) => id));
+          next = page.next;
+        }
+        return ids;
+      };
+
+      test('an entry is listed as it was recorded', async () => {
+        const scope = freshScope();
+        const { ip: _ip, userAgent: _userAgent, ...bare } = entry(scope, after(noon, minutes(1)));
+        const recorded = [
+          { ...bare, id: 'bare', keyId: null, metadata: { long: 'x'.repeat(5_000) } },
+          { ...entry(scope, noon), id: 'full' },
+        ];
+        for (const { id, ...facts } of recorded) await control.audit.record(id, facts, after(noon, days(90)));
+        const before = { at: after(noon, hours(1)), id: '' };
+        expect(await control.audit.listEntries(scope, { limit: 5, before, since: noon })).toEqual({ entries: recorded });
+        expect(await control.audit.listEntries(freshScope(), { limit: 5, before, since: noon })).toEqual({ entries: [] });
+      });
+
+      test('entries are listed newest first over days, without gap or repetition, within the times asked for', async () => {
+        const scope = freshScope();
+        const midnight = instant(Date.UTC(2026, 4, 2));
+        const times: readonly (readonly [string, Instant])[] = [
+          ['g', after(noon, days(100))],
+          ['f', after(midnight, minutes(1))],
+          ['e', midnight],
+          ['d', instant(midnight - 1)],
+          ['c', noon],
+          ['b', noon],
+          ['a', instant(noon - days(40))],
+        ];
+        for (const [id, at] of times) await control.audit.record(id, entry(scope, at), after(noon, days(90)));
+        const end = { at: after(noon, days(101)), id: '' };
+        const long = instant(noon - days(60));
+        const all = times.map(([id]) => id);
+        for (const limit of [1, 2, 3, 7, 8]) expect(await listed(scope, limit, end, long)).toEqual(all);
+        expect(await listed(scope, 2, end, noon)).toEqual(['g', 'f', 'e', 'd', 'c', 'b']);
+        expect(await listed(scope, 2, end, instant(noon + 1))).toEqual(['g', 'f', 'e', 'd']);
+        expect(await listed(scope, 2, { at: midnight, id: '' }, noon)).toEqual(['d', 'c', 'b']);
+        expect(await listed(scope, 2, { at: noon, id: 'c' }, long)).toEqual(['b', 'a']);
       });
     });
 

@@ -77,10 +77,12 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
   RUN_FAILED: { type: 'RUN_FAILED', error: failure },
   RUN_TIMED_OUT: { type: 'RUN_TIMED_OUT', error: { cause: 'deadline', message: 'after 7 days' } },
   RUN_CANCELLED: { type: 'RUN_CANCELLED', reason: 'not needed' },
+  RUN_RESUMED: { type: 'RUN_RESUMED', reason: 'paid', payload: inline({ amount: 3 }) },
   RUN_RECOVERED: { type: 'RUN_RECOVERED', nodes: ['fetch-1', 'body@each[3]/inner[12]'] },
   NODE_DISPATCHED: { type: 'NODE_DISPATCHED', ...fetchAttempt, via: 'collect', wave: 0, notBefore: noon },
   NODE_STARTED: { type: 'NODE_STARTED', ...loopAttempt, startedAt: noon },
   SLEEP_STARTED: { type: 'SLEEP_STARTED', ...loopAttempt, wakeAt: after(noon, days(30)), output: inline(null) },
+  NODE_WOKEN: { type: 'NODE_WOKEN', ...loopAttempt },
   NODE_COMPLETED: {
     type: 'NODE_COMPLETED',
     ...fetchAttempt,

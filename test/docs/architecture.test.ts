@@ -110,7 +110,7 @@ describe('keys', () => {
   });
   test('every partition of the Control table is there', () => {
     const written = globSync('lib/aws/*.ts', { cwd: root }).flatMap((path) =>
-      [...read(path).matchAll(/pk: (?:`|')(~[a-z]+)|\}(#(?:audit|idempotency|workflows?))\b/g)].map(
+      [...read(path).matchAll(/pk: (?:`|')(~[a-z]+)|\}(#(?:audit|idempotency|keys|workflows?))\b/g)].map(
         ([, one, other]) => one ?? other ?? '',
       ),
     );

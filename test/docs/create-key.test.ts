@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseKey } from '../../lib/api/auth/key-format.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import type { Table } from '../../lib/aws/table.ts';
+import { environment, projectId } from '../../lib/engine/ids.ts';
 import { createControlTable, dynamoAt, dynamoImplementations, testCredentials } from '../contract/emulators/dynamo.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -62,6 +63,9 @@ test('prints a key whose digest is in the table, and nothing else', async () => 
     rateLimitPerMinute: 600,
     secretHash: presented?.secretHash,
   });
+  // … and an admin key of that project sees it in its list
+  const scope = { projectId: projectId('shop'), environment: environment('prod') };
+  expect(await new DynamoKeys(table).listKeys(scope, { limit: 5 })).toEqual({ keys: [key] });
   expect((key?.expiresAt ?? 0) - (key?.createdAt ?? 0)).toBe(30 * 86_400_000);
   expect(err).toContain('shown this once');
   expect(err).not.toContain(out.trim());

@@ -9,7 +9,7 @@ import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
 import { longestQueueDelayMs } from '../../lib/ports/jobs.ts';
 import { largestPageBytes } from '../../lib/service/list-events.ts';
 import { largestCommitBytes, largestInHeadBytes, largestInItemBytes, largestUnpackedBytes } from '../../lib/service/payloads.ts';
-import { defaultDeadline } from '../../lib/service/start-run.ts';
+import { defaultDeadline } from '../../lib/service/begin-run.ts';
 import { defaultRateLimit } from '../../lib/service/take-rate.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { numberIn, read, rowsIn } from './documents.ts';
@@ -27,6 +27,9 @@ const routes = 'lib/api/routes.ts';
 const parts = 'lib/api/schemas/parts.ts';
 const runs = 'lib/api/schemas/runs.ts';
 const workflows = 'lib/api/schemas/workflows.ts';
+const keys = 'lib/api/schemas/keys.ts';
+const audit = 'lib/api/schemas/audit.ts';
+const listAudit = 'lib/service/list-audit.ts';
 const settings = 'lib/nodes/settings.ts';
 const condition = 'lib/nodes/condition/shape.ts';
 const branch = 'lib/nodes/condition/branch.ts';
@@ -61,6 +64,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Function body': [bytes(lambda.payloadBytes), 'lib/local/lambda/limits.ts'],
   'Body that starts a run': [bytes(numberIn(routes, 'const inputLimitBytes = ')), routes],
   'Body that cancels a run': [bytes(numberIn(routes, 'const smallLimitBytes = ')), routes],
+  'Body that wakes a run': [bytes(numberIn(routes, 'const wakeLimitBytes = ')), routes],
+  'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
   'Nesting of a body': [
     `${count(numberIn('functions/api/pipeline/read-json.ts', 'const deepest = '))} levels`,
     'functions/api/pipeline/read-json.ts',
@@ -79,6 +84,18 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn(runs, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
     runs,
   ],
+  'Page of keys': [
+    `${count(numberIn(keys, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
+    keys,
+  ],
+  'Page of the audit trail': [
+    `${count(numberIn(audit, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
+    audit,
+  ],
+  'Entries searched for one page': [
+    count(numberIn(listAudit, 'const mostPages = ') * numberIn(listAudit, 'const entriesOfPage = ')),
+    listAudit,
+  ],
   'Page of events': [
     `${count(numberIn(runs, 'max(1_000).default('))}, at most ${count(numberIn(runs, 'limit: z.coerce.number().int().min(1).max('))}`,
     runs,
@@ -89,6 +106,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/service/get-run.ts',
   ],
   'Requests of a key': [`${count(defaultRateLimit)} a minute`, 'lib/service/take-rate.ts'],
+  'Overlap of a rotation': [
+    `${hours(numberIn(keys, 'const defaultOverlapSeconds = ') * 1_000)}, at most ${hours(numberIn(keys, 'const longestOverlapSeconds = ') * 1_000)}`,
+    keys,
+  ],
   'Requests of the stage': [`${count(numberIn(construct, 'props.requestsPerSecond ?? '))} a second`, construct],
   'Requests at the same moment': [count(numberIn(construct, 'props.requestBurst ?? ')), construct],
   'A key in a warm function': [
@@ -96,7 +117,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/service/authenticate.ts',
   ],
   'Answer of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
-  'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/start-run.ts'],
+  'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/begin-run.ts'],
   'Longest deadline': [
     days(numberIn('functions/api/operations/runs.ts', 'const longestWait = ')),
     'functions/api/operations/runs.ts',

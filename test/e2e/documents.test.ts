@@ -53,6 +53,11 @@ const withoutChance = (json: string): unknown =>
     json
       .replaceAll(/wrun_[0-9A-Z]{26}/g, 'wrun_')
       .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'time')
+      .replaceAll(/"key": ?"sw_[^"]+"/g, '"key":"sw_"')
+      .replaceAll(/"(keyId|replacedBy)": ?"[^"]+"/g, '"$1":""')
+      .replaceAll(/"resource": ?"key\/[^"]+"/g, '"resource":"key/"')
+      .replaceAll(/"id": ?"[\w-]{16}"/g, '"id":""')
+      .replaceAll(/"userAgent": ?"curl[^"]+"/g, '"userAgent":"curl"')
       .replaceAll(/"correlationId": ?"[^"]+"/g, '"correlationId":""')
       .replaceAll(/"durationMs": ?\d+/g, '"durationMs":0'),
   );

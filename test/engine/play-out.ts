@@ -38,6 +38,7 @@ export const playOut = (
 
   const nextOf = (node: OpenNode): Fact => {
     if (node.status === 'waiting') {
+      if (choose(4) === 0) return { kind: 'wake-requested', nodeIds: [node.nodeId] };
       if (node.wakeAt > play.now) {
         expectNothing(play, play.woken(node.nodeId));
         play.now = instant(node.wakeAt);

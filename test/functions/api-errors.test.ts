@@ -103,6 +103,20 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const [api, key] = await withKey();
     return api.call('POST', '/v1/runs', start({ workflowName: 'nothing' }, key));
   },
+  foreign_project: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/keys', { key, body: { projectId: 'rival', scopes: ['runs:read'] } });
+  },
+  key_in_use: async () => {
+    const [api, key] = await withKey();
+    return api.call('DELETE', `/v1/keys/${key.split('_')[2]}`, { key });
+  },
+  key_retired: async () => {
+    const [api, key] = await withKey();
+    const rotate = () => api.call('POST', `/v1/keys/${key.split('_')[2]}/rotate`, { key });
+    await rotate();
+    return rotate();
+  },
   internal: async () => {
     const [api, key] = await withKey(breaking(new Error('a secret of ours'))());
     return api.call('GET', '/v1/workflows', { key });

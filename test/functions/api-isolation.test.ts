@@ -1,5 +1,6 @@
 /** No key of one project or environment reads or changes anything of another: what is theirs is as unknown. */
 import { describe, expect, test } from 'vitest';
+import { keyId as toKeyId } from '../../lib/engine/ids.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { type Answered, type Http, http, instantGraph, openGraph, started, textIn } from './http.ts';
 
@@ -10,21 +11,35 @@ const others = [
 const named = routes.filter(({ path }) => path.includes('{'));
 const bodyFor = (operationId: string): { readonly body?: unknown } =>
   operationId === 'publishVersion' ? { body: instantGraph() } : {};
+/** A route that wants an idempotency key asks for it before it looks for anything. */
+const headersFor = (idempotencyKey: string): { readonly headers?: Readonly<Record<string, string>> } =>
+  idempotencyKey === 'required' ? { headers: { 'Idempotency-Key': 'k' } } : {};
 
-const ask = (api: Http, key: string, route: (typeof named)[number], ids: { runId: string; name: string }): Promise<Answered> =>
-  api.call(route.method, route.path.replace('{runId}', ids.runId).replace('{name}', ids.name), {
+const ask = (
+  api: Http,
+  key: string,
+  route: (typeof named)[number],
+  ids: { runId: string; name: string; keyId: string },
+): Promise<Answered> =>
+  api.call(route.method, route.path.replace('{runId}', ids.runId).replace('{name}', ids.name).replace('{keyId}', ids.keyId), {
     key,
     ...bodyFor(route.operationId),
+    ...headersFor(route.idempotencyKey),
   });
 
 describe.each(others)('a key of $project/$env', (other) => {
   test.each(named)('$method $path of another is answered as if it did not exist', async (route) => {
     const api = http();
     const own = await api.key(['admin']);
-    const ids = { runId: await started(api, own, { graph: openGraph }), name: 'flow' };
+    const keyId = (await api.key(['admin'])).split('_')[2] ?? '';
+    const ids = { runId: await started(api, own, { graph: openGraph }), name: 'flow', keyId };
     const foreign = await api.key(['admin'], other);
     const theirs = await ask(api, foreign, route, ids);
-    const unknown = await ask(api, foreign, route, { runId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV', name: 'nothing' });
+    const unknown = await ask(api, foreign, route, {
+      runId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+      name: 'nothing',
+      keyId: 'unknownkey',
+    });
     const without = ({ correlationId: _correlationId, ...body }: Answered['body']) => body;
     expect(theirs.status).toBe(404);
     expect(without(theirs.body)).toEqual(without(unknown.body));
@@ -32,6 +47,8 @@ describe.each(others)('a key of $project/$env', (other) => {
     const { body } = await api.call('GET', `/v1/runs/${ids.runId}`, { key: own });
     expect(body).toMatchObject({ status: 'pending' });
     expect((await api.call('GET', '/v1/workflows/flow', { key: own })).body).toMatchObject({ latestVersion: 1 });
+    const key = await api.world.keys.key(toKeyId(keyId));
+    expect([key?.revokedAt, key?.replacedBy, key?.expiresAt]).toEqual([undefined, undefined, undefined]);
   });
 
   test('lists show nothing of another, and its cursors are no good', async () => {

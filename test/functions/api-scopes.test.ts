@@ -4,7 +4,8 @@ import { routes } from '../../lib/api/routes.ts';
 import { keyScopes } from '../../lib/ports/control.ts';
 import { http } from './http.ts';
 
-const pathOf = (path: string): string => path.replace('{runId}', 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV').replace('{name}', 'flow');
+const pathOf = (path: string): string =>
+  path.replace('{runId}', 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV').replace('{name}', 'flow').replace('{keyId}', 'unknownkey');
 const keyed = routes.flatMap((route) => (route.scope === null ? [] : [{ ...route, id: `${route.method} ${route.path}` }]));
 
 describe.each(keyed)('$id', ({ method, path, scope }) => {

@@ -9,11 +9,14 @@ const seeds = (count: number): readonly number[] => Array.from({ length: count }
 describe('random workflows in rough weather', () => {
   it('hold the invariants in 200 seeds, and every fault was injected', async () => {
     const totals = new Map<string, number>();
+    let wakes = 0;
     for (const seed of seeds(200)) {
-      const { counts } = await simulate({ seed, rates: roughWeather });
+      const { counts, woken } = await simulate({ seed, rates: roughWeather });
+      wakes += woken;
       for (const [kind, count] of Object.entries(counts)) totals.set(kind, (totals.get(kind) ?? 0) + count);
     }
     for (const [kind, count] of totals) expect(count, `${kind} was never injected`).toBeGreaterThan(100);
+    expect(wakes, 'nobody was ever woken early').toBeGreaterThan(20);
   });
 
   it('give the same world for the same seed, byte for byte', async () => {

@@ -14,6 +14,7 @@ import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { startRun } from '../../lib/service/start-run.ts';
+import { wakeRun } from '../../lib/service/wake-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { Checker } from './checker.ts';
 import { type FaultKind, type FaultRates, Faults } from './faults.ts';
@@ -42,6 +43,8 @@ export interface SimulationReport {
   readonly calls: number;
   readonly commits: number;
   readonly happened: number;
+  /** nodes that clients woke before their time */
+  readonly woken: number;
   /** the longest time that an open run stood still between two commits */
   readonly longestStillMs: number;
   /** virtual time from start to quiet */
@@ -232,6 +235,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
           acknowledged.set(client, answer.runId);
           checker.acknowledge(address);
           if (prng.isLucky(0.15)) time.in(prng.whole(0, 60_000), () => cancel(address));
+          if (prng.isLucky(0.4)) time.in(prng.whole(0, 1_200_000), () => wake(address));
         },
         () => undefined,
       );
@@ -247,6 +251,19 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       async (decider) => void (await cancelRun(decider, address, 'asked')),
       () => undefined,
     );
+  let woken = 0;
+  /** A client that wakes a run does so at any moment, and some more than once. */
+  const wake = (address: RunAddress): void => {
+    invoke(
+      'api',
+      async (decider) => {
+        const answer = await wakeRun(decider, address);
+        if (answer.kind === 'woken') woken += answer.nodeIds.length;
+      },
+      () => undefined,
+    );
+    if (prng.isLucky(0.3)) time.in(prng.whole(0, 600_000), () => wake(address));
+  };
 
   time.in(60_000, sweepEachMinute);
   const isQuiet = (): boolean => waiting === 0 && checker.isQuiet;
@@ -262,6 +279,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     calls,
     commits: checker.commits,
     happened,
+    woken,
     longestStillMs: checker.longestStillMs,
     tookMs: time.now - birth,
     summary: checker.summary,

@@ -29,6 +29,8 @@ const plan = {
   nodes: { rooms: ['engine'], packages: ['ipaddr.js', 'quickjs-wasi', 're2js', 'undici', 'zod'], node: 'any' },
   // The HTTP language: description only, so it answers nothing and stores nothing.
   api: { rooms: ['engine', 'ports'], packages: ['canonicalize', 'zod', 'zod-openapi'], node: ['crypto', 'zlib'] },
+  // The API from its other side, for programs that call it: no store and no sentence, and of Node only what others have too.
+  client: { rooms: ['api', 'engine'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
   // The ports on AWS: the one room of the product that speaks to it.
   aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', 'ulid', 'zod'], node: 'any' },
   memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },

@@ -1,6 +1,8 @@
 /** Everything the API function answers. */
 import type { Operations } from '../operation.ts';
 import type { Tools } from '../tools.ts';
+import { auditOperations } from './audit.ts';
+import { keyOperations } from './keys.ts';
 import { runOperations } from './runs.ts';
 import { serviceOperations } from './service.ts';
 import { workflowOperations } from './workflows.ts';
@@ -9,4 +11,6 @@ export const apiOperations = (tools: Tools): Operations<'api'> => ({
   ...serviceOperations(tools),
   ...workflowOperations(tools),
   ...runOperations(tools),
+  ...keyOperations(tools),
+  ...auditOperations(tools),
 });

@@ -8,12 +8,16 @@ import { type Instant, after, days, instant } from '../../../lib/engine/time.ts'
 import { cancelRun } from '../../../lib/service/cancel-run.ts';
 import { getRun } from '../../../lib/service/get-run.ts';
 import { listRuns } from '../../../lib/service/list-runs.ts';
+import { rerunRun } from '../../../lib/service/rerun-run.ts';
+import { resumeRun } from '../../../lib/service/resume-run.ts';
 import { startRun } from '../../../lib/service/start-run.ts';
+import { wakeRun } from '../../../lib/service/wake-run.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { type Operations, refuse } from '../operation.ts';
 import { runOf, runSummaryOf } from '../present/run.ts';
 import type { Tools } from '../tools.ts';
 
-type Own = 'startRun' | 'listRuns' | 'getRun' | 'cancelRun';
+type Own = 'startRun' | 'listRuns' | 'getRun' | 'cancelRun' | 'wakeRun' | 'rerunRun' | 'resumeRun';
 
 /** The one version of the start's body that there is. */
 const knownSpecVersion = 1;
@@ -71,6 +75,61 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
     switch (result.kind) {
       case 'cancelled':
         return { status: 200, body: { runId: params.runId, status: 'cancelled' }, audit };
+      case 'run_terminal':
+        return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
+      case 'not_found':
+        return { ...refuse(result.kind), audit };
+    }
+  },
+
+  rerunRun: async ({ scope, params, body, idempotencyKey }) => {
+    const facts = { idempotencyKeyHash: bodyHash(idempotencyKey), rerunOf: params.runId };
+    const audit = { resource: `run/${params.runId}`, facts };
+    const asked = { idempotencyKey, bodyHash: bodyHash({ ...params, ...body }) };
+    const result = await rerunRun(decider, { ...asked, of: { ...scope, ...params }, ...body });
+    switch (result.kind) {
+      case 'started': {
+        const { runId, deploymentId, isReplay } = result;
+        return {
+          status: 202,
+          body: { runId, status: 'pending', deploymentId, rerunOf: params.runId },
+          headers: { location: `/v1/runs/${runId}`, ...(isReplay ? { 'idempotency-replayed': 'true' } : {}) },
+          audit: { resource: `run/${runId}`, facts: { ...facts, deduped: isReplay, runId } },
+        };
+      }
+      case 'input_invalid':
+        return { ...refuse(result.kind, { errors: result.faults }), audit };
+      case 'version_not_found':
+        return { ...refuse('not_found', { message: `${result.workflowName} has no version ${body.version}.` }), audit };
+      case 'run_exists':
+        // The id was drawn for this rerun, and somebody else has it: the key is free again, and another is drawn.
+        throw new Unavailable('a run id that is free');
+      case 'idempotency_conflict':
+      case 'not_found':
+      case 'workflow_archived':
+        return { ...refuse(result.kind), audit };
+    }
+  },
+
+  resumeRun: async ({ scope, body: { runId, ...resumption } }) => {
+    const audit = { resource: `run/${runId}`, facts: { runId } };
+    const result = await resumeRun(decider, { ...scope, runId }, resumption);
+    switch (result.kind) {
+      case 'resumed':
+        return { status: 202, body: { accepted: true }, audit };
+      case 'run_terminal':
+        return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
+      case 'not_found':
+        return { ...refuse(result.kind), audit };
+    }
+  },
+
+  wakeRun: async ({ scope, params, body }) => {
+    const audit = { resource: `run/${params.runId}`, facts: { runId: params.runId } };
+    const result = await wakeRun(decider, { ...scope, ...params }, body.nodeIds);
+    switch (result.kind) {
+      case 'woken':
+        return { status: 202, body: { accepted: true, woken: result.nodeIds }, audit };
       case 'run_terminal':
         return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
       case 'not_found':

@@ -4,17 +4,16 @@
 import { errorCatalogue } from '../../../lib/api/errors.ts';
 import type { Route } from '../../../lib/api/route.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
-import type { Scope } from '../../../lib/engine/ids.ts';
 import type { ApiKey, AuditEntry } from '../../../lib/ports/control.ts';
 import { recordAudit } from '../../../lib/service/record-audit.ts';
-import { type AnyAnswer, type AnyOperation, type AuditNote, refuse } from '../operation.ts';
+import { type AnyAnswer, type AnyOperation, type Asker, type AuditNote, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 import { authenticate, checkRate, checkScope } from './check-key.ts';
 import type { HttpCall } from './http-call.ts';
 import { readRequest } from './read-request.ts';
 
 /** Routes without a key look at no records, so whose they would be is nobody's. */
-const nobody: Scope = { projectId: projectId('-'), environment: environment('-') };
+const nobody: Asker = { scope: { projectId: projectId('-'), environment: environment('-') }, caller: undefined };
 
 export const answerRoute = async (
   tools: Tools,
@@ -39,16 +38,17 @@ export const answerRoute = async (
   const refused = refusal ?? checkScope(key, route.scope);
   if (refused !== undefined) return { ...refused, headers };
 
-  const answer = await run(route, operation, call, { projectId: key.projectId, environment: key.environment });
+  const scope = { projectId: key.projectId, environment: key.environment };
+  const answer = await run(route, operation, call, { scope, caller: key.keyId });
   if (route.action !== undefined && answer.audit !== undefined) {
     await auditor(key, route.action, 'refused' in answer ? 'failure' : 'success', withOutcome(answer, answer.audit));
   }
   return { ...answer, headers: { ...headers, ...answer.headers } };
 };
 
-const run = async (route: Route, operation: AnyOperation, call: HttpCall, scope: Scope): Promise<AnyAnswer> => {
+const run = async (route: Route, operation: AnyOperation, call: HttpCall, asker: Asker): Promise<AnyAnswer> => {
   const read = readRequest(route, call);
-  return 'refusal' in read ? read.refusal : operation({ ...read.request, scope });
+  return 'refusal' in read ? read.refusal : operation({ ...read.request, ...asker });
 };
 
 const withOutcome = (answer: AnyAnswer, note: AuditNote): AuditNote => ({

@@ -2,6 +2,7 @@
 import type { AnswerOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import type { Head, RunStatus } from '../../../lib/engine/log/head.ts';
+import { rerunOf } from '../../../lib/engine/log/lineage.ts';
 import type { NodeState } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import { type RunView, type Shown, type ShownNode, statusWithoutState } from '../../../lib/service/get-run.ts';
@@ -19,7 +20,14 @@ const failureOf = ({ cause, message, code, details }: Failure) => ({
   ...(details === undefined ? {} : { details }),
 });
 
-const factsOf = ({ address, workflow, deploymentId, createdAt, deadlineAt, availableAt }: Head, status: RunStatus) => ({
+const lineageOf = (head: Head) => {
+  const original = rerunOf(head);
+  return original === undefined ? {} : { rerunOf: original };
+};
+
+const factsOf = (head: Head, status: RunStatus) => ({ ...ownFactsOf(head, status), ...lineageOf(head) });
+
+const ownFactsOf = ({ address, workflow, deploymentId, createdAt, deadlineAt, availableAt }: Head, status: RunStatus) => ({
   runId: address.runId,
   status,
   workflowName: workflow.name,

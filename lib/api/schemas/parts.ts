@@ -6,6 +6,9 @@ import { type Instant, instant } from '../../engine/time.ts';
 
 const text = (pattern: RegExp, what: string) => z.string().regex(pattern, `must be ${what}: ${pattern.source}`);
 
+export const projectId = text(ids.projectIdPattern, 'a project id').transform(ids.projectId);
+export const environment = text(ids.environmentPattern, 'an environment').transform(ids.environment);
+export const keyId = text(ids.keyIdPattern, 'a key id').transform(ids.keyId);
 export const runId = text(ids.runIdPattern, 'a run id').transform(ids.runId);
 export const nodeId = text(ids.nodeIdPattern, 'a node id').transform(ids.nodeId);
 export const workflowName = text(ids.workflowNamePattern, 'a workflow name').transform(ids.workflowName);
@@ -21,6 +24,8 @@ export const jsonObject = z
 export const time = z.iso
   .datetime({ offset: true, error: 'must be a time of RFC 3339, such as 2026-01-31T12:00:00Z' })
   .transform((value): Instant => instant(Date.parse(value)));
+/** A time in a cursor: within the years that its spelling sorts by. */
+export const cursorTime = z.int().min(0).max(253_402_300_799_999).transform(instant);
 /** A time in UTC, out: `iso` made it. */
 export const moment = z.string().meta({ format: 'date-time' });
 

@@ -2,7 +2,20 @@
 import * as z from 'zod';
 import { runStatuses } from '../../engine/log/head.ts';
 import { publicEventNames } from '../../engine/log/event-names.ts';
-import { cursor, deploymentId, failure, json, jsonObject, limit, moment, page, runId, time, workflowName } from './parts.ts';
+import {
+  cursor,
+  deploymentId,
+  failure,
+  json,
+  jsonObject,
+  limit,
+  moment,
+  nodeId,
+  page,
+  runId,
+  time,
+  workflowName,
+} from './parts.ts';
 
 export const startRunBody = z
   .strictObject({
@@ -26,6 +39,38 @@ export const runParams = z.strictObject({ runId });
 export const cancelRunBody = z.strictObject({ reason: z.string().min(1).max(1_024).exactOptional() }).meta({ id: 'CancelRun' });
 export const cancelledAnswer = z.strictObject({ runId: z.string(), status: z.literal('cancelled') });
 
+export const wakeRunBody = z
+  .strictObject({
+    nodeIds: z
+      .array(nodeId)
+      .min(1)
+      .max(1_000)
+      .exactOptional()
+      .meta({ description: 'only these; absent: every node that sleeps' }),
+  })
+  .meta({ id: 'WakeRun' });
+export const wokenAnswer = z.strictObject({
+  accepted: z.literal(true),
+  woken: z.array(z.string()).readonly().meta({ description: 'the nodes that this call woke' }),
+});
+
+export const resumeRunBody = z
+  .strictObject({
+    runId,
+    reason: z.string().min(1).max(1_024).exactOptional(),
+    payload: json.exactOptional(),
+  })
+  .meta({ id: 'ResumeRun' });
+export const resumedAnswer = z.strictObject({ accepted: z.literal(true) });
+
+export const rerunRunBody = z
+  .strictObject({
+    input: json.exactOptional().meta({ description: 'absent: what the run was given' }),
+    version: z.int().min(1).exactOptional().meta({ description: 'absent: the version that the run was pinned to' }),
+  })
+  .meta({ id: 'RerunRun' });
+export const rerunAnswer = startedAnswer.extend({ rerunOf: z.string() });
+
 export const listRunsQuery = z.strictObject({
   limit: limit.default(25),
   cursor: cursor.exactOptional(),
@@ -34,6 +79,7 @@ export const listRunsQuery = z.strictObject({
   createdAfter: time.exactOptional(),
   createdBefore: time.exactOptional(),
   attention: z.enum(['waiting', 'retrying']).exactOptional(),
+  rerunOf: runId.exactOptional(),
 });
 
 const runFacts = {
@@ -42,6 +88,7 @@ const runFacts = {
   workflowName: z.string(),
   workflowVersion: z.int(),
   deploymentId: z.string().nullable(),
+  rerunOf: z.string().exactOptional().meta({ description: 'the run that this one runs again' }),
   specVersion: z.literal(1),
   createdAt: moment,
   availableAt: moment.exactOptional(),

@@ -16,6 +16,7 @@ import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } f
 import type { Fact } from './facts.ts';
 import { mainHandle } from './outcome.ts';
 import type { PlanNode } from './plan.ts';
+import { type Sleeper, sleepersOf } from './sleepers.ts';
 
 /** The first commit of a run: its input, and its roots already on their way. */
 export function decideStart(
@@ -68,18 +69,18 @@ function decideOne(draft: Draft, fact: Fact): void {
     case 'node-woken': {
       const open = wanted(draft, fact.node, fact.attempt);
       if (open?.status !== 'waiting' || open.wakeAt > draft.tools.now) return;
-      const node = planned(draft, fact.node);
       run(draft);
-      emit(
-        draft,
-        completed(
-          node,
-          { kind: 'finished', output: open.output, handle: mainHandle },
-          { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now },
-        ),
-      );
-      return advance(draft, [node]);
+      return advance(draft, [wakeUp(draft, open)]);
     }
+    case 'wake-requested':
+      return wakeEarly(draft, sleepersOf(draft.state, fact.nodeIds));
+    case 'resume-requested':
+      emit(draft, {
+        type: 'RUN_RESUMED',
+        ...(fact.reason === undefined ? {} : { reason: fact.reason }),
+        ...(fact.payload === undefined ? {} : { payload: fact.payload }),
+      });
+      return wakeEarly(draft, sleepersOf(draft.state));
     case 'node-lost': {
       const open = wanted(draft, fact.node, fact.attempt);
       if (open === undefined || open.status === 'waiting') return;
@@ -134,6 +135,25 @@ function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): v
     }
   }
   if (!hasEnded(draft)) advance(draft, [node]);
+}
+
+/** Those that sleep wake together: what follows is dispatched when it is known how much there is of it. */
+function wakeEarly(draft: Draft, sleepers: readonly Sleeper[]): void {
+  if (sleepers.length === 0) return;
+  run(draft);
+  const woken = sleepers.map((open) => {
+    const { nodeId, iteration, attempt } = open;
+    emit(draft, { type: 'NODE_WOKEN', nodeId, iteration, attempt });
+    return wakeUp(draft, open);
+  });
+  advance(draft, woken);
+}
+
+function wakeUp(draft: Draft, open: Sleeper): PlanNode {
+  const node = planned(draft, open);
+  const times = { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now };
+  emit(draft, completed(node, { kind: 'finished', output: open.output, handle: mainHandle }, times));
+  return node;
 }
 
 /** A wait shorter than this is spent in the worker; a queue delays whole seconds. */

@@ -1,5 +1,6 @@
 /** What can happen to a run: the questions that `decide` answers with events. */
-import type { Attempt, NodeRef } from '../ids.ts';
+import type { Attempt, NodeId, NodeRef } from '../ids.ts';
+import type { Payload } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import type { Instant } from '../time.ts';
 import type { Outcome } from './outcome.ts';
@@ -17,6 +18,10 @@ export type Fact =
     }
   /** a sleeping node's time has come; too early, and it changes nothing */
   | { readonly kind: 'node-woken'; readonly node: NodeRef; readonly attempt: Attempt }
+  /** somebody wants sleeping nodes to go on now: those of these ids, or all where none are named */
+  | { readonly kind: 'wake-requested'; readonly nodeIds?: readonly NodeId[] }
+  /** somebody outside wants the run to go on, and says why: it is told in the log, and whatever sleeps is woken */
+  | { readonly kind: 'resume-requested'; readonly reason?: string; readonly payload?: Payload }
   /** the node's message died before an answer came */
   | { readonly kind: 'node-lost'; readonly node: NodeRef; readonly attempt: Attempt; readonly failure: Failure }
   | { readonly kind: 'cancel-requested'; readonly reason?: string }

@@ -41,6 +41,7 @@ export type RunEvent =
   | { readonly type: 'RUN_FAILED'; readonly error: Failure }
   | { readonly type: 'RUN_TIMED_OUT'; readonly error: Failure }
   | { readonly type: 'RUN_CANCELLED'; readonly reason?: string }
+  | { readonly type: 'RUN_RESUMED'; readonly reason?: string; readonly payload?: Payload }
   | { readonly type: 'RUN_RECOVERED'; readonly nodes: readonly string[] }
   | (OfNode & {
       readonly type: 'NODE_DISPATCHED';
@@ -52,6 +53,8 @@ export type RunEvent =
     })
   | (OfNode & { readonly type: 'NODE_STARTED'; readonly attempt: Attempt; readonly startedAt: Instant })
   | (OfNode & { readonly type: 'SLEEP_STARTED'; readonly attempt: Attempt; readonly wakeAt: Instant; readonly output: Payload })
+  /** a sleep ended before its time, because somebody asked for it; the completion follows in the same commit */
+  | (OfNode & { readonly type: 'NODE_WOKEN'; readonly attempt: Attempt })
   | (OfNode & {
       readonly type: 'NODE_COMPLETED';
       readonly attempt: Attempt;

@@ -108,6 +108,7 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent>, sta
       write(state, event.key, id, event.value);
       break;
     case 'RUN_STARTED':
+    case 'RUN_RESUMED':
     case 'RUN_RECOVERED':
       break;
     case 'RUN_STATUS_CHANGED':
@@ -165,6 +166,11 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
         output: event.output,
       });
       break;
+    case 'NODE_WOKEN': {
+      const open = running(before, event.attempt, ref);
+      invariant(open.status === 'waiting', `${nodeKey(ref)} was woken and did not sleep`);
+      break;
+    }
     case 'NODE_RETRIED': {
       const open = running(before, event.attempt, ref);
       put(state, {

@@ -1,0 +1,74 @@
+/** The routes about API keys. */
+import { randomBytes } from 'node:crypto';
+import * as z from 'zod';
+import { newKey } from '../../../lib/api/auth/key-format.ts';
+import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
+import { cursorTime, keyId as keyIdSchema } from '../../../lib/api/schemas/parts.ts';
+import { iso, seconds } from '../../../lib/engine/time.ts';
+import { createKey } from '../../../lib/service/create-key.ts';
+import { listKeys } from '../../../lib/service/list-keys.ts';
+import { revokeKey } from '../../../lib/service/revoke-key.ts';
+import { rotateKey } from '../../../lib/service/rotate-key.ts';
+import { type Operations, refuse } from '../operation.ts';
+import { keySummaryOf, newKeyOf } from '../present/key.ts';
+import type { Tools } from '../tools.ts';
+
+type Own = 'createKey' | 'listKeys' | 'revokeKey' | 'rotateKey';
+
+const position = z.strictObject({ createdAt: cursorTime, keyId: keyIdSchema });
+
+export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'api'>, Own> => ({
+  createKey: async ({ scope, body }) => {
+    const { text, ...minted } = newKey(scope.environment, randomBytes);
+    const facts = {
+      scopes: body.scopes,
+      ...(body.expiresAt === undefined ? {} : { expiresAt: iso(body.expiresAt) }),
+      ...(body.rateLimitPerMinute === undefined ? {} : { rateLimitPerMinute: body.rateLimitPerMinute }),
+    };
+    const result = await createKey(deps, scope, body, minted);
+    switch (result.kind) {
+      case 'created':
+        return { status: 201, body: newKeyOf(result.key, text), audit: { resource: `key/${result.key.keyId}`, facts } };
+      case 'foreign_project': {
+        const wanted = {
+          projectId: body.projectId ?? scope.projectId,
+          environment: body.environment ?? scope.environment,
+        };
+        return { ...refuse(result.kind), audit: { resource: 'key', facts: { ...facts, ...wanted } } };
+      }
+      case 'expired': {
+        const fault = { place: '/expiresAt', code: 'too_early', message: 'must be in the future' };
+        return { ...refuse('invalid_request', { errors: [fault] }), audit: { resource: 'key', facts } };
+      }
+    }
+  },
+
+  listKeys: async ({ scope, query: { cursor, limit } }) => {
+    const listing = { operationId: 'listKeys', scope, filters: {} };
+    const after = cursor === undefined ? undefined : decodeCursor(listing, position, cursor);
+    if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
+    const found = await listKeys(deps, scope, { limit, ...(after === undefined ? {} : { after }) });
+    const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
+    return { status: 200, body: { data: found.keys.map(keySummaryOf), cursor: next, hasMore: next !== null } };
+  },
+
+  revokeKey: async ({ scope, params: { keyId }, caller }) => {
+    const audit = { resource: `key/${keyId}` };
+    const result = await revokeKey(deps, scope, keyId, caller);
+    if (result.kind !== 'revoked') return { ...refuse(result.kind), audit };
+    return { status: 200, body: { keyId, revokedAt: iso(result.revokedAt) }, audit };
+  },
+
+  rotateKey: async ({ scope, params: { keyId }, body: { overlapSeconds } }) => {
+    const audit = { resource: `key/${keyId}`, facts: { overlapSeconds } };
+    const { text, ...minted } = newKey(scope.environment, randomBytes);
+    const result = await rotateKey(deps, scope, keyId, seconds(overlapSeconds), minted);
+    if (result.kind !== 'rotated') return { ...refuse(result.kind), audit };
+    const { key, replaced } = result;
+    return {
+      status: 201,
+      body: { ...newKeyOf(key, text), replaces: { keyId, expiresAt: iso(replaced.expiresAt) } },
+      audit: { ...audit, facts: { ...audit.facts, replacedBy: key.keyId } },
+    };
+  },
+});

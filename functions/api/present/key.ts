@@ -1,0 +1,23 @@
+/** API keys as answers show them: nothing of the secret, and nothing of its digest. */
+import { iso } from '../../../lib/engine/time.ts';
+import type { ApiKey } from '../../../lib/ports/control.ts';
+import { times } from './times.ts';
+
+const termsOf = ({ projectId, environment, scopes, createdAt, expiresAt, rateLimitPerMinute }: ApiKey) => ({
+  projectId,
+  environment,
+  scopes,
+  createdAt: iso(createdAt),
+  ...times({ expiresAt }),
+  ...(rateLimitPerMinute === undefined ? {} : { rateLimitPerMinute }),
+});
+
+export const keySummaryOf = (key: ApiKey) => ({
+  keyId: key.keyId,
+  ...termsOf(key),
+  ...times({ revokedAt: key.revokedAt }),
+  ...(key.replacedBy === undefined ? {} : { replacedBy: key.replacedBy }),
+});
+
+/** @param text the key itself, for the one answer that tells it */
+export const newKeyOf = (key: ApiKey, text: string) => ({ keyId: key.keyId, key: text, ...termsOf(key) });

@@ -1,0 +1,92 @@
+/** Sends one request, again where that is safe, and reads its answer. */
+import type * as z from 'zod';
+import type { Route } from '../api/route.ts';
+import { type Asked, type Raw, answerIn, correlationHeader, refusalIn, retryAfterMsIn } from './answers.ts';
+import { ComputeClientError, TransportComputeClientError } from './errors.ts';
+import type { ClientParts } from './options.ts';
+import { waitBeforeRetry } from './retry-rule.ts';
+import { pause, within } from './within.ts';
+
+export interface CallOptions {
+  /** once aborted, the call throws its reason */
+  readonly signal?: AbortSignal;
+  /** letters, digits and `._:-`, 128 at most; a new one for each call */
+  readonly correlationId?: string;
+}
+
+export interface Question {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly body?: object;
+  readonly idempotencyKey?: string;
+}
+
+/** @param schema of the route's answer */
+export const ask = async <Schema extends z.ZodType>(
+  parts: ClientParts,
+  route: Route,
+  schema: Schema,
+  question: Question,
+  { signal, correlationId = parts.newId() }: CallOptions = {},
+): Promise<z.output<Schema>> => {
+  const asked = { operationId: route.operationId, correlationId };
+  const url = `${parts.baseUrl}${pathOf(route, question)}`;
+  const init = initOf(parts, route, question, correlationId);
+  for (let triesBefore = 0; ; triesBefore += 1) {
+    const came = await tried(parts, { url, init, asked, signal });
+    const hasAnswer = !(came instanceof ComputeClientError);
+    if (hasAnswer && Object.hasOwn(route.answers, came.status)) return answerIn(came, schema, asked);
+    const error = hasAnswer ? refusalIn(came, asked) : came;
+    const retryAfterMs = hasAnswer ? retryAfterMsIn(came.headers) : undefined;
+    const waitMs = waitBeforeRetry(route, error, { triesBefore, retryAfterMs, random: parts.random });
+    if (waitMs === undefined || triesBefore === parts.retries) throw error;
+    await pause(parts.sleep, waitMs, signal);
+  }
+};
+
+const tried = async (
+  { fetchImpl, sleep, timeoutMs }: ClientParts,
+  { url, init, asked, signal }: { url: string; init: RequestInit; asked: Asked; signal: AbortSignal | undefined },
+): Promise<Raw | ComputeClientError> => {
+  const trouble = (kind: 'network' | 'timeout', message: string, cause?: unknown) =>
+    new TransportComputeClientError({ ...asked, kind, status: 0, message: `${asked.operationId}: ${message}`, cause });
+  try {
+    const answered = await within(timeoutMs, { sleep, signal }, async (stop) => {
+      const response = await fetchImpl(url, { ...init, signal: stop });
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    });
+    return answered.isInTime ? answered.value : trouble('timeout', `no answer within ${timeoutMs} ms`);
+  } catch (cause) {
+    signal?.throwIfAborted();
+    return trouble('network', 'the service could not be reached, or its answer broke off', cause);
+  }
+};
+
+/** A parameter that cannot be one would change the path, so it never leaves: `..` names another route. */
+const pathOf = ({ operationId, path, params: schema }: Route, { params = {}, query = {} }: Question): string => {
+  const fault = schema?.safeParse(params).error?.issues[0];
+  if (fault !== undefined) throw new TypeError(`${operationId}: ${fault.path.join('/')} ${fault.message}`);
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => encodeURIComponent(params[name] ?? ''));
+  const given = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) given.set(key, String(value));
+  return given.size === 0 ? filled : `${filled}?${given.toString()}`;
+};
+
+const initOf = (
+  { apiKey }: ClientParts,
+  { method }: Route,
+  { body, idempotencyKey }: Question,
+  correlationId: string,
+): RequestInit => ({
+  method,
+  headers: {
+    Accept: 'application/json',
+    Authorization: `Bearer ${apiKey}`,
+    [correlationHeader]: correlationId,
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
+  },
+  ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  // The key goes to the address that it was given for, and nowhere else.
+  redirect: 'manual',
+});

@@ -1,0 +1,14 @@
+/** The client's public door. */
+export { StepwellClient, type PollOptions, type TriggerOptions } from './client.ts';
+export type { CallOptions } from './ask.ts';
+export type { ClientOptions, Fetch, Sleep } from './options.ts';
+export {
+  ComputeClientError,
+  IdempotencyComputeClientError,
+  RateLimitedComputeClientError,
+  ScopeComputeClientError,
+  TransportComputeClientError,
+  UnauthorizedComputeClientError,
+  type ClientFault,
+} from './errors.ts';
+export type { EndedRun, Run, RunEvent, RunSummary, WorkflowSummary } from './shapes.ts';

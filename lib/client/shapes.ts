@@ -1,0 +1,48 @@
+/** The types of calls and answers, all of them taken from the table of routes. */
+import type * as z from 'zod';
+import { type OperationId, routes } from '../api/routes.ts';
+import { type TerminalStatus, terminalStatuses } from '../engine/log/head.ts';
+
+type Routes = (typeof routes)[number];
+export type RouteOf<Id extends OperationId> = Extract<Routes, { operationId: Id }>;
+
+export const routeOf = <Id extends OperationId>(id: Id): RouteOf<Id> => {
+  const route = routes.find((each): each is RouteOf<Id> => each.operationId === id);
+  if (route === undefined) throw new Error(`there is no route ${id}`);
+  return route;
+};
+
+/** A value that the service reads from text has no type of its own going in; the type it comes out with is the one to give. */
+type Given<Schema extends z.ZodType> = {
+  [Key in keyof z.input<Schema>]: unknown extends z.input<Schema>[Key]
+    ? Key extends keyof z.output<Schema>
+      ? z.output<Schema>[Key]
+      : never
+    : z.input<Schema>[Key];
+};
+
+/** The body as a caller writes it: what has a default may be left out. */
+export type BodyGiven<Id extends OperationId> =
+  RouteOf<Id> extends { body: { schema: infer Schema extends z.ZodType } } ? z.input<Schema> : never;
+export type QueryGiven<Id extends OperationId> =
+  RouteOf<Id> extends { query: infer Schema extends z.ZodType } ? Given<Schema> : never;
+
+type Answers<Id extends OperationId> = RouteOf<Id>['answers'];
+export type Answer<Id extends OperationId> = {
+  [Status in keyof Answers<Id>]: Answers<Id>[Status] extends { schema: infer Schema extends z.ZodType }
+    ? z.output<Schema>
+    : never;
+}[keyof Answers<Id>];
+
+export type Run = Answer<'getRun'>;
+export type RunSummary = Answer<'listRuns'>['data'][number];
+export type RunEvent = Answer<'listRunEvents'>['data'][number];
+export type WorkflowSummary = Answer<'listWorkflows'>['data'][number];
+/** A run that nothing will change any more. */
+export type EndedRun = Run & { readonly status: TerminalStatus };
+
+export const isEnded = (run: Run): run is EndedRun => terminalStatuses.some((status) => status === run.status);
+
+/** After one of these nothing more is decided. */
+const lastEvents: readonly RunEvent['type'][] = ['run.completed', 'run.failed', 'run.timed_out', 'run.cancelled'];
+export const isLast = ({ type }: RunEvent): boolean => lastEvents.includes(type);

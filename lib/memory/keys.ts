@@ -1,0 +1,64 @@
+/** API keys in memory. */
+import type { KeyId, Scope } from '../engine/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import type { ApiKey, KeyPage, KeyPosition, Keys } from '../ports/control.ts';
+import { kept } from './kept.ts';
+import { scopeName } from './runs.ts';
+
+export class MemoryKeys implements Keys {
+  readonly #keys = new Map<KeyId, ApiKey>();
+
+  async key(keyId: KeyId): Promise<ApiKey | undefined> {
+    return this.#keys.get(keyId);
+  }
+
+  async putKey(key: ApiKey): Promise<'stored' | 'occupied'> {
+    const known = this.#keys.get(key.keyId);
+    if (known !== undefined) return isSameKey(known, key) ? 'stored' : 'occupied';
+    this.#keys.set(key.keyId, kept(key));
+    return 'stored';
+  }
+
+  async listKeys(scope: Scope, { limit, after }: { readonly limit: number; readonly after?: KeyPosition }): Promise<KeyPage> {
+    const rest = [...this.#keys.values()]
+      .filter((key) => scopeName(key) === scopeName(scope) && (after === undefined || isNewer(after, key)))
+      .toSorted((one, other) => (isNewer(one, other) ? -1 : 1));
+    const keys = rest.slice(0, limit);
+    const last = keys.at(-1);
+    if (rest.length <= limit || last === undefined) return { keys };
+    return { keys, next: { createdAt: last.createdAt, keyId: last.keyId } };
+  }
+
+  async revokeKey(scope: Scope, keyId: KeyId, at: Instant): Promise<Instant | undefined> {
+    const key = this.#of(scope, keyId);
+    if (key === undefined) return undefined;
+    const revokedAt = key.revokedAt ?? at;
+    this.#keys.set(keyId, kept({ ...key, revokedAt }));
+    return revokedAt;
+  }
+
+  async replaceKey(
+    scope: Scope,
+    keyId: KeyId,
+    { replacedBy, expiresAt }: { readonly replacedBy: KeyId; readonly expiresAt: Instant },
+  ): Promise<boolean> {
+    const key = this.#of(scope, keyId);
+    if (key === undefined || key.revokedAt !== undefined) return false;
+    if (key.replacedBy !== undefined && key.replacedBy !== replacedBy) return false;
+    this.#keys.set(keyId, kept({ ...key, replacedBy, expiresAt }));
+    return true;
+  }
+
+  #of(scope: Scope, keyId: KeyId): ApiKey | undefined {
+    const key = this.#keys.get(keyId);
+    return key !== undefined && scopeName(key) === scopeName(scope) ? key : undefined;
+  }
+}
+
+/** No two keys have one secret, so a key that is there with the same one was put by the same request. */
+const isSameKey = (one: ApiKey, other: ApiKey): boolean =>
+  one.secretHash === other.secretHash && scopeName(one) === scopeName(other);
+
+/** Newest first; keys of one moment by their ids, the last first. */
+const isNewer = (one: KeyPosition, other: KeyPosition): boolean =>
+  one.createdAt === other.createdAt ? one.keyId > other.keyId : one.createdAt > other.createdAt;

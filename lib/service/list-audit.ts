@@ -1,0 +1,54 @@
+/** The audit trail of a scope, newest first. */
+import type { KeyId, Scope } from '../engine/ids.ts';
+import { type Instant, after as later, instant, minutes } from '../engine/time.ts';
+import type { AuditEntry, AuditPage, AuditPosition, RecordedEntry } from '../ports/control.ts';
+import type { Deps } from './deps.ts';
+import { keptFor } from './record-audit.ts';
+
+export interface AuditFilters {
+  readonly action?: string;
+  readonly result?: AuditEntry['result'];
+  readonly keyId?: KeyId;
+  /** at or after */
+  readonly from?: Instant;
+  /** before */
+  readonly to?: Instant;
+}
+
+/** Pages looked through in one request when its filters let little pass; the listing then goes on by its cursor. */
+const mostPages = 10;
+const entriesOfPage = 100;
+/** What another function has just recorded may be ahead of this one's clock. */
+const skew = minutes(1);
+
+export async function listAudit(
+  { audit, clock }: Pick<Deps, 'audit' | 'clock'>,
+  scope: Scope,
+  filters: AuditFilters,
+  { limit, after }: { readonly limit: number; readonly after?: AuditPosition },
+): Promise<AuditPage> {
+  const now = clock.now();
+  const since = instant(Math.max(now - keptFor, filters.from ?? 0));
+  const newest: AuditPosition = { at: instant(Math.min(later(now, skew), filters.to ?? Infinity)), id: '' };
+  let before = after !== undefined && after.at < newest.at ? after : newest;
+  const entries: RecordedEntry[] = [];
+  for (let read = 0; read < mostPages; read += 1) {
+    const page = await audit.listEntries(scope, { limit: entriesOfPage, before, since });
+    entries.push(...page.entries.filter((entry) => passes(entry, filters)));
+    const last = entries.at(limit - 1);
+    if (entries.length > limit && last !== undefined) return cut(entries, limit, last);
+    if (page.next === undefined) return { entries };
+    before = page.next;
+  }
+  return { entries, next: before };
+}
+
+const cut = (entries: readonly RecordedEntry[], limit: number, { at, id }: AuditPosition): AuditPage => ({
+  entries: entries.slice(0, limit),
+  next: { at, id },
+});
+
+const passes = (entry: RecordedEntry, { action, result, keyId }: AuditFilters): boolean =>
+  (action === undefined || action === entry.action) &&
+  (result === undefined || result === entry.result) &&
+  (keyId === undefined || keyId === entry.keyId);

@@ -1,0 +1,142 @@
+/** Which error an answer becomes, what it tells, and what it never tells. */
+import { describe, expect, test } from 'vitest';
+import * as door from '../../lib/client/index.ts';
+import { broken, healthy, json, otherEnd, refused } from './other-end.ts';
+
+const none = { retries: 0 };
+const runId = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
+
+test.each([
+  [401, 'unauthorized', door.UnauthorizedComputeClientError, 'UnauthorizedComputeClientError'],
+  [403, 'missing_scope', door.ScopeComputeClientError, 'ScopeComputeClientError'],
+  [403, 'request_blocked', door.ComputeClientError, 'ComputeClientError'],
+  [409, 'idempotency_conflict', door.IdempotencyComputeClientError, 'IdempotencyComputeClientError'],
+  [400, 'idempotency_required', door.IdempotencyComputeClientError, 'IdempotencyComputeClientError'],
+  [429, 'rate_limited', door.RateLimitedComputeClientError, 'RateLimitedComputeClientError'],
+  [409, 'run_exists', door.ComputeClientError, 'ComputeClientError'],
+  [404, 'not_found', door.ComputeClientError, 'ComputeClientError'],
+  [503, 'unavailable', door.ComputeClientError, 'ComputeClientError'],
+  [418, 'a_code_of_tomorrow', door.ComputeClientError, 'ComputeClientError'],
+] as const)('%i %s', async (status, code, kind, tag) => {
+  const { client, fails } = otherEnd([refused(status, code)], none);
+  const error = await fails(client.trigger({ workflowName: 'flow' }));
+  expect(error).toBeInstanceOf(door.ComputeClientError);
+  expect(error).toMatchObject({ _tag: tag, name: tag, status, code, correlationId: 'theirs' });
+  expect(error instanceof Error && error.constructor).toBe(kind);
+  expect(error).toMatchObject({ message: `startRun: it is ${code} (${status} ${code})`, causeBody: { code } });
+});
+
+test('the missing scope, and the faults with their places, are told', async () => {
+  const scope = otherEnd([refused(403, 'missing_scope', {}, { required: 'runs:read' })]);
+  expect(await scope.fails(scope.client.listRuns())).toMatchObject({ required: 'runs:read' });
+  const errors = [{ place: '/input/to', code: 'required', message: 'is required' }];
+  const input = otherEnd([refused(400, 'input_invalid', {}, { errors })]);
+  expect(await input.fails(input.client.trigger({ workflowName: 'flow' }))).toMatchObject({ code: 'input_invalid', errors });
+});
+
+test.each([
+  ['text', '<html>Bad Gateway</html>', '<html>Bad Gateway</html>'],
+  ['JSON of another make', '{"error":{"code":7}}', { error: { code: 7 } }],
+  ['nothing', '', ''],
+])('a refusal that is %s still has its status, its body and the id that was sent', async (_what, text, causeBody) => {
+  const { client, sent, fails } = otherEnd([() => new Response(text, { status: 401 })]);
+  const error = await fails(client.getRun(runId));
+  expect(error).toBeInstanceOf(door.UnauthorizedComputeClientError);
+  expect(error).toMatchObject({ status: 401, code: undefined, causeBody, message: 'getRun: refused (401)' });
+  expect(error).toMatchObject({ correlationId: sent[0]?.headers.get('x-workflow-correlation-id') });
+});
+
+describe('an answer that the route does not give', () => {
+  test.each([
+    ['a wrong value', json(200, { healthy: 'yes', timestamp: 't' }), 'getHealth: the answer does not fit at /healthy: '],
+    ['no JSON', () => new Response('hello'), 'getHealth: the answer does not fit at its root: '],
+    [
+      'another status',
+      () => new Response('', { status: 302 }),
+      'getHealth: the answer has the status 302, which this route does not give',
+    ],
+  ])('%s is told with its place, and not asked for again', async (_what, step, message) => {
+    const { client, sent, fails } = otherEnd([step]);
+    const error = await fails(client.health());
+    expect(error).toBeInstanceOf(door.TransportComputeClientError);
+    expect(error).toMatchObject({ kind: 'answer', message: expect.stringContaining(message) });
+    expect(sent).toHaveLength(1);
+  });
+
+  test('the place is a pointer into lists', async () => {
+    const { client, fails } = otherEnd([json(200, { data: [{ name: 'a' }], cursor: null, hasMore: false })]);
+    expect(await fails(client.listWorkflows())).toMatchObject({ message: expect.stringContaining('at /data/0/latestVersion: ') });
+  });
+});
+
+describe('a request', () => {
+  test('has the key, a correlation id and no more headers than it needs, below the address it was given', async () => {
+    const { client, sent, play } = otherEnd([healthy]);
+    await play(client.health());
+    expect(sent[0]).toMatchObject({ method: 'GET', path: '/v1/health', body: undefined });
+    expect(Object.fromEntries(sent[0]?.headers ?? [])).toEqual({
+      accept: 'application/json',
+      authorization: 'Bearer sw_test_key',
+      'x-workflow-correlation-id': 'id-1',
+    });
+  });
+
+  test('has the caller’s correlation id where there is one, and a new one for each call where there is none', async () => {
+    const { client, sent, play } = otherEnd([healthy]);
+    await play(client.health({ correlationId: 'mine' }));
+    await play(client.health());
+    await play(client.health());
+    const ids = sent.map(({ headers }) => headers.get('x-workflow-correlation-id'));
+    expect(ids[0]).toBe('mine');
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  test('spells its query, without what is undefined', async () => {
+    const { client, sent, play } = otherEnd([json(200, { data: [], cursor: null, hasMore: false })]);
+    await play(client.listRuns({ limit: 5, status: 'failed', createdAfter: '2026-01-01T00:00:00+01:00' }));
+    expect(sent[0]?.path).toBe('/v1/runs?limit=5&status=failed&createdAfter=2026-01-01T00%3A00%3A00%2B01%3A00');
+  });
+
+  test.each(['..', '', 'a/b', '?x=1', 'wrun_short'])('for the run %j never leaves: it would be another route', async (name) => {
+    const { client, sent, fails } = otherEnd([healthy]);
+    expect(await fails(client.cancelRun(name))).toBeInstanceOf(TypeError);
+    expect(sent).toHaveLength(0);
+  });
+
+  test('follows no redirect, so the key goes nowhere else', async () => {
+    let redirect: string | undefined;
+    const { client, fails } = otherEnd([], {
+      fetchImpl: async (_url, init) => {
+        redirect = init.redirect;
+        return new Response('', { status: 307, headers: { location: 'https://elsewhere.example.com' } });
+      },
+    });
+    await fails(client.health());
+    expect(redirect).toBe('manual');
+  });
+});
+
+describe('options', () => {
+  const given = { baseUrl: 'https://api.example.com', apiKey: 'sw_test_key' };
+  test.each([
+    ['no address', { baseUrl: 'api.example.com' }],
+    ['another protocol', { baseUrl: 'ftp://api.example.com' }],
+    ['a query', { baseUrl: 'https://api.example.com?x=1' }],
+    ['no key', { apiKey: '' }],
+    ['a key in two lines', { apiKey: 'sw_secret\n' }],
+    ['no time', { timeoutMs: 0 }],
+    ['more time than a timer holds', { timeoutMs: 2_147_483_648 }],
+    ['half a try', { retries: 0.5 }],
+    ['fewer tries than one', { retries: -1 }],
+  ])('%s is refused at once', (_what, wrong) => {
+    expect(() => new door.StepwellClient({ ...given, ...wrong })).toThrow(/baseUrl|apiKey|timeoutMs|retries|URL/);
+  });
+
+  test('no error repeats the key', async () => {
+    expect(() => new door.StepwellClient({ ...given, apiKey: 'sw_secret\n' })).not.toThrow(/sw_secret/);
+    const { client, fails } = otherEnd([broken], { ...none, apiKey: 'sw_secret' });
+    const error = await fails(client.health());
+    expect(JSON.stringify([error, String(error)])).not.toContain('sw_secret');
+    expect(JSON.stringify(client)).not.toContain('sw_secret');
+  });
+});

@@ -1,0 +1,75 @@
+/** A client whose requests go straight to the HTTP functions, over a world in memory with a worker that is called by hand. */
+import { StepwellClient, type Fetch } from '../../lib/client/index.ts';
+import { compile } from '../../lib/engine/graph/compile.ts';
+import { after, days, durationMs, earliest, minutes } from '../../lib/engine/time.ts';
+import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
+import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { Plans } from '../../lib/service/graph.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
+import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { type Http, http } from '../functions/http.ts';
+
+const fetchOf =
+  ({ call }: Pick<Http, 'call'>): Fetch =>
+  async (url, { method = 'GET', headers, body }) => {
+    const { pathname, searchParams } = new URL(url);
+    const query = Object.fromEntries(searchParams);
+    const answer = await call(method, pathname, {
+      headers: Object.fromEntries(new Headers(headers)),
+      ...(searchParams.size === 0 ? {} : { query }),
+      ...(typeof body === 'string' ? { text: body } : {}),
+    });
+    return new Response(JSON.stringify(answer.body), { status: answer.status, headers: { ...answer.headers } });
+  };
+
+export interface InProcess {
+  readonly api: Http;
+  readonly clientOf: (apiKey: string) => StepwellClient;
+  /** Waits for it; meanwhile jobs are done, and where there are none, time passes up to the next thing that is due. */
+  readonly play: <Value>(work: Promise<Value>) => Promise<Value>;
+}
+
+export const inProcess = (): InProcess => {
+  const api = http();
+  const { world } = api;
+  const worker: Worker = {
+    deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1) } },
+    plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+    by: 'worker',
+    folds: new WarmFolds(),
+    runAttempt: attemptsBy(createRunners()),
+  };
+  const doJobs = async (): Promise<void> => {
+    const jobs = [...world.jobs.takeSent(), ...world.jobs.takeDue(), ...world.timers.takeDue().map(({ job }) => job)];
+    for (const job of jobs) {
+      const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
+      if (job.kind === 'node') await runNode(worker, job, delivery);
+      else if (job.kind === 'wake') await wakeNode(worker, job, delivery);
+    }
+  };
+  return {
+    api,
+    clientOf: (apiKey) =>
+      new StepwellClient({
+        baseUrl: 'https://api.example.com',
+        apiKey,
+        fetchImpl: fetchOf(api),
+        sleep: (ms, signal) => world.clock.sleep(durationMs(ms), signal),
+      }),
+    play: async (work) => {
+      let isDone = false;
+      const done = (): void => void (isDone = true);
+      work.then(done, done);
+      for (;;) {
+        for (let turn = 0; turn < 20 && !isDone; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        if (isDone) return work;
+        await doJobs();
+        const sleepers = world.clock.nextWakeAt();
+        const due = [...world.jobs.delayed.map(({ dueAt }) => dueAt), ...world.timers.pending().map(({ at }) => at)];
+        const next = earliest([...due, ...(sleepers === undefined ? [] : [sleepers])]);
+        if (next === undefined) throw new Error('it waits for nothing');
+        world.clock.set(next);
+      }
+    },
+  };
+};

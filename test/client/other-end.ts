@@ -1,0 +1,91 @@
+/** The other end of the wire: a script of answers instead of a network, and a clock that is moved only when nothing else can happen. */
+import { StepwellClient, type ClientOptions } from '../../lib/client/index.ts';
+import { durationMs, instant } from '../../lib/engine/time.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: unknown;
+  /** milliseconds since the beginning */
+  readonly atMs: number;
+}
+
+type Step = (sent: Sent, signal: AbortSignal | null | undefined) => Response | Promise<Response>;
+
+export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Step => {
+  return () => new Response(JSON.stringify(body), { status, headers });
+};
+export const refused = (status: number, code: string, headers: Readonly<Record<string, string>> = {}, more: object = {}): Step =>
+  json(status, { code, message: `it is ${code}`, correlationId: 'theirs', ...more }, headers);
+export const broken: Step = () => Promise.reject(new TypeError('fetch failed'));
+/** Answers never, not even when it is told to stop. */
+export const silent: Step = () => new Promise(() => undefined);
+export const healthy = json(200, { healthy: true, timestamp: '2026-01-01T00:00:00.000Z' });
+
+export interface OtherEnd {
+  readonly client: StepwellClient;
+  readonly sent: readonly Sent[];
+  readonly clock: MemoryClock;
+  /** Waits for it; where nothing else can happen, time passes up to the next thing that wakes. */
+  readonly play: <Value>(work: Promise<Value>) => Promise<Value>;
+  /** The error that it must come to. */
+  readonly fails: (work: Promise<unknown>) => Promise<unknown>;
+}
+
+/** @param steps answers in their order; the last one is given again and again */
+export const otherEnd = (steps: readonly Step[], options: Partial<ClientOptions> = {}): OtherEnd => {
+  const clock = new MemoryClock(instant(0));
+  const sent: Sent[] = [];
+  let ids = 0;
+  const client = new StepwellClient({
+    baseUrl: 'https://api.example.com/prod/',
+    apiKey: 'sw_test_key',
+    random: () => 0.5,
+    newId: () => `id-${(ids += 1)}`,
+    sleep: (ms, signal) => clock.sleep(durationMs(ms), signal),
+    fetchImpl: async (url, { method = 'GET', headers, body, signal }) => {
+      const path = url.replace('https://api.example.com/prod', '');
+      const parsed: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
+      const request = { method, path, headers: new Headers(headers), body: parsed, atMs: clock.now() };
+      sent.push(request);
+      const step = steps[Math.min(sent.length, steps.length) - 1];
+      if (step === undefined) throw new Error('nothing was to be sent');
+      return step(request, signal);
+    },
+    ...options,
+  });
+  const play = (work: Promise<unknown>) => playOn(clock, work);
+  return {
+    client,
+    sent,
+    clock,
+    play: async (work) => {
+      await play(work);
+      return work;
+    },
+    fails: async (work) => {
+      const error = await play(
+        work.then(
+          () => new Error('it did not fail'),
+          (reason: unknown) => reason,
+        ),
+      );
+      return error;
+    },
+  };
+};
+
+const playOn = async (clock: MemoryClock, work: Promise<unknown>): Promise<unknown> => {
+  let isDone = false;
+  const done = (): void => void (isDone = true);
+  work.then(done, done);
+  for (;;) {
+    for (let turn = 0; turn < 5 && !isDone; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    if (isDone) return work;
+    const next = clock.nextWakeAt();
+    if (next === undefined) throw new Error('it waits for nothing');
+    clock.set(next);
+  }
+};

@@ -1,0 +1,176 @@
+/** When a request is sent again, when not, and how long before. */
+import { describe, expect, test } from 'vitest';
+import { RateLimitedComputeClientError, type StepwellClient, TransportComputeClientError } from '../../lib/client/index.ts';
+import { broken, healthy, json, otherEnd, refused, silent } from './other-end.ts';
+
+const runId = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
+const accepted = json(202, { runId, status: 'pending', deploymentId: null });
+const cancelled = json(200, { runId, status: 'cancelled' });
+const published = json(201, { name: 'flow', version: 1, createdAt: '2026-01-01T00:00:00.000Z', warnings: [] });
+const archived = json(200, { name: 'flow', archivedAt: '2026-01-01T00:00:00.000Z' });
+const judged = json(200, { valid: true, findings: [] });
+
+const passing = [
+  ['429', refused(429, 'rate_limited')],
+  ['500', refused(500, 'internal')],
+  ['502 without a body that can be read', () => new Response('<html>', { status: 502 })],
+  ['503', refused(503, 'unavailable')],
+  ['504', refused(504, 'unavailable')],
+  ['trouble of the network', broken],
+  ['an answer that breaks off', () => new Response(new ReadableStream({ start: (body) => body.error(new Error('reset')) }))],
+  ['a time-out', silent],
+] as const;
+
+test.each(passing)('after %s it is tried again', async (_what, trouble) => {
+  const { client, sent, play } = otherEnd([trouble, healthy]);
+  expect(await play(client.health())).toMatchObject({ healthy: true });
+  expect(sent).toHaveLength(2);
+});
+
+test.each([400, 401, 403, 404, 405, 406, 409, 413, 302, 204])('after %i it is not', async (status) => {
+  const { client, sent, fails } = otherEnd([() => new Response(status === 204 ? null : '{}', { status }), healthy]);
+  expect(await fails(client.health())).toMatchObject({ status });
+  expect(sent).toHaveLength(1);
+});
+
+test('two more tries by default, as many as are set otherwise, and then the last trouble', async () => {
+  for (const [options, tries] of [
+    [{}, 3],
+    [{ retries: 0 }, 1],
+    [{ retries: 4 }, 5],
+  ] as const) {
+    const { client, sent, fails } = otherEnd([broken], options);
+    expect(await fails(client.health())).toMatchObject({ kind: 'network', status: 0, cause: { message: 'fetch failed' } });
+    expect(sent).toHaveLength(tries);
+  }
+});
+
+describe('mutations', () => {
+  const mutations: readonly (readonly [string, boolean, (client: StepwellClient) => Promise<unknown>, typeof accepted])[] = [
+    ['trigger, whose key keeps it to one run', true, (client) => client.trigger({ workflowName: 'flow' }), accepted],
+    ['cancelRun, which changes nothing the second time', true, (client) => client.cancelRun(runId), cancelled],
+    ['archiveWorkflow, which neither does', true, (client) => client.archiveWorkflow('flow'), archived],
+    ['validateWorkflow, which changes nothing at all', true, (client) => client.validateWorkflow({ nodes: [] }), judged],
+    ['createWorkflow', false, (client) => client.createWorkflow({ name: 'flow', nodes: [] }), published],
+    ['publishVersion', false, (client) => client.publishVersion('flow', { nodes: [] }), published],
+  ];
+  const sure = passing.filter(([what]) => what === '429');
+  const unsure = passing.filter(([what]) => what !== '429');
+
+  for (const [name, isRepeatable, call, answer] of mutations) {
+    test.each(sure)(`${name}: sent again after %s, by which nothing was done`, async (_what, trouble) => {
+      const { client, sent, play } = otherEnd([trouble, answer]);
+      await play(call(client));
+      expect(sent).toHaveLength(2);
+    });
+    test.each(unsure)(`${name}: sent again after %s: ${String(isRepeatable)}`, async (_what, trouble) => {
+      const { client, sent, play, fails } = otherEnd([trouble, answer]);
+      if (isRepeatable) await play(call(client));
+      else expect(await fails(call(client))).toMatchObject({ correlationId: expect.any(String) });
+      expect(sent).toHaveLength(isRepeatable ? 2 : 1);
+    });
+  }
+
+  test('every try of a start carries the same key, body and correlation id; another start another key', async () => {
+    const { client, sent, play } = otherEnd([broken, refused(503, 'unavailable'), accepted]);
+    await play(client.trigger({ workflowName: 'flow', input: { n: 1 } }));
+    const told = sent.map(({ headers, body }) => ({
+      key: headers.get('idempotency-key'),
+      id: headers.get('x-workflow-correlation-id'),
+      body,
+    }));
+    expect(told).toHaveLength(3);
+    expect(new Set(told.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(told[0]?.key).not.toBe(told[0]?.id);
+    await play(client.trigger({ workflowName: 'flow', input: { n: 1 } }));
+    expect(sent[3]?.headers.get('idempotency-key')).not.toBe(told[0]?.key);
+  });
+
+  test('a key of the caller’s own is sent as it is', async () => {
+    const { client, sent, play } = otherEnd([broken, accepted]);
+    await play(client.trigger({ workflowName: 'flow' }, { idempotencyKey: 'order 7' }));
+    expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual(['order 7', 'order 7']);
+  });
+
+  test.each(['', ' order', '"order"', 'é', 'x'.repeat(256), 'a\nb'])(
+    'the key %j, which the service would read as another or as none, is not sent',
+    async (idempotencyKey) => {
+      const { client, sent, fails } = otherEnd([accepted]);
+      expect(await fails(client.trigger({ workflowName: 'flow' }, { idempotencyKey }))).toBeInstanceOf(TypeError);
+      expect(sent).toHaveLength(0);
+    },
+  );
+});
+
+describe('waits', () => {
+  const waitsOf = async (steps: Parameters<typeof otherEnd>[0], options: Parameters<typeof otherEnd>[1]) => {
+    const { client, sent, play } = otherEnd(steps, options);
+    await play(client.health().catch(() => undefined));
+    return sent.slice(1).map(({ atMs }, index) => atMs - (sent[index]?.atMs ?? 0));
+  };
+
+  test('double from 200 ms up to 5 s, times chance', async () => {
+    expect(await waitsOf([broken], { retries: 7, random: () => 0.5 })).toEqual([100, 200, 400, 800, 1_600, 2_500, 2_500]);
+    expect(await waitsOf([broken], { retries: 2, random: () => 0 })).toEqual([0, 0]);
+    expect(await waitsOf([broken], { retries: 6, random: () => 0.999_999 })).toEqual([199, 399, 799, 1_599, 3_199, 4_999]);
+  });
+
+  test('are never shorter than Retry-After, in seconds or as a date', async () => {
+    const limited = (headers: Readonly<Record<string, string>>) => [refused(429, 'rate_limited', headers), healthy];
+    expect(await waitsOf(limited({ 'retry-after': '7' }), {})).toEqual([7_100]);
+    const dates = { date: 'Thu, 01 Jan 2026 00:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' };
+    expect(await waitsOf(limited(dates), {})).toEqual([9_100]);
+    expect(await waitsOf(limited({ 'retry-after': 'soon' }), {})).toEqual([100]);
+    expect(await waitsOf([refused(503, 'unavailable', { 'retry-after': '3' }), healthy], {})).toEqual([3_100]);
+  });
+
+  test('of more than a minute are the caller’s to decide', async () => {
+    const { client, sent, fails } = otherEnd([refused(429, 'rate_limited', { 'retry-after': '61' }), healthy]);
+    const error = await fails(client.health());
+    expect(error).toBeInstanceOf(RateLimitedComputeClientError);
+    expect(error).toMatchObject({ retryAfterMs: 61_000, status: 429 });
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe('ends', () => {
+  test('each try has its own time-out, and is told to stop at it', async () => {
+    const signals: (AbortSignal | null | undefined)[] = [];
+    const { client, sent, fails } = otherEnd([(_sent, signal) => (signals.push(signal), new Promise(() => undefined))], {
+      timeoutMs: 1_000,
+    });
+    const error = await fails(client.health());
+    expect(error).toBeInstanceOf(TransportComputeClientError);
+    expect(error).toMatchObject({ kind: 'timeout', status: 0, message: 'getHealth: no answer within 1000 ms' });
+    expect(sent.map(({ atMs }) => atMs)).toEqual([0, 1_100, 2_300]);
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true, true, true]);
+  });
+
+  test('a body that does not come to its end is under the same time-out', async () => {
+    const endless = () => new Response(new ReadableStream({ start: () => undefined }));
+    const { client, sent, play } = otherEnd([endless, healthy]);
+    await play(client.health());
+    expect(sent.map(({ atMs }) => atMs)).toEqual([0, 10_100]);
+  });
+
+  test('the caller’s abort ends the call with its reason: before, during and between tries', async () => {
+    const reason = new Error('enough');
+    const before = otherEnd([healthy]);
+    expect(await before.fails(before.client.health({ signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(before.sent).toHaveLength(0);
+
+    for (const [steps, options] of [
+      [[silent], {}],
+      [[silent], { retries: 0 }],
+      [[broken, healthy], {}],
+    ] as const) {
+      const controller = new AbortController();
+      const { client, sent, fails, clock } = otherEnd(steps, options);
+      const call = client.health({ signal: controller.signal });
+      await new Promise((resolve) => setImmediate(resolve));
+      controller.abort(reason);
+      expect(await fails(call)).toBe(reason);
+      expect([sent.length, clock.now()]).toEqual([1, 0]);
+    }
+  });
+});

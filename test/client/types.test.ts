@@ -1,0 +1,58 @@
+/** The client's types are those of the routes, in both directions. `npm run types` is what these tests are judged by. */
+import { expect, expectTypeOf, test } from 'vitest';
+import type * as z from 'zod';
+import { type OperationId, routes } from '../../lib/api/routes.ts';
+import type * as runs from '../../lib/api/schemas/runs.ts';
+import type * as workflows from '../../lib/api/schemas/workflows.ts';
+import {
+  type ComputeClientError,
+  type EndedRun,
+  RateLimitedComputeClientError,
+  type StepwellClient,
+} from '../../lib/client/index.ts';
+import { routeOf } from '../../lib/client/shapes.ts';
+
+type Client = StepwellClient;
+type Given<Name extends keyof Client> = Client[Name] extends (...given: infer All) => unknown ? All : never;
+
+test('bodies are what the schemas take', () => {
+  expectTypeOf<Given<'trigger'>[0]>().toEqualTypeOf<z.input<typeof runs.startRunBody>>();
+  expectTypeOf<Given<'createWorkflow'>[0]>().toEqualTypeOf<z.input<typeof workflows.createWorkflowBody>>();
+  expectTypeOf<Given<'publishVersion'>[1]>().toEqualTypeOf<z.input<typeof workflows.publishVersionBody>>();
+  expectTypeOf<{ workflowName: string; input: { n: number } }>().toExtend<Given<'trigger'>[0]>();
+  expectTypeOf<{ workflow: string }>().not.toExtend<Given<'trigger'>[0]>();
+  expectTypeOf<{ workflowName: string; input: Date }>().not.toExtend<Given<'trigger'>[0]>();
+});
+
+test('answers are what the schemas give', () => {
+  expectTypeOf<Client['trigger']>().returns.resolves.toEqualTypeOf<z.output<typeof runs.startedAnswer>>();
+  expectTypeOf<Client['getRun']>().returns.resolves.toEqualTypeOf<z.output<typeof runs.runAnswer>>();
+  expectTypeOf<Client['listRuns']>().returns.resolves.toEqualTypeOf<z.output<typeof runs.runList>>();
+  expectTypeOf<Client['validateWorkflow']>().returns.resolves.toEqualTypeOf<z.output<typeof workflows.validatedAnswer>>();
+  expectTypeOf<EndedRun['status']>().toEqualTypeOf<'completed' | 'failed' | 'cancelled'>();
+  expectTypeOf<Client['result']>().returns.resolves.toEqualTypeOf<EndedRun>();
+});
+
+test('a query has numbers where the service reads numbers, and nothing that it does not know', () => {
+  type Query = NonNullable<Given<'listRuns'>[0]>;
+  expectTypeOf<Query['limit']>().toEqualTypeOf<number | undefined>();
+  expectTypeOf<{ limit: string }>().not.toExtend<Query>();
+  expectTypeOf<{ status: 'ended' }>().not.toExtend<Query>();
+  expectTypeOf<{ createdAfter: string; attention: 'waiting' }>().toExtend<Query>();
+});
+
+test('an error is known by its tag', () => {
+  const error: ComputeClientError = new RateLimitedComputeClientError({
+    status: 429,
+    message: 'later',
+    correlationId: 'id',
+    retryAfterMs: 5,
+  });
+  expectTypeOf<RateLimitedComputeClientError['_tag']>().toEqualTypeOf<'RateLimitedComputeClientError'>();
+  if (error instanceof RateLimitedComputeClientError) expectTypeOf(error.retryAfterMs).toEqualTypeOf<number | undefined>();
+  expect(error._tag).toBe('RateLimitedComputeClientError');
+});
+
+test('a route is found by its name', () => {
+  for (const { operationId } of routes) expect(routeOf<OperationId>(operationId).operationId).toBe(operationId);
+});

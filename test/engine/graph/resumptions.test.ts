@@ -1,0 +1,44 @@
+/** A run may be told to go on, and why: the log says so, and what sleeps is woken. */
+import { expect, test } from 'vitest';
+import type { Fact } from '../../../lib/engine/graph/facts.ts';
+import { after, hours } from '../../../lib/engine/time.ts';
+import { graph, passes, sleepsUntil } from '../graphs.ts';
+import { dawn, plain, started, told } from '../play.ts';
+
+const resume: Fact = { kind: 'resume-requested', reason: 'paid', payload: { value: { amount: 3 } } };
+const napping = () =>
+  started(graph({ nodes: { start: passes, nap: { pure: sleepsUntil(after(dawn, hours(2))) } }, edges: ['start -> nap -> b'] }));
+
+test('it is told with its reason and what it brought, and the sleeper goes on', () => {
+  const play = napping();
+  const events = play.say(resume);
+  expect(told(events)).toEqual([
+    'RUN_RESUMED',
+    'RUN_STATUS_CHANGED',
+    'NODE_WOKEN nap',
+    'NODE_COMPLETED nap',
+    'NODE_DISPATCHED b',
+  ]);
+  expect(events[0]).toEqual({ type: 'RUN_RESUMED', reason: 'paid', payload: { value: { amount: 3 } } });
+  expect(plain(play.refold())).toEqual(plain(play.state));
+});
+
+test('it needs neither, and with nobody asleep it is only told', () => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a'] }));
+  expect(play.say({ kind: 'resume-requested' })).toEqual([{ type: 'RUN_RESUMED' }]);
+  expect([play.statusOf('a'), play.status]).toEqual(['queued', 'pending']);
+});
+
+test('each is told once more, and none after the end', () => {
+  const play = napping();
+  play.say(resume);
+  expect(told(play.say(resume))).toEqual(['RUN_RESUMED']);
+  play.ends('b');
+  expect(play.say(resume)).toEqual([]);
+});
+
+test('what it brought is not in the context of the nodes', () => {
+  const play = napping();
+  play.say(resume);
+  expect(play.inputOf('b').context.keys()).toEqual(['input']);
+});

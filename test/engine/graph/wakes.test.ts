@@ -1,0 +1,107 @@
+/** A sleeper may be woken before its time, because somebody asks for it; whatever does not sleep is left alone. */
+import { expect, test } from 'vitest';
+import { nodeId } from '../../../lib/engine/ids.ts';
+import { after, hours, seconds } from '../../../lib/engine/time.ts';
+import type { Fact } from '../../../lib/engine/graph/facts.ts';
+import { type NodeTraits, failed, graph, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
+import { dawn, plain, started, told } from '../play.ts';
+
+const nap = (output: string): NodeTraits => ({ pure: (_input, now) => sleepsUntil(after(now, hours(2)), output) });
+const wake = (...ids: readonly string[]): Fact => ({ kind: 'wake-requested', nodeIds: ids.map(nodeId) });
+const wakeAll: Fact = { kind: 'wake-requested' };
+
+const chain = () =>
+  started(graph({ nodes: { start: passes, one: nap('rested'), two: nap('again') }, edges: ['start -> one -> two -> z'] }));
+const pair = () =>
+  started(
+    graph({
+      nodes: { start: passes, left: nap('l'), right: nap('r') },
+      edges: ['start -> left -> join', 'start -> right -> join'],
+    }),
+  );
+
+test('a sleeper that is woken completes now with what it would have brought, and says that it was woken', () => {
+  const play = chain();
+  play.pass(seconds(5));
+  expect(told(play.say(wakeAll))).toEqual(['RUN_STATUS_CHANGED', 'NODE_WOKEN one', 'NODE_COMPLETED one', 'SLEEP_STARTED two']);
+  expect(play.node('one')).toMatchObject({
+    status: 'completed',
+    startedAt: dawn,
+    endedAt: play.now,
+    output: { value: 'rested' },
+  });
+});
+
+test('only those that sleep when it is asked are woken, not what begins to sleep by it', () => {
+  const play = chain();
+  play.say(wakeAll);
+  expect(play.statuses('one', 'two', 'z')).toEqual(['completed', 'waiting', 'pending']);
+});
+
+test('a wake by name, told again, changes nothing', () => {
+  const play = chain();
+  play.say(wake('one'));
+  expect(play.say(wake('one'))).toEqual([]);
+  expect(play.statusOf('two')).toBe('waiting');
+});
+
+test('twice in one breath by name is once', () => {
+  const [single, double] = [chain(), chain()];
+  single.say(wake('one'));
+  double.say(wake('one'), wake('one'));
+  expect(double.commits).toEqual(single.commits);
+});
+
+test('the timer of a node that was woken comes and changes nothing', () => {
+  const play = chain();
+  const timer = play.woken('one');
+  play.say(wakeAll);
+  play.pass(hours(2));
+  expect(play.say(timer)).toEqual([]);
+});
+
+test('several wake in one commit, and their join fires once', () => {
+  const play = pair();
+  expect(told(play.say(wakeAll))).toEqual([
+    'RUN_STATUS_CHANGED',
+    'NODE_WOKEN left',
+    'NODE_COMPLETED left',
+    'NODE_WOKEN right',
+    'NODE_COMPLETED right',
+    'NODE_DISPATCHED join',
+  ]);
+});
+
+test('one of two by its name leaves the other asleep', () => {
+  const play = pair();
+  play.say(wake('right'));
+  expect(play.statuses('left', 'right', 'join')).toEqual(['waiting', 'completed', 'pending']);
+});
+
+test('what does not sleep, or is not there, is passed over', () => {
+  const play = started(
+    graph({
+      nodes: { start: passes, a: { retry: threeAttempts }, nap: nap('n') },
+      edges: ['start -> a', 'start -> b', 'start -> nap'],
+    }),
+  );
+  play.ends('a', failed());
+  expect(play.node('a')).toMatchObject({ status: 'queued', notBefore: expect.any(Number) });
+  play.say(play.started('b'));
+  expect(play.say(wake('a', 'b', 'start', 'nowhere'))).toEqual([]);
+  expect(told(play.say(wakeAll))).toEqual(['NODE_WOKEN nap', 'NODE_COMPLETED nap']);
+  expect(play.statuses('a', 'b')).toEqual(['queued', 'running']);
+});
+
+test('waking the last sleeper can end the run', () => {
+  const play = started(graph({ nodes: { start: passes, nap: nap('n') }, edges: ['start -> nap'] }));
+  play.say(wakeAll);
+  expect(play.status).toBe('completed');
+  expect(play.say(wakeAll)).toEqual([]);
+});
+
+test('the log of a run that was woken folds to the same state', () => {
+  const play = pair();
+  play.say(wakeAll);
+  expect(plain(play.refold())).toEqual(plain(play.state));
+});

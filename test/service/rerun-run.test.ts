@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { type RunAddress, environment, runId } from '../../lib/engine/ids.ts';
+import type { JsonValue } from '../../lib/engine/json.ts';
+import { rerunOf } from '../../lib/engine/log/lineage.ts';
+import { cancelRun } from '../../lib/service/cancel-run.ts';
+import { listRuns } from '../../lib/service/list-runs.ts';
+import { load } from '../../lib/service/payloads.ts';
+import { type RerunRequest, rerunRun } from '../../lib/service/rerun-run.ts';
+import { type House, house, scope, workflow } from './house.ts';
+
+const rerun = (home: House, of: RunAddress, more: Partial<RerunRequest> = {}) =>
+  rerunRun(home.worker, { of, idempotencyKey: 'r1', bodyHash: 'h1', ...more });
+
+async function begun(home: House, input: JsonValue = {}): Promise<RunAddress> {
+  await home.publish(workflow('flow', 'a>b'));
+  const answer = await home.start({ input });
+  if (answer.kind !== 'started') throw new Error(answer.kind);
+  return { ...scope, runId: answer.runId };
+}
+
+async function rerunAddress(home: House, of: RunAddress, more: Partial<RerunRequest> = {}): Promise<RunAddress> {
+  const answer = await rerun(home, of, more);
+  if (answer.kind !== 'started') throw new Error(answer.kind);
+  return { ...scope, runId: answer.runId };
+}
+
+async function placeOf(home: House, run: RunAddress): Promise<string> {
+  const payload = (await home.fold(run)).state.written.get('input')?.at(-1)?.payload;
+  return payload !== undefined && 'ref' in payload ? payload.ref.slice(0, payload.ref.indexOf(':')) : 'head';
+}
+
+async function inputOf(home: House, run: RunAddress): Promise<JsonValue> {
+  const payload = (await home.fold(run)).state.written.get('input')?.at(-1)?.payload;
+  if (payload === undefined) throw new Error('no input');
+  return 'ref' in payload ? load(home.deps, run, payload.ref) : payload.value;
+}
+
+/** Values of three sizes: in the head, an item of its own, and an object of the bucket. */
+const noise = (length: number): string => Array.from({ length }, (_, index) => ((index * 7_919) % 1_297).toString(36)).join('');
+const inputs: readonly (readonly [place: string, input: JsonValue])[] = [
+  ['head', { n: 1 }],
+  ['item', { text: 'x'.repeat(5_000) }],
+  ['blob', { text: noise(60_000) }],
+];
+
+describe('running a run again', () => {
+  it.each(inputs)('gives a new run its input, wherever that lies: %s', async (place, input) => {
+    const home = house();
+    const old = await begun(home, input);
+    expect(await placeOf(home, old)).toBe(place);
+    const anew = await rerunAddress(home, old);
+    expect(anew.runId).not.toBe(old.runId);
+    expect([await placeOf(home, anew), await inputOf(home, anew)]).toEqual([place, input]);
+    await home.settle();
+    expect((await home.fold(anew)).state.progress.status).toBe('completed');
+  });
+
+  it('names the old run in its first commit, and is found by it', async () => {
+    const home = house();
+    const old = await begun(home);
+    const anew = await rerunAddress(home, old);
+    const again = await rerunAddress(home, old, { idempotencyKey: 'r2' });
+    const heads = await Promise.all([old, anew].map((run) => home.world.log.head(run)));
+    expect(heads.map((head) => (head === undefined ? 'none' : rerunOf(head)))).toEqual([undefined, old.runId]);
+    const { runs } = await listRuns(home.deps, scope, { rerunOf: old.runId }, { limit: 10 });
+    expect(runs.map(({ head }) => head.address.runId).toSorted()).toEqual([anew.runId, again.runId].toSorted());
+    expect((await listRuns(home.deps, scope, { rerunOf: anew.runId }, { limit: 10 })).runs).toEqual([]);
+  });
+
+  it('leaves the old one as it was, open or ended', async () => {
+    const home = house();
+    const old = await begun(home);
+    const { asOf } = (await home.fold(old)).state;
+    await rerun(home, old);
+    expect((await home.fold(old)).state.asOf).toBe(asOf);
+    await cancelRun(home.worker, old);
+    expect(await rerun(home, old, { idempotencyKey: 'r2' })).toMatchObject({ kind: 'started' });
+    expect((await home.fold(old)).state.progress.status).toBe('cancelled');
+  });
+
+  it('stays on the pinned version, or takes the one that is asked for', async () => {
+    const home = house();
+    const old = await begun(home);
+    await home.publish({ ...workflow('flow', 'a>b b>d'), version: 2 });
+    const [pinned, chosen] = [await rerunAddress(home, old), await rerunAddress(home, old, { idempotencyKey: 'r2', version: 2 })];
+    expect((await home.fold(pinned)).head.workflow.version).toBe(1);
+    expect((await home.fold(chosen)).head.workflow.version).toBe(2);
+    expect(await rerun(home, old, { idempotencyKey: 'r3', version: 3 })).toEqual({
+      kind: 'version_not_found',
+      workflowName: 'flow',
+    });
+  });
+
+  it('takes an edited input, held against what the version declares', async () => {
+    const home = house();
+    const args = [{ name: 'n', type: 'number', required: true } as const];
+    await home.publish({ ...workflow('flow', 'a>b'), options: { args } });
+    const answer = await home.start({ input: { n: 1 } });
+    if (answer.kind !== 'started') throw new Error(answer.kind);
+    const old = { ...scope, runId: answer.runId };
+    expect(await inputOf(home, await rerunAddress(home, old, { input: { n: 2 } }))).toEqual({ n: 2 });
+    expect(await rerun(home, old, { idempotencyKey: 'r2', input: { n: 'x' } })).toMatchObject({ kind: 'input_invalid' });
+    // What was refused before anything was tried frees its key.
+    expect(await rerun(home, old, { idempotencyKey: 'r2', bodyHash: 'h2' })).toMatchObject({ kind: 'started' });
+  });
+
+  it('with the same key is one run, and with another request a conflict', async () => {
+    const home = house();
+    const old = await begun(home);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => rerun(home, old)));
+    expect(new Set(answers.map((answer) => (answer.kind === 'started' ? answer.runId : answer.kind))).size).toBe(1);
+    expect(await rerun(home, old, { bodyHash: 'h2' })).toEqual({ kind: 'idempotency_conflict' });
+  });
+
+  it('does not share its keys with starts', async () => {
+    const home = house();
+    const old = await begun(home);
+    expect(await rerun(home, old, { idempotencyKey: 'k1' })).toMatchObject({ kind: 'started', isReplay: false });
+  });
+
+  it('is refused where there is no such run in this scope, or its workflow is archived', async () => {
+    const home = house();
+    const old = await begun(home);
+    const elsewhere = { ...old, environment: environment('live') };
+    expect(await rerun(home, elsewhere)).toEqual({ kind: 'not_found' });
+    expect(await rerun(home, { ...old, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({ kind: 'not_found' });
+    await home.world.workflows.archive(scope, workflow('flow', 'a>b').name, home.world.clock.now());
+    expect(await rerun(home, old)).toEqual({ kind: 'workflow_archived' });
+  });
+});

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { runId } from '../../lib/engine/ids.ts';
+import { days, seconds } from '../../lib/engine/time.ts';
+import { cancelRun } from '../../lib/service/cancel-run.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { load } from '../../lib/service/payloads.ts';
+import { resumeRun } from '../../lib/service/resume-run.ts';
+import { type House, house, scope, workflow } from './house.ts';
+import { replaced } from './replaced.ts';
+
+async function sleeping(home: House) {
+  await home.publish(workflow('flow', 'a>z1 z1>b', { z1: { ms: days(3) } }));
+  const run = await home.begin('flow');
+  for (const job of home.world.jobs.takeSent()) await home.take(job);
+  return run;
+}
+
+describe('resuming a run', () => {
+  it('wakes it, and its log keeps the reason and what was brought', async () => {
+    const home = house();
+    const run = await sleeping(home);
+    expect(await resumeRun(home.worker, run, { reason: 'paid', payload: { amount: 3 } })).toEqual({ kind: 'resumed' });
+    const commits = await home.world.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
+    expect(commits.flatMap(({ events }) => events)).toContainEqual({
+      type: 'RUN_RESUMED',
+      reason: 'paid',
+      payload: { value: { amount: 3 } },
+    });
+    for (const job of home.world.jobs.takeSent()) await home.take(job);
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+
+  it('keeps a large payload beside the log', async () => {
+    const home = house();
+    const run = await sleeping(home);
+    // Nothing that compressing makes small.
+    const text = Array.from({ length: 600 }, (_, index) => createHash('sha256').update(String(index)).digest('hex')).join('');
+    await resumeRun(home.worker, run, { payload: { text } });
+    const commits = await home.world.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
+    const [told] = commits.flatMap(({ events }) => events.flatMap((event) => (event.type === 'RUN_RESUMED' ? [event] : [])));
+    if (told?.payload === undefined || !('ref' in told.payload)) throw new Error('it lies in the log itself');
+    expect(await load(home.deps, run, told.payload.ref)).toEqual({ text });
+  });
+
+  it('of a run that has ended, or is not there, is refused', async () => {
+    const home = house();
+    const run = await sleeping(home);
+    await cancelRun(home.worker, run);
+    expect(await resumeRun(home.worker, run, {})).toEqual({ kind: 'run_terminal', status: 'cancelled' });
+    const nobody = { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') };
+    expect(await resumeRun(home.worker, nobody, {})).toEqual({ kind: 'not_found' });
+  });
+
+  it('that dies after its commit is finished by the nudge it left first', async () => {
+    let isKilled = false;
+    const home = house({
+      wrap: (deps: Deps) => ({
+        ...deps,
+        jobs: replaced(deps.jobs, {
+          send: async (jobs) => (isKilled ? Promise.reject(new Error('killed here')) : deps.jobs.send(jobs)),
+        }),
+      }),
+    });
+    const run = await sleeping(home);
+    isKilled = true;
+    await expect(resumeRun(home.worker, run, {})).rejects.toThrow('killed here');
+    isKilled = false;
+    home.world.clock.advance(seconds(150));
+    for (const job of home.world.jobs.takeDue()) await home.take(job);
+    for (const job of home.world.jobs.takeSent()) await home.take(job);
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+});
