@@ -43,6 +43,9 @@ const nodeOf = async (runId: string, nodeId: string) => (await ended(runId)).nod
 const start = (body: unknown, headers: Record<string, string> = { 'idempotency-key': crypto.randomUUID() }) =>
   cloud.call('POST', '/v1/runs', body, headers);
 const order = { workflowName: 'order-total', input: { items: [] } };
+const keyShape = z.object({ keyId: z.string() });
+/** The id in the key's own text: `sw_<environment>_<keyId>_<secret>`. */
+const ownKeyId = (): string => cloud.apiKey.split('_')[2] ?? '';
 const nobody = 'wrun_00000000000000000000000000';
 
 describe('refused at the door', () => {
@@ -91,6 +94,13 @@ describe('refused at the door', () => {
       return cloud.call('POST', `/v1/runs/${runId}/cancel`);
     },
     no_active_deployment: () => start({ workflowName: 'nobody-published-this' }),
+    foreign_project: () => cloud.call('POST', '/v1/keys', { scopes: ['runs:read'], projectId: 'somebody-elses' }),
+    key_in_use: () => cloud.call('DELETE', `/v1/keys/${ownKeyId()}`),
+    key_retired: async () => {
+      const { keyId } = keyShape.parse((await cloud.call('POST', '/v1/keys', { scopes: ['runs:read'] })).body);
+      await cloud.call('DELETE', `/v1/keys/${keyId}`);
+      return cloud.call('POST', `/v1/keys/${keyId}/rotate`, {});
+    },
   };
 
   test.each(Object.entries(asked))('%s', async (code, ask) => {

@@ -1,7 +1,7 @@
 /** `npm start` in a process of its own, on a folder and a port of its own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -42,8 +42,14 @@ export async function startLocal(directory: string): Promise<LocalStart> {
   const gone = once(child, 'exit');
   const infoFile = join(directory, 'local.json');
   const said = (): z.infer<typeof infoShape> | undefined => {
-    if (!existsSync(infoFile)) return undefined;
-    const info = infoShape.parse(JSON.parse(readFileSync(infoFile, 'utf8')));
+    let text: string;
+    try {
+      text = readFileSync(infoFile, 'utf8');
+    } catch {
+      // Not written yet; or the one of the start before, which this one has just taken away.
+      return undefined;
+    }
+    const info = infoShape.parse(JSON.parse(text));
     return info.pid === child.pid ? info : undefined;
   };
   let info = said();
