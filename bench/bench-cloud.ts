@@ -20,6 +20,7 @@ const patienceMs = 120_000;
 const lookEveryMs = 10;
 
 const startedShape = z.looseObject({ runId: z.string() });
+const keyShape = z.looseObject({ key: z.string() });
 const queueInput = z.looseObject({ QueueUrl: z.string() });
 const updateInput = z.looseObject({ Key: z.looseObject({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }) });
 const headShape = z.looseObject({ Item: z.looseObject({ status: z.looseObject({ S: z.string() }) }).optional() });
@@ -32,7 +33,9 @@ export interface BenchCloud {
   /** Publishes the workflow's first version, once. */
   publish(workflow: Workflow): Promise<void>;
   /** Starts a run and answers its id. */
-  start(workflow: Workflow, idempotencyKey: string): Promise<string>;
+  start(workflow: Workflow, idempotencyKey: string, apiKey?: string): Promise<string>;
+  /** A key that no function has read yet. */
+  freshKey(): Promise<string>;
   get(path: string): Promise<unknown>;
   /** Waits until every message of the run has been worked on and deleted; answers the run's status by its head. */
   quiet(runId: string): Promise<string>;
@@ -42,6 +45,8 @@ export interface BenchCloud {
   hasEnded(runId: string): boolean;
   /** What the run has cost until now, where no other ran beside it since `from`. */
   bill(runId: string, from: number): Bill;
+  /** What one function has cost since `from`. */
+  billOf(functionLabel: string, from: number): Bill;
   /** How many calls there were until now. */
   readonly calls: number;
   /** Keeps no further calls. */
@@ -111,9 +116,14 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       await ask('POST', '/v1/workflows', workflow);
       published.add(workflow.name);
     },
-    async start({ name }, idempotencyKey) {
+    async start({ name }, idempotencyKey, key = apiKey) {
       const body = { workflowName: name, input: {} };
-      return startedShape.parse(await ask('POST', '/v1/runs', body, { 'idempotency-key': idempotencyKey })).runId;
+      const headers = { 'idempotency-key': idempotencyKey, authorization: `Bearer ${key}` };
+      return startedShape.parse(await ask('POST', '/v1/runs', body, headers)).runId;
+    },
+    async freshKey() {
+      const body = { scopes: ['trigger:write'], rateLimitPerMinute: null };
+      return keyShape.parse(await ask('POST', '/v1/keys', body)).key;
     },
     get: (path) => ask('GET', path),
     async quiet(runId) {
@@ -157,6 +167,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       billOf(
         linesFrom(from).filter(({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || runIds.has(runId))),
       ),
+    billOf: (label, from) => billOf(linesFrom(from).filter(({ by }) => meter.labelOf(by) === label)),
     get calls() {
       return calls.length;
     },

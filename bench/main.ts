@@ -8,18 +8,24 @@ import { join } from 'node:path';
 import { measureBarePuts } from './bare-put.ts';
 import { type BenchCloud, startBenchCloud } from './bench-cloud.ts';
 import { measureBundles } from './bundles.ts';
+import { measureHelp } from './cli-help.ts';
 import { goldenOf, writeGolden } from './golden.ts';
 import { measureChain } from './latency.ts';
 import { count, scenarios } from './scenarios.ts';
+import { countStarts, startGoldenName } from './start-cost.ts';
+import { measureStartTimes } from './start-latency.ts';
 import { measureStartRate } from './start-rate.ts';
+import { sustainStarts } from './sustained-starts.ts';
 import { measureStarts } from './startup.ts';
-import { billTable, bundleTable, dollarTable, latencyTable, type NamedBill, table } from './tables.ts';
+import { billTable, bundleTable, dollarTable, latencyTable, type NamedBill, startTable, table } from './tables.ts';
 
 const chainRuns = 100;
 const chainSeconds = 12;
 const barePuts = 500;
 /** for each of the two ways to start */
 const rateSeconds = 5;
+const timedStarts = 300;
+const sustainedSeconds = 30;
 const parallelStarts = 16;
 
 const say = (title: string, text: string): void => console.log(`\n${title}\n\n${text}`);
@@ -41,16 +47,25 @@ async function within<Answer>(bench: Promise<BenchCloud>, work: (bench: BenchClo
 }
 
 async function writeAllGolden(directory: string): Promise<void> {
-  const bills = await within(startBenchCloud(directory, warn), countAll);
+  const [bills, starts] = await within(
+    startBenchCloud(directory, warn),
+    async (bench) => [await countAll(bench), await countStarts(bench)] as const,
+  );
+  for (const { key, bill } of starts) writeGolden(startGoldenName(key), goldenOf(bill, {}));
   for (const [at, { name, bounds }] of scenarios.entries()) {
     const bill = bills[at]?.bill;
     if (bill !== undefined) writeGolden(name, goldenOf(bill, bounds));
   }
-  say('Golden counts', `${scenarios.length} files are written to bench/golden`);
+  say('Golden counts', `${scenarios.length + 2} files are written to bench/golden`);
 }
 
 async function measureAll(directory: string): Promise<void> {
   say('Size of what is deployed', bundleTable(await measureBundles(join(directory, 'bundles'))));
+  const { helpMs, bareMs } = measureHelp();
+  say(
+    'stepwell --help, beside a Node that does nothing',
+    table([['median', `${helpMs.toFixed(0)} ms`, `${(helpMs / bareMs).toFixed(1)} times`]]),
+  );
   // the first folder's synthesis is what all later starts find
   const { coldMs, warmMs, isSteady } = await measureStarts(directory);
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
@@ -65,10 +80,13 @@ async function measureAll(directory: string): Promise<void> {
     const bills = await countAll(bench);
     say('The bill of one run', billTable(bills));
     say('Dollars for a million such runs', dollarTable(bills));
+    const starts = await countStarts(bench);
+    say('What one start reads and writes', billTable(starts.map(({ key, bill }) => ({ name: `${key} key`, bill }))));
     bench.deafen();
     const latencies = await measureChain(bench, 10, chainRuns, chainSeconds);
     const bare = await measureBarePuts(bench.cloud, barePuts, warn);
     say('A chain of ten no-op nodes on this machine', latencyTable(latencies, bare));
+    say('POST /v1/runs on this machine', startTable(await measureStartTimes(bench, timedStarts), bare));
     const sequential = await measureStartRate(bench, 1, rateSeconds);
     const parallel = await measureStartRate(bench, parallelStarts, rateSeconds);
     say(
@@ -78,6 +96,17 @@ async function measureAll(directory: string): Promise<void> {
         [`${parallelStarts} at a time`, parallel.toFixed(0)],
       ]),
     );
+    const sustained = await sustainStarts(bench, parallelStarts, sustainedSeconds);
+    say(
+      `Starts for ${sustainedSeconds} s, ${parallelStarts} at a time, each run looked for afterwards`,
+      table([
+        ['accepted', String(sustained.accepted)],
+        ['in a second', sustained.perSecond.toFixed(0)],
+        ['completed', String(sustained.completed)],
+        [sustained.lost.length === 0 ? 'lost' : 'LOST', String(sustained.lost.length)],
+      ]),
+    );
+    if (sustained.lost.length > 0) throw new Error(`runs that were accepted are lost: ${sustained.lost.join(', ')}`);
   });
 }
 

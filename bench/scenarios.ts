@@ -22,7 +22,7 @@ const always = { 'readUnits.api keys': between(0, 1), 'emptyReceives.of any queu
 
 /** Several threads of the worker may have to read the definition, the head and the log, each for itself. */
 const bySeveralThreads = (mostLogReads: number) => ({
-  'readUnits.workflow': between(2, 2 + threads),
+  'readUnits.workflow': between(1, 1 + threads),
   'readUnits.head': between(1, threads + 1),
   'readUnits.commits': between(1, mostLogReads),
 });

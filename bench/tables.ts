@@ -57,19 +57,28 @@ export function dollarTable(bills: readonly NamedBill[]): string {
   ]);
 }
 
-export function latencyTable({ runMs, nodeMs }: Latencies, bareMs: readonly number[]): string {
+/** Times beside the bare put of the same run of the bench. */
+const timesTable = (rows: readonly (readonly [string, readonly number[]])[], bareMs: readonly number[]): string => {
   const bare = quantilesOf(bareMs);
-  const row = (name: string, values: readonly number[]): readonly string[] => {
+  const row = ([name, values]: readonly [string, readonly number[]]): readonly string[] => {
     const { count, p50, p99, most } = quantilesOf(values);
     return [name, String(count), milliseconds(p50), milliseconds(p99), milliseconds(most), (p50 / bare.p50).toFixed(1)];
   };
-  return table([
-    ['', 'measured', 'p50', 'p99', 'most', 'in bare puts'],
-    row('whole run', runMs),
-    row('one node to the next', nodeMs),
-    row('a bare conditional put', bareMs),
-  ]);
-}
+  const head = ['', 'measured', 'p50', 'p99', 'most', 'in bare puts'];
+  return table([head, ...[...rows, ['a bare conditional put', bareMs] as const].map(row)]);
+};
+
+export const latencyTable = ({ runMs, nodeMs }: Latencies, bareMs: readonly number[]): string =>
+  timesTable(
+    [
+      ['whole run', runMs],
+      ['one node to the next', nodeMs],
+    ],
+    bareMs,
+  );
+
+export const startTable = (startMs: readonly number[], bareMs: readonly number[]): string =>
+  timesTable([['POST /v1/runs', startMs]], bareMs);
 
 export function bundleTable(sizes: readonly BundleSize[]): string {
   const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_024)} KB`;

@@ -20,7 +20,8 @@ function bundledNodes() {
   return [`node_modules/node-linux-${process.arch}/bin/node`].map((path) => fileURLToPath(new URL(path, root)));
 }
 
-async function main(program, args) {
+/** Runs the program in this process or in another, or says what is missing. Without a program it only looks. */
+export async function startProgram(program, args) {
   const node = findNode();
   if (node === undefined) {
     console.error(
@@ -44,4 +45,4 @@ async function runHere(program, args) {
   await import(pathToFileURL(path).href);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv[2], process.argv.slice(3));
+if (process.argv[1] === fileURLToPath(import.meta.url)) await startProgram(process.argv[2], process.argv.slice(3));

@@ -2,6 +2,8 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { traceFacts } from '../lib/engine/trace.ts';
+import type { Job, ResultMessage } from '../lib/ports/jobs.ts';
 
 /** It was given to somebody before, who did not delete it. */
 export const isRedelivered = (record: SQSRecord): boolean => Number(record.attributes.ApproximateReceiveCount) > 1;
@@ -12,7 +14,14 @@ export const failures = (records: readonly SQSRecord[]): SQSBatchResponse => ({
 
 const processor = new BatchProcessor(EventType.SQS);
 
-/** Works on each message; one whose work throws comes back, and says so in the log. */
+/** What log lines say of the message that they are about. */
+export const logKeysOf = (message: Job | ResultMessage) => ({
+  runId: message.run.runId,
+  ...('nodeId' in message ? { nodeId: message.nodeId } : {}),
+  ...(message.trace === undefined ? {} : traceFacts(message.trace)),
+});
+
+/** Works on each message; one whose work throws comes back, and says so in the log. The log's keys are each message's own. */
 export const eachMessage = (
   event: SQSEvent,
   context: Context,
@@ -30,9 +39,11 @@ export const eachMessage = (
           error: trouble instanceof Error ? trouble : String(trouble),
         });
         throw trouble;
+      } finally {
+        logger.resetKeys();
       }
     },
     processor,
-    // A batch that fails as a whole is reported like one that fails in part: the messages come back either way.
-    { context, throwOnFullBatchFailure: false },
+    // One after the other: the keys of the log are the message's. A batch that fails as a whole is reported like one that fails in part: the messages come back either way.
+    { context, throwOnFullBatchFailure: false, processInParallel: false },
   );

@@ -23,6 +23,9 @@ function depsOf(variables: Readonly<Record<string, string | undefined>> = proces
       get idempotencyMs() {
         return hours(environment.idempotencyHours);
       },
+      get requiresHttps() {
+        return environment.requireHttps;
+      },
     },
   });
 }

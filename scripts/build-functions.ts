@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Plugin, build as bundle } from 'esbuild';
+import { bundleThreadFile } from '../lib/bundles/thread-file.ts';
 import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
 import { sandboxFiles } from '../lib/nodes/sandbox/engine-files.ts';
 
@@ -25,9 +26,13 @@ const oneLanguage: Plugin = {
   },
 };
 
-/** The function that runs scripts has the sandbox's thread and its engine beside it. */
+/** Code that a function starts on a thread lies beside its bundle. */
+const threads: Partial<Record<FunctionName, { readonly name: string; readonly source: string }>> = {
+  worker: sandboxFiles.thread,
+  code: bundleThreadFile,
+};
+/** The function that runs scripts has their engine beside it, too. */
 const scripting: FunctionName = 'worker';
-const threadName = basename(sandboxFiles.thread.name, '.mjs');
 const require = createRequire(import.meta.url);
 
 /** A function's credentials are in its environment; the other ways to find some, sign-ons among them, are a tenth of a bundle. */
@@ -68,7 +73,10 @@ export async function buildFunctions(
   await bundle({
     entryPoints: [
       ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
-      ...(runsScripts ? [{ in: join(root, sandboxFiles.thread.source), out: join(scripting, threadName) }] : []),
+      ...names.flatMap((name) => {
+        const thread = threads[name];
+        return thread === undefined ? [] : [{ in: join(root, thread.source), out: join(name, basename(thread.name, '.mjs')) }];
+      }),
     ],
     outdir,
     outExtension: { '.js': '.mjs' },

@@ -4,6 +4,7 @@ import type { Route } from '../../lib/api/route.ts';
 import type { AnswerOf, BodyOf, ErrorOf, OperationId, OperationOf, ParamsOf, QueryOf } from '../../lib/api/routes.ts';
 import type { KeyId, Scope } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
+import type { Trace } from '../../lib/engine/trace.ts';
 
 /** Who asks. */
 export interface Asker {
@@ -11,6 +12,8 @@ export interface Asker {
   readonly scope: Scope;
   /** the key that asks; undefined where a route needs none */
   readonly caller: KeyId | undefined;
+  /** of this request: what is begun for it goes back to it */
+  readonly trace: Trace;
 }
 
 interface Request<Id extends OperationId> extends Asker {
@@ -21,6 +24,8 @@ interface Request<Id extends OperationId> extends Asker {
   readonly accept: string | undefined;
   /** present where the route requires one */
   readonly idempotencyKey: string;
+  /** the file of a form, where the route takes one and the request was one */
+  readonly attachment: Uint8Array | undefined;
 }
 
 export interface Refusal<Code extends ErrorCode = ErrorCode> {
@@ -58,6 +63,7 @@ export interface ReadRequest {
   readonly body: unknown;
   readonly accept: string | undefined;
   readonly idempotencyKey: string;
+  readonly attachment: Uint8Array | undefined;
 }
 
 export type AnyOperation = (request: ReadRequest & Asker) => Promise<AnyAnswer>;

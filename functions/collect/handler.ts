@@ -1,6 +1,7 @@
 /** Takes the results of many siblings together: ten at a time, parted by run, each run's decided in one commit. */
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseResult } from '../../lib/codec/jobs.ts';
+import { traceFacts } from '../../lib/engine/trace.ts';
 import { byRun, collectResults } from '../../lib/service/collect-results.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { failures, isRedelivered } from '../batch.ts';
@@ -27,8 +28,11 @@ export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
     try {
       await collectResults(collector, results);
     } catch (trouble) {
+      const [{ trace } = {}] = results.results;
       logger.error('the results of a run come back', {
         runId: results.run.runId,
+        ...(trace === undefined ? {} : traceFacts(trace)),
+        nodeIds: results.results.map(({ nodeId }) => nodeId),
         error: trouble instanceof Error ? trouble : String(trouble),
       });
       // A run is a group: all its messages return together, so their order holds.

@@ -2,7 +2,7 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { parseMessage } from '../../lib/codec/jobs.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
-import { eachMessage } from '../batch.ts';
+import { eachMessage, logKeysOf } from '../batch.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
 
 const logger = loggerOf('dead-letter');
@@ -10,6 +10,8 @@ const decider = deciderOf('dead-letter');
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   eachMessage(event, context, logger, async (record) => {
+    const message = parseMessage(record.body);
+    logger.appendKeys(logKeysOf(message));
     logger.warn('a dead letter', { messageId: record.messageId });
-    await failLostNode(decider, parseMessage(record.body));
+    await failLostNode(decider, message);
   });

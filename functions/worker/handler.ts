@@ -6,7 +6,7 @@ import { runAttempt } from '../../lib/nodes/runners.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { eachMessage, isRedelivered } from '../batch.ts';
+import { eachMessage, isRedelivered, logKeysOf } from '../batch.ts';
 import { deciderOf, endOf, loggerOf } from '../wiring.ts';
 
 const logger = loggerOf('worker');
@@ -17,6 +17,7 @@ export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResp
 
 async function take(record: SQSRecord, context: Context): Promise<void> {
   const job = parseJob(record.body);
+  logger.appendKeys(logKeysOf(job));
   const delivery = { isRedelivered: isRedelivered(record), mustEndAt: endOf(context, worker.deps.clock.now()) };
   switch (job.kind) {
     case 'node':

@@ -20,6 +20,12 @@ export const errorCatalogue = {
     message: 'The API key is missing, unknown, expired or revoked.',
     recovery: 'Send a valid key: "Authorization: Bearer sw_…".',
   },
+  https_required: {
+    status: 400,
+    trouble: 'caller',
+    message: 'This API answers over HTTPS only, and nothing proves that the request came that way.',
+    recovery: 'Use the https address. A proxy in front of the API must end TLS at the gateway, whose header is the proof.',
+  },
   missing_scope: {
     status: 403,
     trouble: 'key',
@@ -98,6 +104,64 @@ export const errorCatalogue = {
     status: 409,
     trouble: 'caller',
     message: 'No active deployment. Activate a deployment before triggering runs.',
+  },
+  invalid_deployment_id: {
+    status: 400,
+    trouble: 'caller',
+    message: 'deploymentId must match ^[A-Za-z0-9_-]+$ and cannot contain path separators.',
+  },
+  invalid_manifest: {
+    status: 400,
+    trouble: 'caller',
+    message: 'The manifest is not one that this takes.',
+    recovery: 'See "errors" for each place and what is wrong there.',
+  },
+  deployment_exists: {
+    status: 409,
+    trouble: 'caller',
+    message: 'That id has been used for a deployment with another manifest.',
+    recovery: 'Use a new id: an id never means two artifacts, not even after a removal.',
+  },
+  deployment_active: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The deployment is active: new runs get it.',
+    recovery: 'Activate another one first.',
+  },
+  deployment_in_use: {
+    status: 409,
+    trouble: 'caller',
+    message: 'A run that has not ended needs the deployment.',
+    recovery: 'Wait for its runs to end, or cancel them.',
+  },
+  no_previous_deployment: {
+    status: 409,
+    trouble: 'caller',
+    message: 'No other deployment was active before this one.',
+    recovery: 'Name the one to go back to: {"deploymentId": "…"}.',
+  },
+  artifact_missing: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The artifact has not been uploaded.',
+    recovery: 'Send POST /v1/deployments with the same manifest again: its answer says where to upload the artifact.',
+  },
+  artifact_digest_mismatch: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The artifact is not the one that the manifest names: its size or its SHA-256 differs.',
+  },
+  artifact_invalid: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The artifact cannot be unpacked safely, or does not hold the files of the manifest.',
+    recovery: 'See "errors" for what is wrong with which file.',
+  },
+  workflow_name_taken: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The name means another workflow already.',
+    recovery: 'Use another name, or archive the published workflow that has it: DELETE /v1/workflows/{name}.',
   },
   foreign_project: {
     status: 403,

@@ -2,7 +2,7 @@
 import { type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, createDocument } from 'zod-openapi';
 import * as z from 'zod';
 import { type ErrorCode, errorCatalogue } from './errors.ts';
-import { type Route, errorsOf } from './route.ts';
+import { type Route, type RouteBody, errorsOf } from './route.ts';
 import { errorAnswer } from './schemas/service.ts';
 
 export const openApiDocument = (routes: readonly Route[]) =>
@@ -39,7 +39,10 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   ...(route.body === undefined
     ? {}
     : {
-        requestBody: { required: route.body.isOptional !== true, content: { 'application/json': { schema: route.body.schema } } },
+        requestBody: {
+          required: route.body.isOptional !== true,
+          content: { 'application/json': { schema: route.body.schema }, ...formOf(route.body) },
+        },
       }),
   responses: {
     ...Object.fromEntries(
@@ -51,6 +54,16 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
     ...errorResponses(errorsOf(route)),
   },
 });
+
+const formOf = ({ schema, form }: RouteBody) =>
+  form === undefined
+    ? {}
+    : {
+        'multipart/form-data': {
+          schema: z.strictObject({ [form.text]: schema, [form.file]: z.string().meta({ format: 'binary' }) }),
+          encoding: { [form.text]: { contentType: 'application/json' }, [form.file]: { contentType: 'application/gzip' } },
+        },
+      };
 
 const idempotencyHeader = z.object({ 'Idempotency-Key': z.string().min(1).max(255) });
 

@@ -1,7 +1,7 @@
 /** What a route is: everything about it that is not done by code. */
 import type * as z from 'zod';
 import type { KeyScope } from '../ports/control.ts';
-import type { ErrorCode } from './errors.ts';
+import type { ErrorCode, Fault } from './errors.ts';
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -9,8 +9,10 @@ export interface Route {
   readonly path: `/v1/${string}`;
   readonly operationId: string;
   readonly summary: string;
+  /** answered over plain HTTP too, where HTTPS is required: for probes that cannot do better, and tells nothing */
+  readonly isAnsweredPlainly?: true;
   /** which function answers it */
-  readonly servedBy: 'api' | 'events';
+  readonly servedBy: 'api' | 'events' | 'deployments';
   /** null: no key is asked for */
   readonly scope: KeyScope | null;
   readonly params?: z.ZodObject;
@@ -33,6 +35,10 @@ export interface RouteBody {
   readonly isOptional?: true;
   /** brings older spellings into form before the schema judges */
   readonly prepare?: (body: unknown) => unknown;
+  /** what a body that does not fit the schema is answered with, by the places that do not; absent: invalid_request */
+  readonly faultCode?: (faults: readonly Fault[]) => ErrorCode;
+  /** the same body as the text part of a form, with a file beside it */
+  readonly form?: { readonly text: string; readonly file: string; readonly limitBytes: number };
 }
 
 /** What can happen to every request, and to every request that needs a key. */
@@ -42,6 +48,7 @@ const bodyErrors = ['invalid_request', 'payload_too_large'] as const satisfies r
 
 export const errorsOf = (route: Route): readonly ErrorCode[] => [
   ...new Set<ErrorCode>([
+    ...(route.isAnsweredPlainly === true ? [] : ['https_required' as const]),
     ...(route.scope === null ? [] : keyedErrors),
     ...(route.query === undefined ? [] : ['invalid_request' as const]),
     ...(route.body === undefined ? [] : bodyErrors),

@@ -7,6 +7,7 @@ import { definitionLimits } from '../engine/graph/findings.ts';
 import { canonicalDefinition } from './aliases.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Route } from './route.ts';
+import { deploymentRoutes } from './deployment-routes.ts';
 import * as audit from './schemas/audit.ts';
 import * as keys from './schemas/keys.ts';
 import * as runs from './schemas/runs.ts';
@@ -34,6 +35,7 @@ export const routes = [
     path: '/v1/health',
     operationId: 'getHealth',
     summary: 'Says that the service answers',
+    isAnsweredPlainly: true,
     servedBy: 'api',
     scope: null,
     idempotencyKey: 'none',
@@ -62,7 +64,7 @@ export const routes = [
     idempotencyKey: 'none',
     action: 'workflows.create',
     answers: { 201: ok('Published', workflows.publishedAnswer) },
-    errors: ['definition_invalid', 'workflow_exists'],
+    errors: ['definition_invalid', 'workflow_exists', 'workflow_name_taken'],
   },
   {
     method: 'GET',
@@ -129,7 +131,7 @@ export const routes = [
     idempotencyKey: 'none',
     action: 'workflows.publish',
     answers: { 201: ok('Published', workflows.publishedAnswer) },
-    errors: ['definition_invalid', 'workflow_not_found', 'workflow_archived'],
+    errors: ['definition_invalid', 'workflow_not_found', 'workflow_archived', 'workflow_name_taken'],
   },
   {
     method: 'POST',
@@ -252,6 +254,7 @@ export const routes = [
     answers: { 202: ok('What slept goes on', runs.wokenAnswer) },
     errors: ['not_found', 'run_terminal'],
   },
+  ...deploymentRoutes,
   {
     method: 'POST',
     path: '/v1/keys',

@@ -1,9 +1,10 @@
 /** Every port on AWS. Each is built when it is first asked for, so a function needs settings only for what it uses. */
 import type { World } from '../ports/world.ts';
-import { DynamoActiveDeployments } from './active-deployments.ts';
+import { S3Artifacts } from './artifacts.ts';
 import { DynamoAudit } from './audit.ts';
 import { S3Blobs } from './blobs.ts';
 import { bucketClient, dynamoClient, eventBusClient, queueClient, schedulerClient } from './clients.ts';
+import { DynamoDeployments } from './deployments.ts';
 import type { Settings } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
@@ -56,14 +57,16 @@ export const awsWorld = (settings: Settings): World => {
     const { scheduleGroup: group, delayQueueArn: queueArn, scheduleRoleArn: roleArn } = settings;
     return new SchedulerTimers(schedulerClient(), { group, queueArn, roleArn }, clock);
   });
-  const blobs = once(() => new S3Blobs(bucketClient(), settings.bucket));
+  const bucket = once(bucketClient);
+  const blobs = once(() => new S3Blobs(bucket(), settings.bucket));
   const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName));
   const workflows = once(() => new DynamoWorkflowStore(control()));
   const keys = once(() => new DynamoKeys(control()));
   const reservations = once(() => new DynamoReservations(control()));
   const audit = once(() => new DynamoAudit(control()));
   const rates = once(() => new DynamoRateWindows(control()));
-  const deployments = once(() => new DynamoActiveDeployments(control()));
+  const deployments = once(() => new DynamoDeployments(control()));
+  const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
   return {
     clock,
     ids,
@@ -102,6 +105,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get deployments() {
       return deployments();
+    },
+    get artifacts() {
+      return artifacts();
     },
   };
 };

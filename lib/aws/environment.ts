@@ -14,12 +14,14 @@ const schemas = {
   nodeQueueUrl: url,
   delayQueueUrl: url,
   resultsQueueUrl: url,
+  codeQueueUrl: url,
   delayQueueArn: arn,
   scheduleGroup: filled,
   scheduleRoleArn: arn,
   eventBusName: filled,
   retentionDays: count,
   idempotencyHours: count,
+  requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
 
 /** A function is given only the names that it needs, and may ask only for those; asking for another throws and names it. */
@@ -50,6 +52,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     get resultsQueueUrl() {
       return setting('resultsQueueUrl', schemas.resultsQueueUrl);
     },
+    get codeQueueUrl() {
+      return setting('codeQueueUrl', schemas.codeQueueUrl);
+    },
     get delayQueueArn() {
       return setting('delayQueueArn', schemas.delayQueueArn);
     },
@@ -67,6 +72,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get idempotencyHours() {
       return setting('idempotencyHours', schemas.idempotencyHours);
+    },
+    get requireHttps() {
+      return setting('requireHttps', schemas.requireHttps);
     },
   };
 };

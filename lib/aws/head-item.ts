@@ -34,6 +34,8 @@ const headItem = z.object({
   aa: instantAttribute.exactOptional(),
   x: instantAttribute,
   h: textAttribute,
+  ci: textAttribute.pipe(schema.correlationId).exactOptional(),
+  tp: textAttribute.pipe(schema.traceparent).exactOptional(),
   status: textAttribute.pipe(z.enum(runStatuses)),
   asOf: numberAttribute.pipe(schema.commitNo),
   attention: textAttribute.pipe(z.enum(['waiting', 'retrying'])).exactOptional(),
@@ -53,6 +55,8 @@ export const headAttributes = (run: RunCreation): Item => ({
     aa: run.availableAt === undefined ? undefined : number(run.availableAt),
     x: number(run.expiresAt),
     h: text(run.bodyHash),
+    ci: run.trace && text(run.trace.correlationId),
+    tp: run.trace && text(run.trace.traceparent),
   }),
   ...projectionAttributes(firstProjection),
   [runsTableKeys.expiry]: expiry(run.expiresAt),
@@ -72,7 +76,7 @@ export const projectionAttributes = (projection: HeadProjection): Item =>
 export const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
 
 export const headIn = (item: Item): Head => {
-  const { pk, k, w, wv, d, ca, da, aa, x, h, status, asOf, attention, endedAt, error, ...commit } = read(
+  const { pk, k, w, wv, d, ca, da, aa, x, h, ci, tp, status, asOf, attention, endedAt, error, ...commit } = read(
     'a head',
     headItem,
     item,
@@ -87,6 +91,7 @@ export const headIn = (item: Item): Head => {
     ...(aa !== undefined && { availableAt: aa }),
     expiresAt: x,
     bodyHash: h,
+    ...(ci !== undefined && tp !== undefined && { trace: { correlationId: ci, traceparent: tp } }),
     commit: commitOf(firstCommit, commit),
     projection: {
       status,

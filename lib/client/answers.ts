@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { errorAnswer } from '../api/schemas/service.ts';
 import * as errors from './errors.ts';
+import { type Open, fits, misfitIn, opened } from './open-shape.ts';
 
 /** An answer as it came. */
 export interface Raw {
@@ -17,18 +18,27 @@ export interface Asked {
   readonly correlationId: string;
 }
 
-/** Looser than what the service says, for a proxy's own words and for codes that came later than this client. */
-const spoken = z.looseObject({ ...errorAnswer.shape, code: z.string() }).partial();
+/** Each by itself, for a proxy has words of its own: what is no text where a text should be takes no other field along. */
+const text = z.string().optional().catch(undefined);
+const { errors: errorList } = errorAnswer.shape;
+const spoken = z.looseObject({
+  code: text,
+  message: text,
+  required: text,
+  correlationId: text,
+  errors: z
+    .custom<Open<z.output<typeof errorList>>>((value) => opened(errorList).safeParse(value).success)
+    .optional()
+    .catch(undefined),
+});
 
 export const correlationHeader = 'x-workflow-correlation-id';
 
 /** @throws TransportComputeClientError where the answer is not what the route describes */
-export const answerIn = <Schema extends z.ZodType>(raw: Raw, schema: Schema, asked: Asked): z.output<Schema> => {
-  const parsed = schema.safeParse(jsonIn(raw.text));
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const place = issue === undefined ? '' : issue.path.map((step) => `/${String(step)}`).join('');
-  throw unreadable(raw, asked, `does not fit at ${place === '' ? 'its root' : place}: ${issue?.message ?? ''}`);
+export const answerIn = <Schema extends z.ZodType>(raw: Raw, schema: Schema, asked: Asked): Open<z.output<Schema>> => {
+  const answer = jsonIn(raw.text);
+  if (fits(schema, answer)) return answer;
+  throw unreadable(raw, asked, `does not fit at ${misfitIn(schema, answer) ?? ''}`);
 };
 
 const unreadable = (raw: Raw, asked: Asked, what: string): errors.TransportComputeClientError =>
@@ -45,7 +55,7 @@ export const refusalIn = (raw: Raw, asked: Asked): errors.ComputeClientError => 
   const { status, headers, text } = raw;
   if (status < 400) return unreadable(raw, asked, `has the status ${status}, which this route does not give`);
   const causeBody = jsonIn(text) ?? text;
-  const { data: said = {} } = spoken.safeParse(causeBody);
+  const said = spoken.safeParse(causeBody).data ?? {};
   const { code, required } = said;
   const what = code === undefined ? String(status) : `${status} ${code}`;
   const facts = {

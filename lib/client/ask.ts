@@ -1,8 +1,9 @@
 /** Sends one request, again where that is safe, and reads its answer. */
 import type * as z from 'zod';
-import type { Route } from '../api/route.ts';
+import type { Route, RouteBody } from '../api/route.ts';
 import { type Asked, type Raw, answerIn, correlationHeader, refusalIn, retryAfterMsIn } from './answers.ts';
 import { ComputeClientError, TransportComputeClientError } from './errors.ts';
+import type { Open } from './open-shape.ts';
 import type { ClientParts } from './options.ts';
 import { waitBeforeRetry } from './retry-rule.ts';
 import { pause, within } from './within.ts';
@@ -18,6 +19,8 @@ export interface Question {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: object;
+  /** sent beside the body, as the file of a form */
+  readonly file?: Uint8Array<ArrayBuffer>;
   readonly idempotencyKey?: string;
 }
 
@@ -28,7 +31,7 @@ export const ask = async <Schema extends z.ZodType>(
   schema: Schema,
   question: Question,
   { signal, correlationId = parts.newId() }: CallOptions = {},
-): Promise<z.output<Schema>> => {
+): Promise<Open<z.output<Schema>>> => {
   const asked = { operationId: route.operationId, correlationId };
   const url = `${parts.baseUrl}${pathOf(route, question)}`;
   const init = initOf(parts, route, question, correlationId);
@@ -44,8 +47,8 @@ export const ask = async <Schema extends z.ZodType>(
   }
 };
 
-const tried = async (
-  { fetchImpl, sleep, timeoutMs }: ClientParts,
+export const tried = async (
+  { fetchImpl, sleep, timeoutMs }: Pick<ClientParts, 'fetchImpl' | 'sleep' | 'timeoutMs'>,
   { url, init, asked, signal }: { url: string; init: RequestInit; asked: Asked; signal: AbortSignal | undefined },
 ): Promise<Raw | ComputeClientError> => {
   const trouble = (kind: 'network' | 'timeout', message: string, cause?: unknown) =>
@@ -74,19 +77,31 @@ const pathOf = ({ operationId, path, params: schema }: Route, { params = {}, que
 
 const initOf = (
   { apiKey }: ClientParts,
-  { method }: Route,
-  { body, idempotencyKey }: Question,
+  { method, body: described }: Route,
+  { body, file, idempotencyKey }: Question,
   correlationId: string,
-): RequestInit => ({
-  method,
-  headers: {
-    Accept: 'application/json',
-    Authorization: `Bearer ${apiKey}`,
-    [correlationHeader]: correlationId,
-    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-    ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
-  },
-  ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  // The key goes to the address that it was given for, and nowhere else.
-  redirect: 'manual',
-});
+): RequestInit => {
+  const form = file === undefined ? undefined : formOf(described, JSON.stringify(body), file);
+  return {
+    method,
+    headers: {
+      Accept: 'application/json',
+      Authorization: `Bearer ${apiKey}`,
+      [correlationHeader]: correlationId,
+      // A form says its own, with what stands between its parts.
+      ...(body === undefined || form !== undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
+    },
+    ...(body === undefined ? {} : { body: form ?? JSON.stringify(body) }),
+    // The key goes to the address that it was given for, and nowhere else.
+    redirect: 'manual',
+  };
+};
+
+const formOf = (described: RouteBody | undefined, text: string, file: Uint8Array<ArrayBuffer>): FormData => {
+  if (described?.form === undefined) throw new TypeError('this route takes no file');
+  const form = new FormData();
+  form.append(described.form.text, text);
+  form.append(described.form.file, new Blob([file], { type: 'application/gzip' }), described.form.file);
+  return form;
+};

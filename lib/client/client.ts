@@ -8,11 +8,13 @@ import { type ClientOptions, type ClientParts, partsOf, whole } from './options.
 import { followEvents, rowsOf } from './read-on.ts';
 import * as shapes from './shapes.ts';
 import { type Answer, type BodyGiven, type EndedRun, type QueryGiven, type Run, routeOf } from './shapes.ts';
+import { type Upload, type UploadOptions, uploaded } from './upload.ts';
 import { longer, pause, within } from './within.ts';
 
 const firstPollMs = 250;
 
 const getHealth = routeOf('getHealth');
+const getOpenApi = routeOf('getOpenApi');
 const createWorkflow = routeOf('createWorkflow');
 const publishVersion = routeOf('publishVersion');
 const listWorkflows = routeOf('listWorkflows');
@@ -24,10 +26,30 @@ const getRun = routeOf('getRun');
 const listRuns = routeOf('listRuns');
 const listRunEvents = routeOf('listRunEvents');
 const cancelRun = routeOf('cancelRun');
+const rerunRun = routeOf('rerunRun');
+const resumeRun = routeOf('resumeRun');
+const wakeRun = routeOf('wakeRun');
+const createDeployment = routeOf('createDeployment');
+const listDeployments = routeOf('listDeployments');
+const getDeployment = routeOf('getDeployment');
+const getActiveDeployment = routeOf('getActiveDeployment');
+const activateDeployment = routeOf('activateDeployment');
+const rollbackDeployment = routeOf('rollbackDeployment');
+const removeDeployment = routeOf('removeDeployment');
+const createKey = routeOf('createKey');
+const listKeys = routeOf('listKeys');
+const revokeKey = routeOf('revokeKey');
+const rotateKey = routeOf('rotateKey');
+const listAudit = routeOf('listAudit');
 
 export interface TriggerOptions extends CallOptions {
   /** 1 to 255 printable characters; without one, a new one for this call */
   readonly idempotencyKey?: string;
+}
+
+export interface CreateDeploymentOptions extends CallOptions {
+  /** the archive, sent beside the manifest; where it is too large for that, upload it */
+  readonly artifact?: Uint8Array<ArrayBuffer>;
 }
 
 export interface PollOptions extends CallOptions {
@@ -48,6 +70,11 @@ export class StepwellClient {
 
   health(options?: CallOptions): Promise<Answer<'getHealth'>> {
     return ask(this.#parts, getHealth, getHealth.answers[200].schema, {}, options);
+  }
+
+  /** The service's own description of its routes, as OpenAPI 3.1. */
+  openApi(options?: CallOptions): Promise<Answer<'getOpenApi'>> {
+    return ask(this.#parts, getOpenApi, getOpenApi.answers[200].schema, {}, options);
   }
 
   /** Publishes version 1 of a new workflow. */
@@ -87,10 +114,19 @@ export class StepwellClient {
 
   /** Starts one run, however often the request has to be sent: all of a call's tries carry one idempotency key. */
   async trigger(body: BodyGiven<'startRun'>, options: TriggerOptions = {}): Promise<Answer<'startRun'>> {
-    const { idempotencyKey = this.#parts.newId() } = options;
-    if (idempotencyKeyIn(idempotencyKey) !== idempotencyKey)
-      throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters, without spaces or quotes around them');
+    const idempotencyKey = this.#keyOf(options);
     return ask(this.#parts, startRun, startRun.answers[202].schema, { body, idempotencyKey }, options);
+  }
+
+  /** Runs a run again, as one new run, however often the request has to be sent. */
+  async rerunRun(runId: string, body: BodyGiven<'rerunRun'> = {}, options: TriggerOptions = {}): Promise<Answer<'rerunRun'>> {
+    const idempotencyKey = this.#keyOf(options);
+    return ask(this.#parts, rerunRun, rerunRun.answers[202].schema, { params: { runId }, body, idempotencyKey }, options);
+  }
+
+  #keyOf({ idempotencyKey = this.#parts.newId() }: TriggerOptions): string {
+    if (idempotencyKeyIn(idempotencyKey) === idempotencyKey) return idempotencyKey;
+    throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters, without spaces or quotes around them');
   }
 
   getRun(runId: string, query: QueryGiven<'getRun'> = {}, options?: CallOptions): Promise<Run> {
@@ -132,6 +168,84 @@ export class StepwellClient {
   /** Once more changes nothing; a run that has ended otherwise is refused with `run_terminal`. */
   cancelRun(runId: string, body: BodyGiven<'cancelRun'> = {}, options?: CallOptions): Promise<Answer<'cancelRun'>> {
     return ask(this.#parts, cancelRun, cancelRun.answers[200].schema, { params: { runId }, body }, options);
+  }
+
+  /** Tells an open run to go on, and why; each call is told in its log once more. */
+  resumeRun(body: BodyGiven<'resumeRun'>, options?: CallOptions): Promise<Answer<'resumeRun'>> {
+    return ask(this.#parts, resumeRun, resumeRun.answers[202].schema, { body }, options);
+  }
+
+  /** Wakes the sleeping nodes that are named, or all of them. */
+  wakeRun(runId: string, body: BodyGiven<'wakeRun'> = {}, options?: CallOptions): Promise<Answer<'wakeRun'>> {
+    return ask(this.#parts, wakeRun, wakeRun.answers[202].schema, { params: { runId }, body }, options);
+  }
+
+  /** Takes a manifest, and its artifact where it is given; else the answer says where to upload it, if it is not there yet. */
+  async createDeployment(
+    body: BodyGiven<'createDeployment'>,
+    { artifact, ...options }: CreateDeploymentOptions = {},
+  ): Promise<Answer<'createDeployment'>> {
+    const file = artifact === undefined ? {} : { file: artifact };
+    return ask(this.#parts, createDeployment, createDeployment.answers[201].schema, { body, ...file }, options);
+  }
+
+  /** Brings an archive to where `createDeployment` said. The address is a secret as long as it works: no error tells it. */
+  uploadArtifact(upload: Upload, archive: Uint8Array<ArrayBuffer>, options?: UploadOptions): Promise<void> {
+    return uploaded(this.#parts, upload, archive, options);
+  }
+
+  /** One page, newest first. */
+  listDeployments(query: QueryGiven<'listDeployments'> = {}, options?: CallOptions): Promise<Answer<'listDeployments'>> {
+    return ask(this.#parts, listDeployments, listDeployments.answers[200].schema, { query }, options);
+  }
+
+  getDeployment(deploymentId: string, options?: CallOptions): Promise<Answer<'getDeployment'>> {
+    return ask(this.#parts, getDeployment, getDeployment.answers[200].schema, { params: { deploymentId } }, options);
+  }
+
+  /** Refused with `no_active_deployment` where there is none. */
+  getActiveDeployment(options?: CallOptions): Promise<Answer<'getActiveDeployment'>> {
+    return ask(this.#parts, getActiveDeployment, getActiveDeployment.answers[200].schema, {}, options);
+  }
+
+  /** New runs get this deployment; once more changes nothing. */
+  activateDeployment(deploymentId: string, options?: CallOptions): Promise<Answer<'activateDeployment'>> {
+    const { schema } = activateDeployment.answers[200];
+    return ask(this.#parts, activateDeployment, schema, { params: { deploymentId } }, options);
+  }
+
+  /** Without an id, the deployment that was active before: twice goes back twice. */
+  rollbackDeployment(body: BodyGiven<'rollbackDeployment'> = {}, options?: CallOptions): Promise<Answer<'rollbackDeployment'>> {
+    return ask(this.#parts, rollbackDeployment, rollbackDeployment.answers[200].schema, { body }, options);
+  }
+
+  removeDeployment(deploymentId: string, options?: CallOptions): Promise<Answer<'removeDeployment'>> {
+    return ask(this.#parts, removeDeployment, removeDeployment.answers[200].schema, { params: { deploymentId } }, options);
+  }
+
+  /** The answer is the only one that shows the key. */
+  createKey(body: BodyGiven<'createKey'>, options?: CallOptions): Promise<Answer<'createKey'>> {
+    return ask(this.#parts, createKey, createKey.answers[201].schema, { body }, options);
+  }
+
+  /** One page, newest first. */
+  listKeys(query: QueryGiven<'listKeys'> = {}, options?: CallOptions): Promise<Answer<'listKeys'>> {
+    return ask(this.#parts, listKeys, listKeys.answers[200].schema, { query }, options);
+  }
+
+  /** Once more keeps the first time. */
+  revokeKey(keyId: string, options?: CallOptions): Promise<Answer<'revokeKey'>> {
+    return ask(this.#parts, revokeKey, revokeKey.answers[200].schema, { params: { keyId } }, options);
+  }
+
+  /** The answer is the only one that shows the new key. */
+  rotateKey(keyId: string, body: BodyGiven<'rotateKey'> = {}, options?: CallOptions): Promise<Answer<'rotateKey'>> {
+    return ask(this.#parts, rotateKey, rotateKey.answers[201].schema, { params: { keyId }, body }, options);
+  }
+
+  /** One page, newest first. */
+  listAudit(query: QueryGiven<'listAudit'> = {}, options?: CallOptions): Promise<Answer<'listAudit'>> {
+    return ask(this.#parts, listAudit, listAudit.answers[200].schema, { query }, options);
   }
 
   /**

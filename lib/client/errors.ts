@@ -5,8 +5,8 @@ export interface ClientFault {
   readonly place: string;
   readonly code: string;
   readonly message: string;
-  /** of a definition's findings */
-  readonly severity?: 'error' | 'warning' | undefined;
+  /** of a definition's findings: `error`, `warning` */
+  readonly severity?: string | undefined;
 }
 
 interface ErrorFacts {

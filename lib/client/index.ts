@@ -1,5 +1,5 @@
 /** The client's public door. */
-export { StepwellClient, type PollOptions, type TriggerOptions } from './client.ts';
+export { StepwellClient, type CreateDeploymentOptions, type PollOptions, type TriggerOptions } from './client.ts';
 export type { CallOptions } from './ask.ts';
 export type { ClientOptions, Fetch, Sleep } from './options.ts';
 export {
@@ -11,4 +11,5 @@ export {
   UnauthorizedComputeClientError,
   type ClientFault,
 } from './errors.ts';
+export type { Upload, UploadOptions } from './upload.ts';
 export type { EndedRun, Run, RunEvent, RunSummary, WorkflowSummary } from './shapes.ts';

@@ -1,6 +1,6 @@
 /** Whether a request that went wrong is sent again, and when. */
-import type { OperationId } from '../api/routes.ts';
 import type { Route } from '../api/route.ts';
+import type { OperationId } from '../api/routes.ts';
 import { type ComputeClientError, RateLimitedComputeClientError, TransportComputeClientError } from './errors.ts';
 
 const baseMs = 200;
@@ -9,15 +9,31 @@ const capMs = 5_000;
 const longestRetryAfterMs = 60_000;
 
 /** Mutations that change nothing when they are done once more. */
-const doneOnce: readonly string[] = ['archiveWorkflow', 'cancelRun'] satisfies readonly OperationId[];
+const doneOnce: readonly string[] = [
+  'archiveWorkflow',
+  'cancelRun',
+  'createDeployment',
+  'activateDeployment',
+  'revokeKey',
+] satisfies readonly OperationId[];
+
+/** What of a route says whether a request may be repeated. */
+export type Repeated = Pick<Route, 'action' | 'idempotencyKey' | 'operationId'>;
 
 /** Sent twice, has the effect of once: it reads, or its idempotency key or its nature keeps it to one. */
-const isRepeatable = ({
-  action,
-  idempotencyKey,
-  operationId,
-}: Pick<Route, 'action' | 'idempotencyKey' | 'operationId'>): boolean =>
+const isRepeatable = ({ action, idempotencyKey, operationId }: Repeated): boolean =>
   action === undefined || idempotencyKey === 'required' || doneOnce.includes(operationId);
+
+/** Nobody listens there, or there is no such name: not a byte of the request has left. */
+const neverSent: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
+
+const wasNeverSent = (error: ComputeClientError): boolean => {
+  if (!(error instanceof TransportComputeClientError) || error.kind !== 'network') return false;
+  // fetch says only that it failed; what failed is its cause.
+  const { cause } = error;
+  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+  return reason instanceof Error && 'code' in reason && neverSent.includes(reason.code);
+};
 
 const isPassing = (error: ComputeClientError): boolean =>
   error instanceof TransportComputeClientError ? error.kind !== 'answer' : error.status === 429 || error.status >= 500;
@@ -25,15 +41,15 @@ const isPassing = (error: ComputeClientError): boolean =>
 /**
  * The wait before the next try in milliseconds; undefined where there is to be none.
  * Anything but a 429 may have been carried out, a 503 too: the gateway says so when a function broke in the middle of its
- * work. So what is not repeatable is sent again after a 429 alone.
+ * work. So what is not repeatable is sent again only after a 429, or where no connection came about.
  * @param triesBefore tries that have been made, this one not counted
  */
 export const waitBeforeRetry = (
-  route: Route,
+  route: Repeated,
   error: ComputeClientError,
   { triesBefore, retryAfterMs = 0, random }: { triesBefore: number; retryAfterMs: number | undefined; random: () => number },
 ): number | undefined => {
-  const isUnseen = error instanceof RateLimitedComputeClientError;
+  const isUnseen = error instanceof RateLimitedComputeClientError || wasNeverSent(error);
   if (!isPassing(error) || (!isUnseen && !isRepeatable(route)) || retryAfterMs > longestRetryAfterMs) return undefined;
   // Full jitter, also behind a Retry-After: else all who were refused together come back together.
   return retryAfterMs + Math.floor(random() * Math.min(capMs, baseMs * 2 ** triesBefore));

@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import { type OperationId, routes } from '../api/routes.ts';
 import { type TerminalStatus, terminalStatuses } from '../engine/log/head.ts';
+import type { Open } from './open-shape.ts';
 
 type Routes = (typeof routes)[number];
 export type RouteOf<Id extends OperationId> = Extract<Routes, { operationId: Id }>;
@@ -30,7 +31,7 @@ export type QueryGiven<Id extends OperationId> =
 type Answers<Id extends OperationId> = RouteOf<Id>['answers'];
 export type Answer<Id extends OperationId> = {
   [Status in keyof Answers<Id>]: Answers<Id>[Status] extends { schema: infer Schema extends z.ZodType }
-    ? z.output<Schema>
+    ? Open<z.output<Schema>>
     : never;
 }[keyof Answers<Id>];
 
@@ -39,7 +40,7 @@ export type RunSummary = Answer<'listRuns'>['data'][number];
 export type RunEvent = Answer<'listRunEvents'>['data'][number];
 export type WorkflowSummary = Answer<'listWorkflows'>['data'][number];
 /** A run that nothing will change any more. */
-export type EndedRun = Run & { readonly status: TerminalStatus };
+export type EndedRun = Omit<Run, 'status'> & { readonly status: TerminalStatus };
 
 export const isEnded = (run: Run): run is EndedRun => terminalStatuses.some((status) => status === run.status);
 

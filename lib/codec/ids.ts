@@ -1,6 +1,7 @@
 /** Branded ids and times at the door: the one constructor of each says whether the text is one. */
 import { z } from 'zod';
 import * as ids from '../engine/ids.ts';
+import { traceparent as toTraceparent } from '../engine/trace.ts';
 import { durationMs as toDurationMs, instant as toInstant } from '../engine/time.ts';
 
 /** A schema from a constructor that throws. */
@@ -22,6 +23,8 @@ export const iterationKey = madeBy(z.string(), ids.iterationKey);
 export const workflowName = madeBy(z.string(), ids.workflowName);
 export const deploymentId = madeBy(z.string(), ids.deploymentId);
 export const keyId = madeBy(z.string(), ids.keyId);
+export const correlationId = madeBy(z.string(), ids.correlationId);
+export const traceparent = madeBy(z.string(), toTraceparent);
 export const nonce = madeBy(z.string(), ids.nonce);
 export const commitNo = madeBy(z.number(), ids.commitNo);
 export const eventId = madeBy(z.number(), ids.eventId);

@@ -1,9 +1,21 @@
 /** Messages as queues and schedules carry them. */
 import { z } from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
+import type { Trace } from '../engine/trace.ts';
 import type { Job, NodeJob, NudgeJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
 import { exactly } from './exact.ts';
-import { attempt, commitNo, environment, instant, iterationKey, nodeId, projectId, runId } from './ids.ts';
+import {
+  attempt,
+  commitNo,
+  correlationId,
+  environment,
+  instant,
+  iterationKey,
+  nodeId,
+  projectId,
+  runId,
+  traceparent,
+} from './ids.ts';
 import { outcome } from './outcome.ts';
 import { readJson } from './unreadable.ts';
 
@@ -13,12 +25,15 @@ const version = { v: z.literal(messageVersion) };
 
 export const runAddress = exactly<RunAddress>()(z.strictObject({ projectId, environment, runId }));
 
-const ofAttempt = { run: runAddress, commit: commitNo, nodeId, iteration: iterationKey, attempt };
+const trace = exactly<Trace>()(z.strictObject({ correlationId, traceparent }));
+const traced = { trace: trace.exactOptional() };
+
+const ofAttempt = { run: runAddress, commit: commitNo, nodeId, iteration: iterationKey, attempt, ...traced };
 
 const jobs = {
   node: exactly<NodeJob>()(z.strictObject({ kind: z.literal('node'), ...ofAttempt, resend: z.int().min(0) })),
   wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt })),
-  nudge: exactly<NudgeJob>()(z.strictObject({ kind: z.literal('nudge'), run: runAddress })),
+  nudge: exactly<NudgeJob>()(z.strictObject({ kind: z.literal('nudge'), run: runAddress, ...traced })),
 } satisfies { [Kind in Job['kind']]: z.ZodType<Extract<Job, { kind: Kind }>> };
 
 const job: z.ZodType<Job> = z.discriminatedUnion('kind', [jobs.node, jobs.wake, jobs.nudge]);

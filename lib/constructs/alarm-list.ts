@@ -54,10 +54,28 @@ export const alarmEntries: readonly AlarmEntry[] = [
     periods: 2,
   },
   {
+    name: 'CodeMessagesWait',
+    heading: 'Messages for code wait too long',
+    reason:
+      'A message normally waits for less than a second. Ten minutes is a backlog, or a message ahead of it that takes long.',
+    metric: waitIn('code'),
+    threshold: 600,
+    periods: 2,
+  },
+  {
     name: 'WorkerErrors',
     heading: 'The worker fails',
     reason: 'A node that fails is an outcome and no error. Errors here are crashes and time-outs, each tried again at a cost.',
     metric: errorsOf('worker'),
+    threshold: 5,
+    periods: 2,
+  },
+  {
+    name: 'CodeErrors',
+    heading: 'The function for code fails',
+    reason:
+      'Code that throws is an outcome and no error. Errors here are ended processes and time-outs, each tried again at a cost.',
+    metric: errorsOf('code'),
     threshold: 5,
     periods: 2,
   },

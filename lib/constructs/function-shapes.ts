@@ -6,6 +6,8 @@ export interface FunctionShape {
   readonly description: string;
   readonly memoryMb: number;
   readonly timeoutSeconds: number;
+  /** Of the function's own disk. Default: the 512 MB that every function has. */
+  readonly diskMb?: number;
   readonly may: readonly PermissionName[];
 }
 
@@ -22,10 +24,13 @@ const movesRuns: readonly PermissionName[] = [
   'tell the bus',
 ];
 
-/** What every function is told beside the names that its permissions bring: how long the product keeps things. */
-export const toldToAll: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours'];
+/** What every function is told beside the names that its permissions bring: the product's own settings. */
+export const toldToAll: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours', 'requireHttps'];
 
-/** The worker's default; a setting of the product replaces it. */
+/** A run may end, and be moved on, wherever it is looked at: also one whose nodes are messages to a deployment's code. */
+const movesCode: readonly PermissionName[] = ['send code messages', 'end holds on deployments'];
+
+/** The default of the worker and of the code's function; a setting of the product replaces it. */
 export const defaultWorkerTimeoutSeconds = 900;
 
 export const functionShapes: Record<FunctionName, FunctionShape> = {
@@ -34,7 +39,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     memoryMb: 1024,
     // The longest that API Gateway waits for an answer that is not streamed.
     timeoutSeconds: 29,
-    may: [...movesRuns, 'list runs', 'list control records', 'write control records', 'release reservations'],
+    may: [...movesRuns, ...movesCode, 'list runs', 'list control records', 'write control records', 'release reservations'],
   },
   events: {
     description: 'Streams the events of a run to a watcher',
@@ -44,11 +49,26 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     // Writes control records: the request counts against the rate, and a failed authentication is audited.
     may: ['read runs', 'read control records', 'write control records', 'read payloads'],
   },
+  deployments: {
+    description: 'Takes, verifies and activates deployments',
+    // An archive and what it unpacks to are in memory at once; at this size the function has a whole processor.
+    memoryMb: 1769,
+    timeoutSeconds: 29,
+    may: [
+      'read runs',
+      'read control records',
+      'list control records',
+      'write control records',
+      'let go of deployments',
+      'keep artifacts',
+      'tell the bus',
+    ],
+  },
   worker: {
     description: 'Runs the nodes of workflows',
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
-    may: [...movesRuns, 'send results'],
+    may: [...movesRuns, ...movesCode, 'send results'],
   },
   collect: {
     description: 'Gathers the results of wide joins',
@@ -60,12 +80,33 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Finds the runs that nothing moves, and moves them',
     memoryMb: 512,
     timeoutSeconds: 300,
-    may: [...movesRuns, 'note the sweep'],
+    may: [...movesRuns, ...movesCode, 'note the sweep'],
   },
   'dead-letter': {
     description: 'Fails the nodes whose messages nobody could work on',
     memoryMb: 512,
     timeoutSeconds: 60,
-    may: movesRuns,
+    may: [...movesRuns, ...movesCode],
+  },
+  code: {
+    description: 'Runs the code of deployments',
+    memoryMb: 1024,
+    timeoutSeconds: defaultWorkerTimeoutSeconds,
+    // Unpacked artifacts: 400 MB are kept, and the next one is unpacked before an older one goes.
+    diskMb: 1024,
+    // Authors' code runs with this role: of the control table it sees deployments and no keys, and it puts no artifacts.
+    may: [
+      'read runs',
+      'write runs',
+      'read payloads',
+      'write payloads',
+      'read deployments',
+      'end holds on deployments',
+      'read artifacts',
+      'send delayed jobs',
+      'send code messages',
+      'set timers',
+      'tell the bus',
+    ],
   },
 };

@@ -12,13 +12,16 @@ export interface FunctionsProps {
   readonly directory: string;
   readonly places: Places;
   readonly idempotencyHours: number;
+  readonly requireHttps: boolean;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
   readonly logRetention: logs.RetentionDays;
   readonly memoryMb: Partial<Record<FunctionName, number>>;
   readonly workerTimeoutSeconds: number;
+  readonly codeTimeoutSeconds: number;
   readonly nodeConcurrency: number;
   readonly resultConcurrency: number;
+  readonly codeConcurrency: number;
   /** undefined: as many watchers as the account's concurrency allows */
   readonly watchers: number | undefined;
 }
@@ -29,6 +32,10 @@ export class Functions extends Construct {
   constructor(scope: Construct, id: string, props: FunctionsProps) {
     super(scope, id);
     const values = environmentValues(props);
+    const timeouts: Partial<Record<FunctionName, number>> = {
+      worker: props.workerTimeoutSeconds,
+      code: props.codeTimeoutSeconds,
+    };
     this.byName = new Map(
       bundledFunctions(props.directory).map((name) => {
         const shape = functionShapes[name];
@@ -39,7 +46,7 @@ export class Functions extends Construct {
           shape: {
             ...shape,
             memoryMb: props.memoryMb[name] ?? shape.memoryMb,
-            timeoutSeconds: name === 'worker' ? props.workerTimeoutSeconds : shape.timeoutSeconds,
+            timeoutSeconds: timeouts[name] ?? shape.timeoutSeconds,
           },
           reservedConcurrency: name === 'events' ? props.watchers : undefined,
         });
@@ -53,19 +60,24 @@ export class Functions extends Construct {
     return this.byName.get(name);
   }
 
-  private connectQueues({ places: { queues }, nodeConcurrency, resultConcurrency }: FunctionsProps): void {
+  private connectQueues({ places: { queues }, nodeConcurrency, resultConcurrency, codeConcurrency }: FunctionsProps): void {
     // One message at a time: a batch may mix groups, and a chain of nodes should delay nobody else's.
     const worker = this.get('worker');
     worker?.consume('NodeQueue', queues.nodeJobs, { batchSize: 1, maxConcurrency: nodeConcurrency });
     worker?.consume('DelayQueue', queues.delayed, { batchSize: 1, maxConcurrency: nodeConcurrency });
     this.get('collect')?.consume('ResultsQueue', queues.results, { batchSize: 10, maxConcurrency: resultConcurrency });
+    this.get('code')?.consume('CodeQueue', queues.code, { batchSize: 1, maxConcurrency: codeConcurrency });
     for (const queue of queues.deadLetters) {
       this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: 2 });
     }
   }
 }
 
-function environmentValues({ places, idempotencyHours }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
+function environmentValues({
+  places,
+  idempotencyHours,
+  requireHttps,
+}: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus } = places;
   return {
     runsTable: storage.runsTable.tableName,
@@ -74,12 +86,14 @@ function environmentValues({ places, idempotencyHours }: FunctionsProps): Readon
     nodeQueueUrl: queues.nodeJobs.queueUrl,
     delayQueueUrl: queues.delayed.queueUrl,
     resultsQueueUrl: queues.results.queueUrl,
+    codeQueueUrl: queues.code.queueUrl,
     delayQueueArn: queues.delayed.queueArn,
     scheduleGroup: timers.group.scheduleGroupName,
     scheduleRoleArn: timers.role.roleArn,
     eventBusName: eventBus.eventBusName,
     retentionDays: String(storage.retentionDays),
     idempotencyHours: String(idempotencyHours),
+    requireHttps: String(requireHttps),
   };
 }
 

@@ -24,6 +24,8 @@ export interface HttpApiProps {
   readonly api: lambda.IFunction;
   /** Streams the events of a run; undefined: not built yet, the route answers like any other that does not exist. */
   readonly events: lambda.IFunction | undefined;
+  /** Answers the routes about deployments; undefined: not built, they answer like any that do not exist. */
+  readonly deployments: lambda.IFunction | undefined;
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
   readonly logRetention: logs.RetentionDays;
@@ -49,6 +51,8 @@ export class HttpApi extends Construct {
     this.restApi = new apigateway.RestApi(this, 'RestApi', {
       description: 'Stepwell',
       endpointConfiguration: { types: [apigateway.EndpointType.REGIONAL] },
+      // A form holds an archive: as text its bytes would be changed on the way.
+      binaryMediaTypes: ['multipart/form-data'],
       disableExecuteApiEndpoint: props.domain !== undefined,
       // The role with which all APIs of the account write logs; it stays when this stack goes, because others rely on it.
       cloudWatchRole: props.setsAccountLogRole,
@@ -75,7 +79,7 @@ export class HttpApi extends Construct {
     this.acknowledge(props);
   }
 
-  private addRoutes({ api, events }: HttpApiProps): void {
+  private addRoutes({ api, events, deployments }: HttpApiProps): void {
     const answered = new apigateway.LambdaIntegration(api, { scopePermissionToMethod: false });
     // A resource hides a greedy one above it from the paths it matches: each of these answers every method by itself.
     const v1 = this.restApi.root.addResource('v1');
@@ -84,6 +88,11 @@ export class HttpApi extends Construct {
     const runEvents = run.addResource('events');
     for (const resource of [v1, v1.addProxy({ anyMethod: false }), runs, run, run.addProxy({ anyMethod: false }), runEvents]) {
       resource.addMethod('ANY', answered);
+    }
+    if (deployments !== undefined) {
+      const managed = new apigateway.LambdaIntegration(deployments, { scopePermissionToMethod: false });
+      const all = v1.addResource('deployments');
+      for (const resource of [all, all.addProxy({ anyMethod: false })]) resource.addMethod('ANY', managed);
     }
     if (events === undefined) return;
     runEvents.addMethod(

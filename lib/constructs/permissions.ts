@@ -4,7 +4,7 @@ import type * as events from 'aws-cdk-lib/aws-events';
 import type { EnvironmentName } from '../contract/environment.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import type { Queues } from './queues.ts';
-import { type Storage, payloadPrefix } from './storage.ts';
+import { type Storage, artifactPrefix, payloadPrefix } from './storage.ts';
 import type { Timers } from './timers.ts';
 
 export interface Places {
@@ -26,7 +26,16 @@ const allow = (actions: readonly string[], resources: readonly string[], conditi
 
 export const payloadsArn = (places: Places): string => `${places.bucketArn}/${payloadPrefix}*`;
 
+export const artifactsArn = (places: Places): string => `${places.bucketArn}/${artifactPrefix}*`;
+
 const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] as const;
+
+/** The partitions of the control table whose keys match, and no others: a role without them cannot reach a key or a pointer. */
+const ofPartitions = (...patterns: readonly string[]) => ({
+  'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': patterns },
+  // A request that names no partition has no value that could be wrong.
+  Null: { 'dynamodb:LeadingKeys': 'false' },
+});
 
 export const permissions = {
   'read runs': {
@@ -81,6 +90,37 @@ export const permissions = {
     environment: ['bucket'],
     statements: (places) => [allow(['s3:PutObject'], [payloadsArn(places)])],
   },
+  /** Signing an upload hands on this permission, for one object and one digest and a quarter of an hour. */
+  'keep artifacts': {
+    environment: ['bucket'],
+    statements: (places) => [
+      allow(['s3:PutObject', 's3:GetObject', 's3:DeleteObject'], [artifactsArn(places)]),
+      allow(['s3:ListBucket'], [places.bucketArn]),
+    ],
+  },
+  /** A deployment that is removed goes from the list, and holds on it that nobody needs go too. */
+  'let go of deployments': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#deployments', '*#deployment#*')),
+    ],
+  },
+  /** What a deployment is, and nothing else of the control table: partitions `<project>#<environment>#deployments`. */
+  'read deployments': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [allow(['dynamodb:GetItem'], [storage.controlTable.tableArn], ofPartitions('*#deployments'))],
+  },
+  /** A run that ends lets go of its deployment: partitions `<project>#<environment>#deployment#<id>`. */
+  'end holds on deployments': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#deployment#*')),
+    ],
+  },
+  'read artifacts': {
+    environment: ['bucket'],
+    statements: (places) => [allow(['s3:GetObject'], [artifactsArn(places)]), allow(['s3:ListBucket'], [places.bucketArn])],
+  },
   'send node jobs': {
     environment: ['nodeQueueUrl'],
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.nodeJobs.queueArn])],
@@ -88,6 +128,10 @@ export const permissions = {
   'send delayed jobs': {
     environment: ['delayQueueUrl'],
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.delayed.queueArn])],
+  },
+  'send code messages': {
+    environment: ['codeQueueUrl'],
+    statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.code.queueArn])],
   },
   'send results': {
     environment: ['resultsQueueUrl'],

@@ -1,6 +1,6 @@
 /** One Lambda function with its own role and its own log group. */
 import { join } from 'node:path';
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib';
 import type * as ec2 from 'aws-cdk-lib/aws-ec2';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
@@ -11,7 +11,7 @@ import { Construct } from 'constructs';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { type FunctionShape, toldToAll } from './function-shapes.ts';
 import { keyStatement } from './key-statement.ts';
-import { type Places, payloadsArn, permissions } from './permissions.ts';
+import { type Places, artifactsArn, payloadsArn, permissions } from './permissions.ts';
 import { acknowledgeWildcard } from './wildcards.ts';
 
 export interface Network {
@@ -70,6 +70,7 @@ export class ProductFunction extends Construct {
       architecture: lambda.Architecture.ARM_64,
       memorySize: shape.memoryMb,
       timeout: Duration.seconds(shape.timeoutSeconds),
+      ...(shape.diskMb === undefined ? {} : { ephemeralStorageSize: Size.mebibytes(shape.diskMb) }),
       role: this.role,
       logGroup,
       loggingFormat: lambda.LoggingFormat.JSON,
@@ -118,6 +119,13 @@ export class ProductFunction extends Construct {
   private acknowledgeWildcards({ shape, places }: ProductFunctionProps): void {
     if (shape.may.includes('read payloads') || shape.may.includes('write payloads')) {
       acknowledgeWildcard(this.role, payloadsArn(places), 'Payloads are named by run and digest; the prefix holds nothing else.');
+    }
+    if (shape.may.includes('keep artifacts') || shape.may.includes('read artifacts')) {
+      acknowledgeWildcard(
+        this.role,
+        artifactsArn(places),
+        'Artifacts are named by project, deployment and digest; the prefix holds nothing else.',
+      );
     }
     if (shape.may.includes('set timers')) {
       acknowledgeWildcard(

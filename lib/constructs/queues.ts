@@ -10,10 +10,12 @@ export interface QueuesProps {
   readonly nodeQueue: NodeQueueKind;
   /** The worker's time-out: a message must stay invisible for longer, or two workers hold it at once. */
   readonly workerTimeoutSeconds: number;
+  /** The same for the function that runs deployments. */
+  readonly codeTimeoutSeconds: number;
   readonly encryptionKey: kms.IKey | undefined;
 }
 
-/** How much longer than the worker's time-out a message stays invisible: a poller may hand it over late. */
+/** How much longer than the time-out of whoever works on it a message stays invisible: a poller may hand it over late. */
 const visibilityMarginSeconds = 60;
 /** Six times the collector's time-out: its batches are retried while the next ones wait. */
 const resultsVisibilitySeconds = 60;
@@ -34,6 +36,8 @@ export class Queues extends Construct {
   readonly delayed: sqs.Queue;
   /** Results of wide joins, gathered ten at a time. */
   readonly results: sqs.Queue;
+  /** Messages for the code of deployments; group = run for workflows, and the message for steps. */
+  readonly code: sqs.Queue;
 
   constructor(scope: Construct, id: string, props: QueuesProps) {
     super(scope, id);
@@ -45,10 +49,15 @@ export class Queues extends Construct {
     // Standard: a FIFO queue refuses a delay per message, and a schedule's message brings no deduplication id.
     this.delayed = withDeadLetters(this, 'DelayQueue', { ...worked, fifo: false });
     this.results = withDeadLetters(this, 'ResultsQueue', { ...worked, visibilitySeconds: resultsVisibilitySeconds, fifo: true });
+    this.code = withDeadLetters(this, 'CodeQueue', {
+      ...worked,
+      visibilitySeconds: props.codeTimeoutSeconds + visibilityMarginSeconds,
+      fifo: true,
+    });
   }
 
   get all(): readonly sqs.Queue[] {
-    return [this.nodeJobs, this.delayed, this.results];
+    return [this.nodeJobs, this.delayed, this.results, this.code];
   }
 
   get deadLetters(): readonly sqs.IQueue[] {

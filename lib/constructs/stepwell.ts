@@ -24,6 +24,8 @@ export interface StepwellProps {
   readonly storage?: Storage | StorageProps;
   /** Hours for which an idempotency key is remembered, 1 to 168. Default: 24. */
   readonly idempotencyHours?: number;
+  /** Whether requests are refused that the gateway does not say came over HTTPS. Default: true. */
+  readonly requireHttps?: boolean;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
   readonly domain?: Domain;
@@ -35,6 +37,10 @@ export interface StepwellProps {
   readonly memoryMb?: Partial<Record<FunctionName, number>>;
   /** The longest a worker may take for one message, 30 to 900 s. A killed worker's message comes back a minute later. Default: 900. */
   readonly workerTimeoutSeconds?: number;
+  /** The longest a message may be with a deployment's code, 30 to 900 s. Default: 900. */
+  readonly codeTimeoutSeconds?: number;
+  /** Messages that are with deployments' code at once, 2 to 1000. Default: 100. */
+  readonly codeConcurrency?: number;
   /** Workers at once, for each of the two queues that feed them, 2 to 1000. Default: 100. */
   readonly nodeConcurrency?: number;
   /** Collectors at once, 2 to 1000. Default: 10. */
@@ -69,9 +75,15 @@ export class Stepwell extends Construct {
     this.storage = props.storage instanceof Storage ? props.storage : new Storage(this, 'Storage', props.storage);
     const encryptionKey = props.encryptionKey ?? this.storage.encryptionKey;
     const workerTimeoutSeconds = props.workerTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
+    const codeTimeoutSeconds = props.codeTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
     const logRetention = props.logRetention ?? logs.RetentionDays.ONE_MONTH;
 
-    this.queues = new Queues(this, 'Queues', { nodeQueue: props.nodeQueue ?? 'fifo', workerTimeoutSeconds, encryptionKey });
+    this.queues = new Queues(this, 'Queues', {
+      nodeQueue: props.nodeQueue ?? 'fifo',
+      workerTimeoutSeconds,
+      codeTimeoutSeconds,
+      encryptionKey,
+    });
     this.timers = new Timers(this, 'Timers', { delayQueue: this.queues.delayed, encryptionKey });
     this.eventBus = new events.EventBus(this, 'EventBus', { description: 'Status changes of the runs of Stepwell' });
     this.functions = new Functions(this, 'Functions', {
@@ -84,11 +96,14 @@ export class Stepwell extends Construct {
         bucketArn: asSeenBy(this, this.storage, this.storage.bucket.bucketArn),
       },
       idempotencyHours: props.idempotencyHours ?? 24,
+      requireHttps: props.requireHttps ?? true,
       encryptionKey,
       network: props.network,
       logRetention,
       memoryMb: props.memoryMb ?? {},
       workerTimeoutSeconds,
+      codeTimeoutSeconds,
+      codeConcurrency: props.codeConcurrency ?? 100,
       nodeConcurrency: props.nodeConcurrency ?? 100,
       resultConcurrency: props.resultConcurrency ?? 10,
       watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? 50),
@@ -116,6 +131,7 @@ export class Stepwell extends Construct {
       ...shared,
       api: api.lambda,
       events: this.functions.get('events')?.lambda,
+      deployments: this.functions.get('deployments')?.lambda,
       requestsPerSecond: props.requestsPerSecond ?? 1_000,
       requestBurst: props.requestBurst ?? 2_000,
       domain: props.domain,
@@ -129,6 +145,8 @@ function rangesOf(props: StepwellProps): readonly Range[] {
   return [
     { name: 'idempotencyHours', value: props.idempotencyHours, from: 1, to: 168 },
     { name: 'workerTimeoutSeconds', value: props.workerTimeoutSeconds, from: 30, to: 900 },
+    { name: 'codeTimeoutSeconds', value: props.codeTimeoutSeconds, from: 30, to: 900 },
+    { name: 'codeConcurrency', value: props.codeConcurrency, from: 2, to: 1_000 },
     { name: 'nodeConcurrency', value: props.nodeConcurrency, from: 2, to: 1_000 },
     { name: 'resultConcurrency', value: props.resultConcurrency, from: 2, to: 1_000 },
     { name: 'watchers', value: props.watchers === 'uncapped' ? undefined : props.watchers, from: 1, to: 1_000 },

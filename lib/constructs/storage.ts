@@ -113,3 +113,5 @@ export class Storage extends Construct {
 
 /** Where values too large for an item are kept. */
 export const payloadPrefix = 'payloads/';
+/** Where the archives of deployments are kept: until they are removed, whatever expires. */
+export const artifactPrefix = 'artifacts/';

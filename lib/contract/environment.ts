@@ -6,6 +6,8 @@ export const environmentNames = {
   nodeQueueUrl: 'STEPWELL_NODE_QUEUE_URL',
   delayQueueUrl: 'STEPWELL_DELAY_QUEUE_URL',
   resultsQueueUrl: 'STEPWELL_RESULTS_QUEUE_URL',
+  /** messages for the code of deployments */
+  codeQueueUrl: 'STEPWELL_CODE_QUEUE_URL',
   /** what one-time schedules deliver to */
   delayQueueArn: 'STEPWELL_DELAY_QUEUE_ARN',
   scheduleGroup: 'STEPWELL_SCHEDULE_GROUP',
@@ -16,6 +18,8 @@ export const environmentNames = {
   retentionDays: 'STEPWELL_RETENTION_DAYS',
   /** how long an idempotency key is remembered, in hours */
   idempotencyHours: 'STEPWELL_IDEMPOTENCY_HOURS',
+  /** `true`: requests that are not proven to have come over HTTPS are refused */
+  requireHttps: 'STEPWELL_REQUIRE_HTTPS',
 } as const;
 
 export type EnvironmentName = keyof typeof environmentNames;
@@ -33,5 +37,5 @@ export const runsTableKeys = {
 export const controlTableKeys = { partition: 'pk', sort: 'sk', expiry: 'ttl' } as const;
 
 /** The functions of the product: each is `functions/<name>/handler.ts` with an export `handler`. */
-export const functionNames = ['api', 'events', 'worker', 'collect', 'sweep', 'dead-letter'] as const;
+export const functionNames = ['api', 'events', 'deployments', 'worker', 'collect', 'sweep', 'dead-letter', 'code'] as const;
 export type FunctionName = (typeof functionNames)[number];

@@ -24,6 +24,8 @@ export type Nonce = Brand<string, 'Nonce'>;
 export type CommitNo = Brand<number, 'CommitNo'>;
 /** Event ids of a run are 1, 2, 3 … without a gap. */
 export type EventId = Brand<number, 'EventId'>;
+/** Follows a request through everything that it sets going. */
+export type CorrelationId = Brand<string, 'CorrelationId'>;
 /** 1 for the first attempt. */
 export type Attempt = Brand<number, 'Attempt'>;
 
@@ -36,6 +38,9 @@ export const nodeIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 export const workflowNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
+
+/** Printable ASCII that a header can hold: no space at either end. */
+export const correlationIdPattern = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
 
 /** Makes the one checking constructor of a branded string. It throws: callers at a door test the pattern first. */
 const matching =
@@ -60,6 +65,7 @@ export const iterationKey = matching<IterationKey>('an iteration key', /^([A-Za-
 export const workflowName = matching<WorkflowName>('a workflow name', workflowNamePattern);
 export const deploymentId = matching<DeploymentId>('a deployment id', deploymentIdPattern);
 export const keyId = matching<KeyId>('a key id', keyIdPattern);
+export const correlationId = matching<CorrelationId>('a correlation id', correlationIdPattern);
 export const nonce = matching<Nonce>('a nonce', /^[0-9A-Za-z_-]{1,64}$/);
 export const commitNo = counting<CommitNo>('a commit number');
 export const eventId = counting<EventId>('an event id');

@@ -1,4 +1,5 @@
 /** The embedded cloud: what the template describes, running on this machine until it is stopped. */
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { dynamodb } from './aws/dynamodb.ts';
@@ -96,6 +97,9 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const routes = readRoutes(template);
     const recorder = createRecorder();
     const principals = createPrincipals(readRoles(template));
+    // what a killed cloud left there
+    const ephemeral = join(directory, 'ephemeral');
+    await rm(ephemeral, { recursive: true, force: true });
     const functions = createFunctions({
       template,
       assembly,
@@ -104,6 +108,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
       logs,
       endpoint: gateway.url,
       cache: join(directory, 'cache'),
+      ephemeral,
       threads,
       warn,
     });

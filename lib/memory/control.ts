@@ -1,7 +1,7 @@
 /** The rest of the control plane's records, in memory. */
-import type { DeploymentId, KeyId, Scope } from '../engine/ids.ts';
+import type { KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { ActiveDeployments, RateWindows, Reservation, Reservations } from '../ports/control.ts';
+import type { RateWindows, Reservation, Reservations } from '../ports/control.ts';
 import { kept } from './kept.ts';
 import { scopeName } from './runs.ts';
 
@@ -39,18 +39,5 @@ export class MemoryRateWindows implements RateWindows {
     const total = (this.#taken.get(window) ?? 0) + count;
     this.#taken.set(window, total);
     return total;
-  }
-}
-
-export class MemoryActiveDeployments implements ActiveDeployments {
-  readonly #active = new Map<string, DeploymentId>();
-
-  async active(scope: Scope): Promise<DeploymentId | undefined> {
-    return this.#active.get(scopeName(scope));
-  }
-
-  /** Sets the pointer, as an activation would. */
-  activate(scope: Scope, deploymentId: DeploymentId): void {
-    this.#active.set(scopeName(scope), deploymentId);
   }
 }

@@ -1,10 +1,12 @@
 /** A whole world in memory: every port over shared state, a clock that is moved by hand, ids from a seed. */
 import { type Instant, instant } from '../engine/time.ts';
 import type { World } from '../ports/world.ts';
+import { MemoryArtifacts } from './artifacts.ts';
 import { MemoryAudit } from './audit.ts';
 import { MemoryBlobs } from './blobs.ts';
 import { MemoryClock } from './clock.ts';
-import { MemoryActiveDeployments, MemoryRateWindows, MemoryReservations } from './control.ts';
+import { MemoryRateWindows, MemoryReservations } from './control.ts';
+import { MemoryDeployments } from './deployments.ts';
 import { MemoryIds } from './ids.ts';
 import { MemoryJobs } from './jobs.ts';
 import { MemoryKeys } from './keys.ts';
@@ -22,7 +24,7 @@ export interface MemoryWorld extends World {
   readonly timers: MemoryTimers;
   readonly notices: MemoryNotices;
   readonly audit: MemoryAudit;
-  readonly deployments: MemoryActiveDeployments;
+  readonly artifacts: MemoryArtifacts;
 }
 
 /** 2026-01-01T00:00:00Z */
@@ -45,6 +47,7 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     reservations: new MemoryReservations(),
     audit: new MemoryAudit(),
     rates: new MemoryRateWindows(),
-    deployments: new MemoryActiveDeployments(),
+    deployments: new MemoryDeployments(),
+    artifacts: new MemoryArtifacts(),
   };
 };

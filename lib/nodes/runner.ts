@@ -5,6 +5,7 @@ import type { NodeInput } from '../engine/graph/plan.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import type { DurationMs } from '../engine/time.ts';
+import type { Trace } from '../engine/trace.ts';
 import { type NodeShape, parseConfig } from './node-type.ts';
 
 export interface NodeTools {
@@ -14,6 +15,8 @@ export interface NodeTools {
   readonly timeoutMs: DurationMs;
   /** for whoever is asked: the same when this attempt comes again, after a crash for instance */
   readonly token: string;
+  /** of the run, with a span of this attempt; absent where the run knows none */
+  readonly trace?: Trace;
 }
 
 export interface RunResult {

@@ -28,15 +28,18 @@ export function createRunners(options: RunnerOptions = {}): ReadonlyMap<string, 
 export type Attempt = (
   node: Pick<PlanNode, 'type' | 'config' | 'policy'>,
   input: NodeInput,
-  attempt: Pick<NodeTools, 'signal' | 'token'>,
+  attempt: Pick<NodeTools, 'signal' | 'token' | 'trace'>,
 ) => Promise<RunResult>;
 
 /** Runs one attempt of a node that is not pure. It rejects as `Runner.run` does, and for nothing else. */
 export const attemptsBy =
   (runners: ReadonlyMap<string, Runner>): Attempt =>
-  async ({ type, config, policy }, input, { signal, token }) => {
+  async ({ type, config, policy }, input, { signal, token, trace }) => {
     const known = runners.get(type);
-    if (known !== undefined) return known.run(config, input, { signal, token, timeoutMs: policy.timeoutMs });
+    if (known !== undefined) {
+      const limits = { signal, token, timeoutMs: policy.timeoutMs };
+      return known.run(config, input, trace === undefined ? limits : { ...limits, trace });
+    }
     return failed({ cause: 'invalid', code: 'node_type_unknown', message: `this worker runs no nodes of type ${type}` });
   };
 

@@ -1,5 +1,5 @@
-/** The rest of the control plane's records: keys, reservations, audit, rate windows, the active deployment. */
-import type { DeploymentId, Environment, KeyId, ProjectId, RunId, Scope } from '../engine/ids.ts';
+/** The rest of the control plane's records: keys, reservations, audit, rate windows. */
+import type { Environment, KeyId, ProjectId, RunId, Scope } from '../engine/ids.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
 
@@ -124,8 +124,4 @@ export interface Audit {
 export interface RateWindows {
   /** Takes `count` of a key's window in one write; the total taken so far, this included. */
   take(keyId: KeyId, windowStart: Instant, count: number): Promise<number>;
-}
-
-export interface ActiveDeployments {
-  active(scope: Scope): Promise<DeploymentId | undefined>;
 }

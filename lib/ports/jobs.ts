@@ -2,9 +2,15 @@
 import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress } from '../engine/ids.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
+import type { Trace } from '../engine/trace.ts';
+
+/** Which request a message goes back to; absent in messages of runs that do not know theirs. */
+interface Traced {
+  readonly trace?: Trace;
+}
 
 /** Run this attempt of this node. `commit` is the commit that asked for it: an older fold is not good enough. */
-export interface NodeJob {
+export interface NodeJob extends Traced {
   readonly kind: 'node';
   readonly run: RunAddress;
   readonly commit: CommitNo;
@@ -16,7 +22,7 @@ export interface NodeJob {
 }
 
 /** A node sleeps until now: wake it. Early: it waits again. Stale: it changes nothing. */
-export interface WakeJob {
+export interface WakeJob extends Traced {
   readonly kind: 'wake';
   readonly run: RunAddress;
   readonly commit: CommitNo;
@@ -26,7 +32,7 @@ export interface WakeJob {
 }
 
 /** Look at the run: whatever was committed and not sent is sent, and last duties are done. */
-export interface NudgeJob {
+export interface NudgeJob extends Traced {
   readonly kind: 'nudge';
   readonly run: RunAddress;
 }
@@ -34,7 +40,7 @@ export interface NudgeJob {
 export type Job = NodeJob | WakeJob | NudgeJob;
 
 /** The result of an attempt that is collected with its siblings'. */
-export interface ResultMessage {
+export interface ResultMessage extends Traced {
   readonly run: RunAddress;
   readonly commit: CommitNo;
   readonly nodeId: NodeId;

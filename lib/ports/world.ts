@@ -1,7 +1,9 @@
 /** All that the product asks of the world, in one name. A sentence of `lib/service` takes the few it needs. */
+import type { Artifacts } from './artifacts.ts';
 import type { Blobs } from './blobs.ts';
 import type { Clock } from './clock.ts';
-import type { ActiveDeployments, Audit, Keys, RateWindows, Reservations } from './control.ts';
+import type { Audit, Keys, RateWindows, Reservations } from './control.ts';
+import type { Deployments } from './deployments.ts';
 import type { Ids } from './ids.ts';
 import type { Jobs } from './jobs.ts';
 import type { Notices } from './notices.ts';
@@ -24,5 +26,6 @@ export interface World {
   readonly reservations: Reservations;
   readonly audit: Audit;
   readonly rates: RateWindows;
-  readonly deployments: ActiveDeployments;
+  readonly deployments: Deployments;
+  readonly artifacts: Artifacts;
 }

@@ -19,7 +19,7 @@ const firstLook = minutes(2);
 export async function askRun(decider: Decider, fold: RunFold, fact: Fact): Promise<Appended> {
   const { deps } = decider;
   const run = fold.head.address;
-  await nudgeLater(deps, run, nudgeDelay);
+  await nudgeLater(deps, fold.head, nudgeDelay);
   // The run may sleep, and its next look be as far off as the end of its sleep.
   await deps.index.markDue({ run, minute: minuteOf(after(deps.clock.now(), firstLook)) });
   const plan = await decider.plans.of(deps, run, fold.head.workflow);

@@ -1,11 +1,14 @@
 /** One attempt of one node: its pinned input, its time limit, and signs of life while it takes long. */
+import { createHash } from 'node:crypto';
 import { type NodeRef, nodeKey } from '../engine/ids.ts';
 import type { Fact } from '../engine/graph/facts.ts';
 import { inputOf } from '../engine/graph/inputs.ts';
 import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
+import type { Head } from '../engine/log/head.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
+import { type Trace, withSpan } from '../engine/trace.ts';
 import type { Decider } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
 import { withPayloads } from './payloads.ts';
@@ -29,12 +32,20 @@ export async function attemptNode(
     if (node.isPure) return { outcome: worker.plans.evaluate(node, input, startedAt), printed: [] };
     const token = `${run.runId}/${nodeKey(open)}`;
     return underLimits(worker, { fold, plan, node, open }, (signal) =>
-      worker.runAttempt(node, input, { number: open.attempt, signal, token }),
+      worker.runAttempt(node, input, { number: open.attempt, signal, token, ...traceOf(fold.head, `${token}/${open.attempt}`) }),
     );
   });
   const ref: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
   return { kind: 'node-ended', node: ref, attempt: open.attempt, outcome, startedAt, endedAt: deps.clock.now(), printed };
 }
+
+/** The span's id follows from the attempt: one that comes again is the same span. */
+const traceOf = ({ trace }: Head, attempt: string): { readonly trace?: Trace } => {
+  if (trace === undefined) return {};
+  const spanId = createHash('sha256').update(attempt).digest('hex').slice(0, spanIdLength);
+  return { trace: { ...trace, traceparent: withSpan(trace.traceparent, spanId) } };
+};
+const spanIdLength = 16;
 
 /** Aborts the attempt at its time limit or when its run has ended, and beats while it takes long. */
 async function underLimits(

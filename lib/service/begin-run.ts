@@ -10,6 +10,7 @@ import type { JsonValue } from '../engine/json.ts';
 import { emptyState, applyCommit } from '../engine/log/fold.ts';
 import type { Head, RunCreation } from '../engine/log/head.ts';
 import { minuteOf } from '../engine/log/silence.ts';
+import type { Trace } from '../engine/trace.ts';
 import { type Instant, after, days, instant, minutes, seconds } from '../engine/time.ts';
 import type { Reservation } from '../ports/control.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -26,6 +27,8 @@ export interface BeginRequest {
   readonly idempotencyKey: string;
   /** SHA-256, in hex, of all that the caller asked for */
   readonly bodyHash: string;
+  /** of the request; not a part of what is asked for, so a repetition may carry another */
+  readonly trace?: Trace;
   readonly runId?: RunId;
   readonly availableAt?: Instant;
   readonly deadlineAt?: Instant;
@@ -131,6 +134,7 @@ async function createHead(
     ...(startsAt === undefined ? {} : { availableAt: startsAt }),
     expiresAt,
     bodyHash: request.bodyHash,
+    ...(request.trace === undefined ? {} : { trace: request.trace }),
     commit: { number: firstCommit, firstEventId: eventId(1), events, at: now, by, nonce: nonce(standing.owner) },
   };
   // Before the head: a run that exists is always one the sweep will look at.

@@ -19,7 +19,7 @@ export async function cancelRun(decider: Decider, run: RunAddress, reason?: stri
   if (fold === undefined) return { kind: 'not_found' };
   if (!isTerminal(fold.state.progress)) {
     // First of all: this caller holds no message that would come back if it died after the commit.
-    await nudgeLater(deps, run, nudgeDelay);
+    await nudgeLater(deps, fold.head, nudgeDelay);
     const plan = await decider.plans.of(deps, run, fold.head.workflow);
     await decideRun(decider, fold, plan, [{ kind: 'cancel-requested', ...(reason === undefined ? {} : { reason }) }]);
   }

@@ -17,17 +17,17 @@ export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promi
   for (const event of commit.events) {
     switch (event.type) {
       case 'NODE_DISPATCHED':
-        if (event.notBefore !== undefined) await later(deps, event.notBefore, nodeJob(run, commit.number, event));
-        else if (event.via !== 'inline') now.push(nodeJob(run, commit.number, event));
+        if (event.notBefore !== undefined) await later(deps, event.notBefore, nodeJob(fold.head, commit.number, event));
+        else if (event.via !== 'inline') now.push(nodeJob(fold.head, commit.number, event));
         break;
       case 'NODE_RETRIED':
         if (event.via !== 'inline') {
-          await later(deps, event.retryAt, nodeJob(run, commit.number, { ...event, attempt: attempt(event.attempt + 1) }));
+          await later(deps, event.retryAt, nodeJob(fold.head, commit.number, { ...event, attempt: attempt(event.attempt + 1) }));
         }
         break;
       case 'SLEEP_STARTED':
         hasParked = true;
-        await later(deps, event.wakeAt, wakeJob(run, commit.number, event));
+        await later(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));
         break;
       default:
         break;

@@ -35,7 +35,7 @@ export async function collectResults(
         collector,
         fold,
         plan,
-        results.map(({ run: _run, commit: _commit, nodeId, iteration, ...ended }) => ({
+        results.map(({ run: _run, commit: _commit, trace: _trace, nodeId, iteration, ...ended }) => ({
           kind: 'node-ended',
           node: { nodeId, iteration },
           ...ended,

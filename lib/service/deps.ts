@@ -7,6 +7,8 @@ interface Settings {
   readonly retentionMs: DurationMs;
   /** how long an idempotency key is remembered */
   readonly idempotencyMs: DurationMs;
+  /** whether the HTTP functions refuse what is not proven to have come over HTTPS */
+  readonly requiresHttps: boolean;
 }
 
 export interface Deps extends World {

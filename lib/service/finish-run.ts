@@ -14,6 +14,7 @@ export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<v
     run: head.address,
     workflow: head.workflow,
     status: progress.status,
+    ...(head.trace === undefined ? {} : { correlationId: head.trace.correlationId }),
     startedAt: head.createdAt,
     endedAt: progress.endedAt,
   });

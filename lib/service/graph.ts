@@ -8,6 +8,7 @@ import { type Attempt, type Scope, workflowName } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { PinnedVersion } from '../engine/log/commit.ts';
 import type { Head } from '../engine/log/head.ts';
+import type { Trace } from '../engine/trace.ts';
 import type { Deps } from './deps.ts';
 
 /** The node types as the service sees them: it asks for a plan and for pure answers, never for a type. */
@@ -24,6 +25,8 @@ export type RunAttempt = (
   attempt: {
     readonly number: Attempt;
     readonly signal: AbortSignal;
+    /** of the run, with a span of this attempt; absent where the run knows none */
+    readonly trace?: Trace;
     /** the same for each attempt of this node: whoever is asked twice can tell */ readonly token: string;
   },
 ) => Promise<{ readonly outcome: Outcome; readonly printed: readonly string[] }>;
@@ -34,25 +37,33 @@ const mostPlans = 100;
 /** The plans of pinned versions, compiled once per process. */
 export class Plans {
   readonly #types: GraphTypes;
-  readonly #kept = new Map<string, Plan>();
+  readonly #kept = new Map<string, { readonly version: WorkflowVersion; readonly plan: Plan }>();
 
   constructor(types: GraphTypes) {
     this.#types = types;
   }
 
   async of(deps: Pick<Deps, 'workflows'>, scope: Scope, pinned: PinnedVersion): Promise<Plan> {
-    const name = [scope.projectId, scope.environment, pinned.name, pinned.version].join('#');
-    const kept = this.#kept.get(name);
-    if (kept !== undefined) return kept;
+    const kept = this.#kept.get(nameOf(scope, pinned));
+    if (kept !== undefined) return kept.plan;
     const version = await deps.workflows.version(scope, workflowName(pinned.name), pinned.version);
     invariant(version !== undefined, `version ${pinned.version} of ${pinned.name}, which a run pins, is gone`);
     return this.keep(scope, version);
   }
 
+  /** A published version; undefined where there is none. Of one whose plan is ready nothing is read. */
+  async version(deps: Pick<Deps, 'workflows'>, scope: Scope, pinned: PinnedVersion): Promise<WorkflowVersion | undefined> {
+    const kept = this.#kept.get(nameOf(scope, pinned));
+    return kept?.version ?? deps.workflows.version(scope, workflowName(pinned.name), pinned.version);
+  }
+
   /** The plan of a version already at hand. */
   keep(scope: Scope, version: WorkflowVersion): Plan {
+    const name = nameOf(scope, version);
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) return kept.plan;
     const plan = this.#types.compile(version);
-    this.#kept.set([scope.projectId, scope.environment, version.name, version.version].join('#'), plan);
+    this.#kept.set(name, { version, plan });
     const oldest = this.#kept.keys().next();
     if (this.#kept.size > mostPlans && oldest.done !== true) this.#kept.delete(oldest.value);
     return plan;
@@ -62,6 +73,9 @@ export class Plans {
     return this.#types.evaluate;
   }
 }
+
+const nameOf = (scope: Scope, { name, version }: PinnedVersion): string =>
+  [scope.projectId, scope.environment, name, version].join('#');
 
 /** What `decide` is given, as of now. */
 export const decideTools = (

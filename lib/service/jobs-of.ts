@@ -1,16 +1,23 @@
 /** The messages that commits and states ask for, spelled once for first sends and re-sends alike. */
-import type { CommitNo, NodeRef, RunAddress } from '../engine/ids.ts';
+import type { CommitNo, NodeRef } from '../engine/ids.ts';
 import type { Attempt } from '../engine/ids.ts';
+import type { Head } from '../engine/log/head.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
+
+/** The run that asks, and the request that it goes back to. */
+export type Asking = Pick<Head, 'address' | 'trace'>;
+
+/** What every message says of its run. */
+export const ofRun = ({ address, trace }: Asking) => ({ run: address, ...(trace === undefined ? {} : { trace }) });
 
 interface Asked extends NodeRef {
   readonly attempt: Attempt;
 }
 
 /** @param resend 0 for the first send; part of the deduplication id */
-export const nodeJob = (run: RunAddress, commit: CommitNo, { nodeId, iteration, attempt }: Asked, resend = 0): NodeJob => ({
+export const nodeJob = (asking: Asking, commit: CommitNo, { nodeId, iteration, attempt }: Asked, resend = 0): NodeJob => ({
   kind: 'node',
-  run,
+  ...ofRun(asking),
   commit,
   nodeId,
   iteration,
@@ -18,9 +25,9 @@ export const nodeJob = (run: RunAddress, commit: CommitNo, { nodeId, iteration, 
   resend,
 });
 
-export const wakeJob = (run: RunAddress, commit: CommitNo, { nodeId, iteration, attempt }: Asked): WakeJob => ({
+export const wakeJob = (asking: Asking, commit: CommitNo, { nodeId, iteration, attempt }: Asked): WakeJob => ({
   kind: 'wake',
-  run,
+  ...ofRun(asking),
   commit,
   nodeId,
   iteration,

@@ -3,6 +3,7 @@ import { type NodeKey, type RunAddress, nodeKey } from '../engine/ids.ts';
 import { type Instant, between } from '../engine/time.ts';
 import { type NodeJob, type WakeJob, longestQueueDelayMs } from '../ports/jobs.ts';
 import type { Deps } from './deps.ts';
+import { type Asking, ofRun } from './jobs-of.ts';
 
 /** Delivers the job at that time or a little later; one that comes early waits again. */
 export async function later(deps: Pick<Deps, 'clock' | 'jobs' | 'timers'>, at: Instant, job: NodeJob | WakeJob): Promise<void> {
@@ -18,6 +19,6 @@ const timerName = (run: RunAddress, node: NodeKey, job: NodeJob | WakeJob): stri
 /** Leaves a message that looks at the run again, whatever becomes of the sender. */
 export const nudgeLater = (
   deps: Pick<Deps, 'jobs'>,
-  run: RunAddress,
+  asking: Asking,
   wait: Parameters<Deps['jobs']['sendLater']>[1],
-): Promise<void> => deps.jobs.sendLater({ kind: 'nudge', run }, wait);
+): Promise<void> => deps.jobs.sendLater({ kind: 'nudge', ...ofRun(asking) }, wait);

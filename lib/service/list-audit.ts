@@ -1,5 +1,5 @@
 /** The audit trail of a scope, newest first. */
-import type { KeyId, Scope } from '../engine/ids.ts';
+import type { CorrelationId, KeyId, RunId, Scope } from '../engine/ids.ts';
 import { type Instant, after as later, instant, minutes } from '../engine/time.ts';
 import type { AuditEntry, AuditPage, AuditPosition, RecordedEntry } from '../ports/control.ts';
 import type { Deps } from './deps.ts';
@@ -9,10 +9,12 @@ export interface AuditFilters {
   readonly action?: string;
   readonly result?: AuditEntry['result'];
   readonly keyId?: KeyId;
+  readonly runId?: RunId;
+  readonly correlationId?: CorrelationId;
   /** at or after */
-  readonly from?: Instant;
+  readonly since?: Instant;
   /** before */
-  readonly to?: Instant;
+  readonly until?: Instant;
 }
 
 /** Pages looked through in one request when its filters let little pass; the listing then goes on by its cursor. */
@@ -28,8 +30,8 @@ export async function listAudit(
   { limit, after }: { readonly limit: number; readonly after?: AuditPosition },
 ): Promise<AuditPage> {
   const now = clock.now();
-  const since = instant(Math.max(now - keptFor, filters.from ?? 0));
-  const newest: AuditPosition = { at: instant(Math.min(later(now, skew), filters.to ?? Infinity)), id: '' };
+  const since = instant(Math.max(now - keptFor, filters.since ?? 0));
+  const newest: AuditPosition = { at: instant(Math.min(later(now, skew), filters.until ?? Infinity)), id: '' };
   let before = after !== undefined && after.at < newest.at ? after : newest;
   const entries: RecordedEntry[] = [];
   for (let read = 0; read < mostPages; read += 1) {
@@ -48,7 +50,9 @@ const cut = (entries: readonly RecordedEntry[], limit: number, { at, id }: Audit
   next: { at, id },
 });
 
-const passes = (entry: RecordedEntry, { action, result, keyId }: AuditFilters): boolean =>
+const passes = (entry: RecordedEntry, { action, result, keyId, runId, correlationId }: AuditFilters): boolean =>
   (action === undefined || action === entry.action) &&
   (result === undefined || result === entry.result) &&
-  (keyId === undefined || keyId === entry.keyId);
+  (keyId === undefined || keyId === entry.keyId) &&
+  (runId === undefined || runId === entry.metadata['runId']) &&
+  (correlationId === undefined || correlationId === entry.metadata['correlationId']);

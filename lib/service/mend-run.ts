@@ -43,8 +43,8 @@ export async function mendRun(deps: Deps, fold: RunFold): Promise<Mended> {
       case 'silent': {
         const { node } = silence;
         const resends = silence.resends + 1;
-        if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(run, node.dispatchedIn, node), noDelay);
-        else await deps.jobs.send([nodeJob(run, node.dispatchedIn, node, resends)]);
+        if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(fold.head, node.dispatchedIn, node), noDelay);
+        else await deps.jobs.send([nodeJob(fold.head, node.dispatchedIn, node, resends)]);
         // Sent first, noted second: a crash between the two sends once more under the same deduplication id.
         await deps.log.beat(run, { node: key, at: now, resends }, fold.head.expiresAt);
         resent.push(key);
@@ -58,9 +58,9 @@ export async function mendRun(deps: Deps, fold: RunFold): Promise<Mended> {
 async function sendAgainWhenDue(deps: Deps, { head, state }: RunFold, key: NodeKey): Promise<void> {
   const node = state.nodes.get(key);
   invariant(node !== undefined, `${key} is open and has no state`);
-  if (node.status === 'waiting') await later(deps, node.wakeAt, wakeJob(head.address, node.dispatchedIn, node));
+  if (node.status === 'waiting') await later(deps, node.wakeAt, wakeJob(head, node.dispatchedIn, node));
   else if (node.status === 'queued' && node.notBefore !== undefined) {
-    await later(deps, node.notBefore, nodeJob(head.address, node.dispatchedIn, node));
+    await later(deps, node.notBefore, nodeJob(head, node.dispatchedIn, node));
   }
 }
 

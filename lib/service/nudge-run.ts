@@ -17,5 +17,5 @@ export async function nudgeRun(deps: Deps, job: NudgeJob): Promise<void> {
 /** Mends, and hands on a nudge while any node is too young to be judged. */
 export async function mendAndHandOn(deps: Deps, fold: RunFold): Promise<void> {
   const { isAnyYoung } = await mendRun(deps, fold);
-  if (isAnyYoung) await nudgeLater(deps, fold.head.address, nudgeDelay);
+  if (isAnyYoung) await nudgeLater(deps, fold.head, nudgeDelay);
 }

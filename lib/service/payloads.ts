@@ -15,7 +15,7 @@ export const largestInItemBytes = 8_192;
 /** However well it is compressed: a fold, an answer and a function's memory hold values as they are. */
 export const largestUnpackedBytes = 65_536;
 /** An input larger than this stays out of the head, which is written again at the end of the run. */
-export const largestInHeadBytes = 600;
+export const largestInHeadBytes = 500;
 /** Of a commit, compressed: an item of DynamoDB holds 400 KB, and the head carries an input and a projection besides. */
 export const largestCommitBytes = 262_144;
 

@@ -8,6 +8,7 @@ import type { InspectNode } from '../engine/graph/inspection.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { isServed } from './deployed-names.ts';
 import type { Deps } from './deps.ts';
 import { judgeDefinition } from './judge-definition.ts';
 
@@ -19,24 +20,29 @@ type Published = {
 };
 type Invalid = { readonly kind: 'definition_invalid'; readonly findings: readonly Finding[] };
 
-export type CreateAnswer = Published | Invalid | { readonly kind: 'workflow_exists' };
+/** The active deployment has a workflow of that name. */
+type Taken = { readonly kind: 'workflow_name_taken' };
+
+export type CreateAnswer = Published | Invalid | Taken | { readonly kind: 'workflow_exists' };
 export type PublishAnswer =
   | Published
   | Invalid
+  | Taken
   | { readonly kind: 'workflow_not_found' }
   | { readonly kind: 'workflow_archived' };
 
-type Needs = Pick<Deps, 'workflows' | 'clock'>;
+type Needs = Pick<Deps, 'workflows' | 'deployments' | 'clock'>;
 
 /** Version 1 of a new workflow. */
 export async function createWorkflow(
-  { workflows, clock }: Needs,
+  { workflows, deployments, clock }: Needs,
   scope: Scope,
   definition: WorkflowDefinition,
   inspect: InspectNode,
 ): Promise<CreateAnswer> {
   const findings = judgeDefinition(definition, inspect);
   if (hasErrors(findings)) return { kind: 'definition_invalid', findings };
+  if (await isServed({ deployments }, scope, definition.name)) return { kind: 'workflow_name_taken' };
   const createdAt = clock.now();
   const put = await workflows.putVersion(scope, { ...definition, version: 1 }, createdAt);
   await workflows.advance(scope, definition.name, 1, createdAt);
@@ -49,7 +55,7 @@ const mostRivals = 20;
 
 /** The next version of a workflow that exists. */
 export async function publishVersion(
-  { workflows, clock }: Needs,
+  { workflows, deployments, clock }: Needs,
   scope: Scope,
   definition: WorkflowDefinition,
   inspect: InspectNode,
@@ -59,6 +65,7 @@ export async function publishVersion(
   if (summary.archivedAt !== undefined) return { kind: 'workflow_archived' };
   const findings = judgeDefinition(definition, inspect);
   if (hasErrors(findings)) return { kind: 'definition_invalid', findings };
+  if (await isServed({ deployments }, scope, definition.name)) return { kind: 'workflow_name_taken' };
   const createdAt = clock.now();
   for (let version = summary.latestVersion + 1; version <= summary.latestVersion + mostRivals; version += 1) {
     const put = await workflows.putVersion(scope, { ...definition, version }, createdAt);

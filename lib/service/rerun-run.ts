@@ -14,7 +14,7 @@ import type { Deps } from './deps.ts';
 import { load } from './payloads.ts';
 
 /** `bodyHash` covers the run that is run again, so that one key never means two of them. */
-export interface RerunRequest extends Pick<BeginRequest, 'idempotencyKey' | 'bodyHash'> {
+export interface RerunRequest extends Pick<BeginRequest, 'idempotencyKey' | 'bodyHash' | 'trace'> {
   readonly of: RunAddress;
   /** absent: what the run was given */
   readonly input?: JsonValue;
@@ -36,7 +36,11 @@ const rerunEndpoint = 'POST /v1/runs/{runId}/rerun';
 export const rerunRun = (decider: Decider, request: RerunRequest): Promise<RerunAnswer> =>
   beginRun(decider, { ...keyOf(request), scope: request.of, endpoint: rerunEndpoint }, () => resolve(decider.deps, request));
 
-const keyOf = ({ idempotencyKey, bodyHash }: RerunRequest) => ({ idempotencyKey, bodyHash });
+const keyOf = ({ idempotencyKey, bodyHash, trace }: RerunRequest) => ({
+  idempotencyKey,
+  bodyHash,
+  ...(trace === undefined ? {} : { trace }),
+});
 
 async function resolve(deps: Deps, { of, input, version: number }: RerunRequest): Promise<Resolved | RerunRefusal> {
   const head = await deps.log.head(of);

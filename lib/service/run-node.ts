@@ -13,7 +13,7 @@ import type { NodeJob, WakeJob } from '../ports/jobs.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
 import { type Decider, decideRun } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
-import { nodeJob } from './jobs-of.ts';
+import { nodeJob, ofRun } from './jobs-of.ts';
 import { later } from './later.ts';
 import { mendAndHandOn } from './nudge-run.ts';
 import { spill } from './payloads.ts';
@@ -86,7 +86,7 @@ async function goOn(worker: Worker, fold: RunFold, plan: Plan, from: Commit, del
     const wait =
       next.status === 'queued' && next.notBefore !== undefined ? between(worker.deps.clock.now(), next.notBefore) : durationMs(0);
     if (left < wait + timeLimit(plan, next) + reserveMs) {
-      await worker.deps.jobs.send([nodeJob(fold.head.address, commit.number, next)]);
+      await worker.deps.jobs.send([nodeJob(fold.head, commit.number, next)]);
       break;
     }
     if (wait > 0) await worker.deps.clock.sleep(wait);
@@ -112,7 +112,7 @@ async function sendResult({ deps }: Worker, fold: RunFold, open: OpenNode, ended
   const { node, kind: _kind, outcome, ...times } = ended;
   const run = fold.head.address;
   const small = outcome.kind === 'finished' ? { ...outcome, output: await spill(deps, run, outcome.output) } : outcome;
-  await deps.jobs.sendResult({ run, commit: open.dispatchedIn, ...node, ...times, outcome: small });
+  await deps.jobs.sendResult({ ...ofRun(fold.head), commit: open.dispatchedIn, ...node, ...times, outcome: small });
 }
 
 /** With siblings at work others commit too, and reading the tail costs a fifth of a lost put. */

@@ -12,7 +12,10 @@ const arn = z.string().startsWith('arn:');
 /** Passed on to the construct, where each is described. */
 const productSchema = z.object({
   idempotencyHours: count.exactOptional(),
+  requireHttps: claim.exactOptional(),
   workerTimeoutSeconds: count.exactOptional(),
+  codeTimeoutSeconds: count.exactOptional(),
+  codeConcurrency: count.exactOptional(),
   nodeConcurrency: count.exactOptional(),
   resultConcurrency: count.exactOptional(),
   watchers: z.union([z.literal('uncapped'), count]).exactOptional(),

@@ -46,6 +46,25 @@ test('a route missing from either side would be seen', () => {
   expect(differences(rest, openApiDocument(routes))).toEqual(['GET /v1/health getHealth 200,500,503']);
 });
 
+test('a deployment may be sent as JSON or as a form with its archive', () => {
+  const document = z.object({ paths: z.record(z.string(), z.looseObject({})) }).parse(openApiDocument(routes));
+  expect(document.paths['/v1/deployments']).toMatchObject({
+    post: {
+      requestBody: {
+        content: {
+          'application/json': { schema: { $ref: '#/components/schemas/Manifest' } },
+          'multipart/form-data': {
+            schema: {
+              properties: { manifest: { $ref: '#/components/schemas/Manifest' }, artifact: { type: 'string', format: 'binary' } },
+              required: ['manifest', 'artifact'],
+            },
+          },
+        },
+      },
+    },
+  });
+});
+
 test('operation ids are used once, and so are method and path', () => {
   for (const nameOf of [(route: Route) => route.operationId, (route: Route) => `${route.method} ${route.path}`]) {
     expect(new Set(routes.map(nameOf)).size).toBe(routes.length);

@@ -8,6 +8,7 @@ const complete: Record<EnvironmentName, string> = {
   controlTable: 'control',
   bucket: 'bucket',
   nodeQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/nodes.fifo',
+  codeQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/code.fifo',
   delayQueueUrl: 'http://127.0.0.1:4566/000000000000/delays',
   resultsQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/results.fifo',
   delayQueueArn: 'arn:aws:sqs:eu-central-1:123456789012:delays',
@@ -16,13 +17,14 @@ const complete: Record<EnvironmentName, string> = {
   eventBusName: 'bus',
   retentionDays: '30',
   idempotencyHours: '24',
+  requireHttps: 'true',
 };
 const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),
 );
 
 test('settings are read by the names that the stacks give them', () => {
-  expect({ ...settingsFrom(variables) }).toEqual({ ...complete, retentionDays: 30, idempotencyHours: 24 });
+  expect({ ...settingsFrom(variables) }).toEqual({ ...complete, retentionDays: 30, idempotencyHours: 24, requireHttps: true });
 });
 
 test.for<[string, string]>([

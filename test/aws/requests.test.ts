@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { DynamoAudit } from '../../lib/aws/audit.ts';
-import { DynamoActiveDeployments } from '../../lib/aws/active-deployments.ts';
+import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
@@ -13,7 +13,7 @@ import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
 import { commitNo, firstCommit, keyId, nodeKey, workflowName } from '../../lib/engine/ids.ts';
 import { dynamoAt } from '../contract/emulators/dynamo.ts';
 import { type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
-import { commit, creation, expiresAt, fetchNode, freshRun, noon } from '../contract/samples.ts';
+import { commit, creation, expiresAt, fetchNode, freshRun, manifestOf, noon } from '../contract/samples.ts';
 
 const attribute = z.looseObject({ S: z.string().optional(), N: z.string().optional() });
 const request = z.looseObject({
@@ -82,7 +82,20 @@ beforeAll(async () => {
   await new DynamoAudit(control).record('one', entry, expiresAt);
   await new DynamoAudit(control).listEntries(run, { limit: 5, before: { at: noon, id: '' }, since: noon });
   await new DynamoRateWindows(control).take(keyId('somebody'), noon, 1);
-  await new DynamoActiveDeployments(control).active(run);
+
+  const deployments = new DynamoDeployments(control);
+  const manifest = manifestOf('dep_1');
+  await deployments.create(run, { manifest, createdAt: noon, createdBy: null });
+  await deployments.deployment(run, manifest.deploymentId);
+  await deployments.list(run, { limit: 5 });
+  await deployments.noteVerified(run, manifest.deploymentId, noon);
+  await deployments.setRemoving(run, manifest.deploymentId, null);
+  await deployments.pointer(run);
+  await deployments.movePointer(run, 0, { revision: 1, history: [] });
+  await deployments.movePointer(run, 1, { revision: 2, history: [] });
+  await deployments.holdOpen(run, manifest.deploymentId, run.runId, { since: noon, expiresAt });
+  await deployments.letGo(run, manifest.deploymentId, run.runId);
+  await deployments.holders(run, manifest.deploymentId, 5);
 
   requests = recorder.requests.map(({ headers, body }) => ({
     operation: String(headers['x-amz-target']).split('.')[1] ?? '',
@@ -123,7 +136,7 @@ test('a due entry outlives a sweep that stands still for a month', () => {
 test('what comes and goes in the control table expires, and what is to stay does not', () => {
   const items = of('PutItem').filter(({ TableName }) => TableName === 'control');
   const expiring = items.filter(({ Item }) => Item?.['ttl'] !== undefined).map(({ Item }) => Item?.['pk']?.S);
-  expect(expiring.map((pk) => pk?.split('#')[2])).toEqual(['idempotency', 'audit']);
+  expect(expiring.map((pk) => pk?.split('#')[2])).toEqual(['idempotency', 'audit', 'deployment']);
   const rate = of('UpdateItem').find(({ ExpressionAttributeValues: values }) => values?.[':expiry'] !== undefined);
   expect(rate?.ExpressionAttributeValues?.[':expiry']).toEqual({ N: String(Math.ceil(noon / 1_000) + 3_600) });
 });
@@ -132,7 +145,7 @@ test('every write that could undo another’s has a condition', () => {
   const free = requests.filter(
     ({ operation, ConditionExpression }) => !['GetItem', 'Query'].includes(operation) && !ConditionExpression,
   );
-  // Last one wins: a beat. Twice is once: a due entry, a pointer to a key, an audit entry. Only adds: a rate window.
+  // Last one wins: a beat. Twice is once: a due entry, a pointer to a key, an audit entry, a deployment's entry, a run's hold on one. Only adds: a rate window.
   const sortKeys = free.map(({ Item }) => (Item?.['sk']?.S ?? 'an addition').replace(/#?wrun_.*|Z#one$/, ''));
   expect(sortKeys).toEqual([
     'beat#fetch-1',
@@ -140,5 +153,7 @@ test('every write that could undo another’s has a condition', () => {
     '2026-05-01T12:00:00.123Z#somebody',
     '2026-05-01T12:00:00.123',
     'an addition',
+    'at#2026-05-01T12:00:00.123Z#dep_1',
+    'run',
   ]);
 });

@@ -7,15 +7,18 @@ import { type BenchCloud, startBenchCloud } from '../../bench/bench-cloud.ts';
 import { type Bill, total } from '../../bench/bill.ts';
 import { differences, readGolden } from '../../bench/golden.ts';
 import { count, scenarios } from '../../bench/scenarios.ts';
+import { type StartCost, countStarts, startGoldenName } from '../../bench/start-cost.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'stepwell-golden-'));
 const warnings: string[] = [];
 const bills = new Map<string, Bill>();
+let starts: readonly StartCost[];
 let bench: BenchCloud;
 
 beforeAll(async () => {
   bench = await startBenchCloud(directory, (line) => void warnings.push(line));
   for (const scenario of scenarios) bills.set(scenario.name, await count(bench, scenario));
+  starts = await countStarts(bench);
 });
 afterAll(async () => {
   await bench.stop();
@@ -41,6 +44,19 @@ test.each([
   expect(total(writeUnits, ['rate windows'])).toBe(executed + 6);
   expect([total(commits), total(queueRequests)]).toEqual([executed, 3]);
 });
+
+test.each(['cold', 'warm'] as const)(
+  'a start with a key that is %s costs what its golden file says: at most 5 writes and 2 reads',
+  (key) => {
+    const bill = starts.find((one) => one.key === key)?.bill;
+    if (bill === undefined) throw new Error(`${key} was not counted`);
+    const told = 'a change on purpose: npm run bench -- --write-golden';
+    expect(differences(readGolden(startGoldenName(key)) ?? {}, bill), told).toEqual([]);
+    expect(total(bill.writeUnits, ['rate windows'])).toBeLessThanOrEqual(5);
+    expect(total(bill.readUnits)).toBeLessThanOrEqual(2);
+    expect(bill.readUnits['api keys'] ?? 0).toBe(key === 'cold' ? 1 : 0);
+  },
+);
 
 test('what a chain reads does not grow with its length', () => {
   const reads = (name: string) => total(billFor(name).readUnits, ['api keys']);

@@ -9,7 +9,7 @@ import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { type Http, http } from '../functions/http.ts';
 
-const fetchOf =
+export const fetchOf =
   ({ call }: Pick<Http, 'call'>): Fetch =>
   async (url, { method = 'GET', headers, body }) => {
     const { pathname, searchParams } = new URL(url);
@@ -33,7 +33,7 @@ export const inProcess = (): InProcess => {
   const api = http();
   const { world } = api;
   const worker: Worker = {
-    deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1) } },
+    deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
     by: 'worker',
     folds: new WarmFolds(),

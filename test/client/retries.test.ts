@@ -8,6 +8,15 @@ const accepted = json(202, { runId, status: 'pending', deploymentId: null });
 const cancelled = json(200, { runId, status: 'cancelled' });
 const published = json(201, { name: 'flow', version: 1, createdAt: '2026-01-01T00:00:00.000Z', warnings: [] });
 const archived = json(200, { name: 'flow', archivedAt: '2026-01-01T00:00:00.000Z' });
+const rerun = json(202, { runId, status: 'pending', deploymentId: null, rerunOf: runId });
+const activated = json(200, {
+  deploymentId: 'one',
+  status: 'active',
+  activatedAt: '2026-01-01T00:00:00.000Z',
+  previousDeploymentId: null,
+  revision: 1,
+});
+const revoked = json(200, { keyId: '12345678', revokedAt: '2026-01-01T00:00:00.000Z' });
 const judged = json(200, { valid: true, findings: [] });
 
 const passing = [
@@ -53,6 +62,12 @@ describe('mutations', () => {
     ['validateWorkflow, which changes nothing at all', true, (client) => client.validateWorkflow({ nodes: [] }), judged],
     ['createWorkflow', false, (client) => client.createWorkflow({ name: 'flow', nodes: [] }), published],
     ['publishVersion', false, (client) => client.publishVersion('flow', { nodes: [] }), published],
+    ['rerunRun, whose key keeps it to one run', true, (client) => client.rerunRun(runId), rerun],
+    ['activateDeployment, which changes nothing the second time', true, (client) => client.activateDeployment('one'), activated],
+    ['rollbackDeployment, which goes back once more', false, (client) => client.rollbackDeployment(), activated],
+    ['revokeKey, which keeps the first time', true, (client) => client.revokeKey('12345678'), revoked],
+    ['wakeRun', false, (client) => client.wakeRun(runId), json(202, { accepted: true, woken: [] })],
+    ['resumeRun, which is told once more', false, (client) => client.resumeRun({ runId }), json(202, { accepted: true })],
   ];
   const sure = passing.filter(([what]) => what === '429');
   const unsure = passing.filter(([what]) => what !== '429');

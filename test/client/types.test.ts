@@ -4,12 +4,15 @@ import type * as z from 'zod';
 import { type OperationId, routes } from '../../lib/api/routes.ts';
 import type * as runs from '../../lib/api/schemas/runs.ts';
 import type * as workflows from '../../lib/api/schemas/workflows.ts';
+import type { JsonValue } from '../../lib/engine/json.ts';
 import {
   type ComputeClientError,
   type EndedRun,
   RateLimitedComputeClientError,
+  type Run,
   type StepwellClient,
 } from '../../lib/client/index.ts';
+import type { Open } from '../../lib/client/open-shape.ts';
 import { routeOf } from '../../lib/client/shapes.ts';
 
 type Client = StepwellClient;
@@ -24,12 +27,17 @@ test('bodies are what the schemas take', () => {
   expectTypeOf<{ workflowName: string; input: Date }>().not.toExtend<Given<'trigger'>[0]>();
 });
 
-test('answers are what the schemas give', () => {
-  expectTypeOf<Client['trigger']>().returns.resolves.toEqualTypeOf<z.output<typeof runs.startedAnswer>>();
-  expectTypeOf<Client['getRun']>().returns.resolves.toEqualTypeOf<z.output<typeof runs.runAnswer>>();
-  expectTypeOf<Client['listRuns']>().returns.resolves.toEqualTypeOf<z.output<typeof runs.runList>>();
-  expectTypeOf<Client['validateWorkflow']>().returns.resolves.toEqualTypeOf<z.output<typeof workflows.validatedAnswer>>();
+test('answers are what the schemas give, and words that come later', () => {
+  expectTypeOf<Client['trigger']>().returns.resolves.toEqualTypeOf<Open<z.output<typeof runs.startedAnswer>>>();
+  expectTypeOf<Client['getRun']>().returns.resolves.toEqualTypeOf<Open<z.output<typeof runs.runAnswer>>>();
+  expectTypeOf<Client['listRuns']>().returns.resolves.toEqualTypeOf<Open<z.output<typeof runs.runList>>>();
+  expectTypeOf<Client['validateWorkflow']>().returns.resolves.toEqualTypeOf<Open<z.output<typeof workflows.validatedAnswer>>>();
   expectTypeOf<EndedRun['status']>().toEqualTypeOf<'completed' | 'failed' | 'cancelled'>();
+  expectTypeOf<Run['status']>().not.toEqualTypeOf<z.output<typeof runs.runAnswer>['status']>();
+  expectTypeOf<'a_status_of_tomorrow'>().toExtend<Run['status']>();
+  expectTypeOf<5>().not.toExtend<Run['status']>();
+  expectTypeOf<Run['lastEventId']>().toEqualTypeOf<number>();
+  expectTypeOf<Run['input']>().toEqualTypeOf<JsonValue | undefined>();
   expectTypeOf<Client['result']>().returns.resolves.toEqualTypeOf<EndedRun>();
 });
 

@@ -1,11 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobBody, parseJob, parseMessage, parseResult, resultBody } from '../../lib/codec/jobs.ts';
+import { correlationId } from '../../lib/engine/ids.ts';
+import { traceparent } from '../../lib/engine/trace.ts';
 import { Unreadable } from '../../lib/codec/unreadable.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { nodeJob, resultOf } from '../contract/jobs.suite.ts';
 import { freshRun } from '../contract/samples.ts';
 
+const trace = {
+  correlationId: correlationId('order 17'),
+  traceparent: traceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
+};
 const jobs: readonly Job[] = [nodeJob(), { ...nodeJob(), resend: 7 }, { kind: 'nudge', run: freshRun() }];
 
 test('a job is read back from its body', () => {
@@ -21,6 +27,12 @@ test('whatever text a result holds, its body holds only characters that a queue 
       expect(parseResult(body)).toEqual(result);
     }),
   );
+});
+
+test('a message from before requests were traced is read', () => {
+  const { trace: _trace, ...old } = nodeJob({ trace });
+  expect(parseJob(JSON.stringify({ v: 1, job: old }))).toEqual(old);
+  expect(parseJob(jobBody({ ...old, trace }))).toEqual({ ...old, trace });
 });
 
 test.for([

@@ -1,9 +1,8 @@
 /** What the rest of the control plane's stores must keep. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type DeploymentId, type Scope, deploymentId, environment, keyId } from '../../lib/engine/ids.ts';
+import { type Scope, environment, keyId } from '../../lib/engine/ids.ts';
 import { type Instant, after, days, hours, instant, minutes } from '../../lib/engine/time.ts';
 import {
-  type ActiveDeployments,
   type ApiKey,
   type Audit,
   type AuditEntry,
@@ -24,10 +23,8 @@ export interface Control {
   readonly reservations: Reservations;
   readonly audit: Audit;
   readonly rates: RateWindows;
-  readonly deployments: ActiveDeployments;
   /** How many entries lie in the trail of that scope and day. */
   audited(scope: Scope | null, at: Instant): Promise<number>;
-  activate(scope: Scope, id: DeploymentId): Promise<void>;
 }
 
 export const controlSuite = ({ name, open }: Subject<Control>) =>
@@ -322,13 +319,5 @@ export const controlSuite = ({ name, open }: Subject<Control>) =>
         expect(await control.rates.take(keyId('counted3'), noon, 5)).toBe(5);
         expect(await control.rates.take(keyId('counted2'), after(noon, minutes(1)), 5)).toBe(5);
       });
-    });
-
-    test('the active deployment is that of the scope', async () => {
-      const scope = freshScope();
-      expect(await control.deployments.active(scope)).toBeUndefined();
-      await control.activate(scope, deploymentId('dep_1'));
-      expect(await control.deployments.active(scope)).toBe('dep_1');
-      expect(await control.deployments.active({ ...scope, environment: environment('staging') })).toBeUndefined();
     });
   });

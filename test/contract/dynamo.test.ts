@@ -1,10 +1,9 @@
 /** What lies in DynamoDB, held to the ports' contracts on every implementation of its protocol that is at hand. */
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoActiveDeployments, activePointerKey } from '../../lib/aws/active-deployments.ts';
 import { text } from '../../lib/aws/attributes.ts';
 import { DynamoAudit, auditPartition } from '../../lib/aws/audit.ts';
-import { itemVersion } from '../../lib/aws/item-version.ts';
+import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
@@ -12,8 +11,8 @@ import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { allOf } from '../../lib/aws/table.ts';
 import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
-import type { DeploymentId, Scope } from '../../lib/engine/ids.ts';
 import { controlSuite } from './control.suite.ts';
+import { deploymentsSuite } from './deployments.suite.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
 import { runIndexSuite } from './run-index.suite.ts';
@@ -51,6 +50,8 @@ for (const { name, start } of dynamoImplementations) {
       open: async () => ({ port: new DynamoWorkflowStore(await createControlTable(client)), close }),
     });
 
+    deploymentsSuite({ name, open: async () => ({ port: new DynamoDeployments(await createControlTable(client)), close }) });
+
     controlSuite({
       name,
       open: async () => {
@@ -60,13 +61,9 @@ for (const { name, start } of dynamoImplementations) {
           reservations: new DynamoReservations(table),
           audit: new DynamoAudit(table),
           rates: new DynamoRateWindows(table),
-          deployments: new DynamoActiveDeployments(table),
           audited: async (...trail: Parameters<typeof auditPartition>) => {
             const values = { ':pk': text(auditPartition(...trail)) };
             return (await allOf(table.query({ KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: values }))).length;
-          },
-          activate: async (scope: Scope, id: DeploymentId) => {
-            await table.put(activePointerKey(scope), { v: itemVersion, deploymentId: text(id) });
           },
         };
         return { port, close };

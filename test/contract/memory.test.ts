@@ -1,9 +1,11 @@
 /** The world in memory, held to the contract of every port. */
 import { between, iso } from '../../lib/engine/time.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import { artifactsSuite } from './artifacts.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { clockSuite } from './clock.suite.ts';
 import { controlSuite } from './control.suite.ts';
+import { deploymentsSuite } from './deployments.suite.ts';
 import { idsSuite } from './ids.suite.ts';
 import { jobsSuite } from './jobs.suite.ts';
 import { noticesSuite } from './notices.suite.ts';
@@ -23,13 +25,19 @@ runIndexSuite({ name, open: open(({ log, index }) => ({ log, index })) });
 workflowStoreSuite({ name, open: open(({ workflows }) => workflows) });
 controlSuite({
   name,
-  open: open(({ audit, deployments, ...world }) => ({
+  open: open(({ audit, ...world }) => ({
     ...world,
     audit,
-    deployments,
     audited: async (scope) =>
       [...audit.entries.values()].filter((entry) => JSON.stringify(entry.scope) === JSON.stringify(scope)).length,
-    activate: async (scope, id) => deployments.activate(scope, id),
+  })),
+});
+deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
+artifactsSuite({
+  name,
+  open: open(({ artifacts }) => ({
+    artifacts,
+    upload: async ({ url }, content) => artifacts.receive(url, content),
   })),
 });
 jobsSuite({
@@ -50,13 +58,15 @@ noticesSuite({
   name,
   open: open(({ notices }) => ({
     notices,
-    told: async () =>
-      notices.told.map(({ run, startedAt, endedAt, ...notice }) => ({
+    told: async () => [
+      ...notices.told.map(({ run, startedAt, endedAt, ...notice }) => ({
         ...run,
         ...notice,
         startedAt: iso(startedAt),
         ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
       })),
+      ...notices.activations.map(({ scope, activatedAt, ...notice }) => ({ ...scope, ...notice, activatedAt: iso(activatedAt) })),
+    ],
   })),
 });
 clockSuite({ name, open: open(({ clock }) => ({ clock, pass: async (time) => clock.advance(time) })) });

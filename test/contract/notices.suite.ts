@@ -1,8 +1,9 @@
 /** What every bus of notices must tell. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deploymentId } from '../../lib/engine/ids.ts';
 import { after, iso, minutes } from '../../lib/engine/time.ts';
 import type { Notices } from '../../lib/ports/notices.ts';
-import { freshRun, noon } from './samples.ts';
+import { freshRun, freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
 export interface Told {
@@ -29,6 +30,20 @@ export const noticesSuite = ({ name, open }: Subject<Told>) =>
       expect(await told()).toEqual([
         { ...run, workflow, status: 'running', startedAt: iso(noon) },
         { ...run, workflow, status: 'failed', startedAt: iso(noon), endedAt: iso(endedAt) },
+      ]);
+    });
+
+    test('an activation is told with its scope, what was active before and the revision of the pointer', async () => {
+      const { notices, told } = opened.port;
+      const before = (await told()).length;
+      const scope = freshScope();
+      const notice = { scope, deploymentId: deploymentId('dep_2'), revision: 7, activatedAt: noon };
+      await notices.deploymentActivated({ ...notice, previousDeploymentId: deploymentId('dep_1') });
+      await notices.deploymentActivated({ ...notice, previousDeploymentId: null });
+      const facts = { ...scope, deploymentId: 'dep_2', revision: 7, activatedAt: iso(noon) };
+      expect((await told()).slice(before)).toEqual([
+        { ...facts, previousDeploymentId: 'dep_1' },
+        { ...facts, previousDeploymentId: null },
       ]);
     });
   });

@@ -1,15 +1,18 @@
 /** Queues and the bucket over SQS's and S3's wire protocols. */
 import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { S3Artifacts } from '../../lib/aws/artifacts.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
 import { parseJob, parseResult } from '../../lib/codec/jobs.ts';
 import { nodeId } from '../../lib/engine/ids.ts';
-import { durationMs } from '../../lib/engine/time.ts';
+import { after, durationMs, minutes } from '../../lib/engine/time.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
+import { artifactsSuite, nameFor } from './artifacts.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { type QueuesAndBucket, startQueuesAndBucket } from './emulators/fauxqs.ts';
 import { type Queues, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
-import { freshRun } from './samples.ts';
+import { freshRun, noon } from './samples.ts';
 
 let services: QueuesAndBucket;
 beforeAll(async () => {
@@ -54,6 +57,39 @@ const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
 
 jobsSuite({ name: 'SQS, node jobs on a FIFO queue', open: async () => queuesFor('suite', 'nodes.fifo') });
 jobsSuite({ name: 'SQS, node jobs on a standard queue', open: async () => queuesFor('suite', 'nodes') });
+
+const artifactsInS3 = () => new S3Artifacts(services.s3, 'payloads-bucket', new MemoryClock(noon));
+artifactsSuite({
+  name: 'S3',
+  open: async () => ({
+    port: {
+      artifacts: artifactsInS3(),
+      upload: async ({ url, headers }, content) => {
+        const answer = await fetch(url, { method: 'PUT', headers, body: Buffer.from(content) });
+        expect([answer.status, await answer.text()]).toEqual([200, '']);
+      },
+    },
+    close,
+  }),
+});
+
+test('an upload is signed over its length and its digest, which are headers, for the time it is good', async () => {
+  const name = nameFor(new Uint8Array([1, 2, 3]));
+  const { url, headers } = await artifactsInS3().uploadTo(name, 3, after(noon, minutes(15)));
+  const { pathname, searchParams } = new URL(url);
+  const { projectId, environment } = name.scope;
+  expect(pathname).toMatch(new RegExp(`/artifacts/${projectId}/${environment}/dep_1/${name.sha256}\\.tgz$`));
+  expect(Object.fromEntries(searchParams)).toMatchObject({
+    'X-Amz-Expires': '900',
+    'X-Amz-Date': '20260501T120000Z',
+    'X-Amz-SignedHeaders': 'content-length;host;x-amz-checksum-sha256',
+    'X-Amz-Content-Sha256': 'UNSIGNED-PAYLOAD',
+  });
+  expect([...searchParams.keys()].filter((key) => /checksum/i.test(key))).toEqual([]);
+  const digest = Buffer.from(name.sha256, 'hex').toString('base64');
+  expect(headers).toEqual({ 'content-length': '3', 'x-amz-checksum-sha256': digest });
+});
+
 blobsSuite({ name: 'S3', open: async () => ({ port: new S3Blobs(services.s3, 'payloads-bucket'), close }) });
 
 describe('groups and duplicates', () => {

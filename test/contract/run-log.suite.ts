@@ -116,7 +116,8 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
           availableAt: after(noon, minutes(5)),
           commit: commit(1, { events: allEvents }),
         });
-        for (const run of [plain, full]) {
+        const { trace: _trace, ...untraced } = creation(freshRun());
+        for (const run of [plain, full, untraced]) {
           await log.create(run);
           expect(await log.head(run.address)).toEqual({ ...run, projection: { status: 'pending', asOf: 1 } });
         }

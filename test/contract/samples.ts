@@ -5,6 +5,8 @@ import {
   type Scope,
   attempt,
   commitNo,
+  correlationId,
+  deploymentId,
   environment,
   eventId,
   firstAttempt,
@@ -18,6 +20,8 @@ import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
 import type { RunCreation } from '../../lib/engine/log/head.ts';
 import { type Instant, after, days, durationMs, instant, minutes } from '../../lib/engine/time.ts';
+import { traceparent } from '../../lib/engine/trace.ts';
+import type { Manifest } from '../../lib/ports/deployments.ts';
 import { MemoryIds } from '../../lib/memory/ids.ts';
 
 export const noon: Instant = instant(Date.UTC(2026, 4, 1, 12, 0, 0, 123));
@@ -54,6 +58,10 @@ export const creation = (address: RunAddress, facts: Partial<RunCreation> = {}):
   deadlineAt: after(noon, days(7)),
   expiresAt,
   bodyHash: 'ab'.repeat(32),
+  trace: {
+    correlationId: correlationId('order 17/retry'),
+    traceparent: traceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
+  },
   commit: commit(1),
   ...facts,
 });
@@ -116,3 +124,13 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
 };
 
 export const allEvents: readonly RunEvent[] = Object.values(eventOfEachType);
+
+export const manifestOf = (id: string, files = 2): Manifest => ({
+  deploymentId: deploymentId(id),
+  specVersion: 1,
+  runtime: 'fetch',
+  workflows: [{ name: 'order' }],
+  steps: [{ name: 'charge' }],
+  files: Array.from({ length: files }, (_, index) => ({ path: `file-${index}.js`, sha256: 'ab'.repeat(32), bytes: index })),
+  artifact: { sha256: 'cd'.repeat(32), bytes: 1_234 },
+});

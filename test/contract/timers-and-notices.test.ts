@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { EventBridgeNotices } from '../../lib/aws/notices.ts';
 import { SchedulerTimers } from '../../lib/aws/timers.ts';
 import { parseJob } from '../../lib/codec/jobs.ts';
+import { deploymentId } from '../../lib/engine/ids.ts';
 import { durationMs, after, instant, iso, minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -150,6 +151,15 @@ describe('EventBridge', () => {
       }),
     ]);
     expect(iso(after(noon, durationMs(877)))).toBe('2026-05-01T12:00:01.000Z');
+  });
+
+  test('an activation names its source and its type', async () => {
+    const deployment = { scope: notice.run, deploymentId: deploymentId('dep_1'), previousDeploymentId: null, revision: 1 };
+    await notices.deploymentActivated({ ...deployment, activatedAt: noon });
+    const last = recorder.requests.at(-1);
+    expect(last && entriesIn(last)).toEqual([
+      expect.objectContaining({ Source: 'stepwell.deployments', DetailType: 'Deployment Activated' }),
+    ]);
   });
 
   test('an event that the bus did not take is trouble, though the bus answers 200', async () => {

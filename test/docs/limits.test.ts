@@ -1,13 +1,19 @@
 /** docs/LIMITS.md says what the code does: each number in it is looked up where it says that it is set. */
 import { describe, expect, test } from 'vitest';
+import { archiveLimits } from '../../lib/artifact/limits.ts';
 import { limits as gateway } from '../../lib/local/http/limits.ts';
 import { limits as lambda } from '../../lib/local/lambda/limits.ts';
+import { answerLimits } from '../../lib/bundles/answer-limits.ts';
+import { bundleLimits } from '../../lib/bundles/local-bundles.ts';
+import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
+import { mostActivationsKept } from '../../lib/ports/deployments.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
 import { longestQueueDelayMs } from '../../lib/ports/jobs.ts';
 import { largestPageBytes } from '../../lib/service/list-events.ts';
+import { mostFailuresRecorded } from '../../lib/service/failure-budget.ts';
 import { largestCommitBytes, largestInHeadBytes, largestInItemBytes, largestUnpackedBytes } from '../../lib/service/payloads.ts';
 import { defaultDeadline } from '../../lib/service/begin-run.ts';
 import { defaultRateLimit } from '../../lib/service/take-rate.ts';
@@ -30,6 +36,8 @@ const workflows = 'lib/api/schemas/workflows.ts';
 const keys = 'lib/api/schemas/keys.ts';
 const audit = 'lib/api/schemas/audit.ts';
 const listAudit = 'lib/service/list-audit.ts';
+const artifacts = 'lib/artifact/limits.ts';
+const manifests = 'lib/api/schemas/deployments.ts';
 const settings = 'lib/nodes/settings.ts';
 const condition = 'lib/nodes/condition/shape.ts';
 const branch = 'lib/nodes/condition/branch.ts';
@@ -42,6 +50,7 @@ const silence = 'lib/engine/log/silence.ts';
 const attempt = 'lib/service/watch-attempt.ts';
 const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/stepwell.ts';
+const bundles = 'lib/bundles/local-bundles.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
 
 /** row → [what its second cell begins with, the file that its last cell names] */
@@ -112,6 +121,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Requests of the stage': [`${count(numberIn(construct, 'props.requestsPerSecond ?? '))} a second`, construct],
   'Requests at the same moment': [count(numberIn(construct, 'props.requestBurst ?? ')), construct],
+  'Failed authentications recorded': [`${count(mostFailuresRecorded)} a minute`, 'lib/service/failure-budget.ts'],
+  'Correlation id': [characters(numberIn('lib/engine/ids.ts', '[\\x20-\\x7e]{0,') + 2), 'lib/engine/ids.ts'],
   'A key in a warm function': [
     seconds(numberIn('lib/service/authenticate.ts', 'const keptForMs = ')),
     'lib/service/authenticate.ts',
@@ -177,6 +188,43 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Body kept of a failed request': [
     characters(numberIn('lib/nodes/http/failure.ts', 'const keptBody = ')),
     'lib/nodes/http/failure.ts',
+  ],
+  'Time of a message': [`${count(functionShapes.code.timeoutSeconds)} s`, shapes],
+  'Time of an import': [seconds(bundleLimits.importMs), bundles],
+  'Body of a response': [bytes(answerLimits.bodyBytes), 'lib/bundles/answer-limits.ts'],
+  'Nesting of a response': [`${count(answerLimits.depth)} levels`, 'lib/bundles/answer-limits.ts'],
+  'Text printed during a message': [characters(printLimits.characters), 'lib/bundles/printed-lines.ts'],
+  'Line that code prints': [characters(printLimits.lineCharacters), 'lib/bundles/printed-lines.ts'],
+  'Warm deployments of a function': [count(bundleLimits.threads), bundles],
+  'Unpacked artifacts of a function': [
+    `${count(bundleLimits.folders.deployments)}, at most ${bytes(bundleLimits.folders.bytes)}`,
+    bundles,
+  ],
+  'Heap of the thread of a deployment': [
+    `${count(numberIn('functions/code/wiring.ts', 'const heapShare = ') * 100)} %`,
+    'functions/code/wiring.ts',
+  ],
+  'Messages with code at once': [count(numberIn(construct, 'props.codeConcurrency ?? ')), construct],
+  Artifact: [bytes(archiveLimits.archiveBytes), artifacts],
+  'Artifact, unpacked': [bytes(archiveLimits.unpackedBytes), artifacts],
+  'Entries of an artifact': [count(archiveLimits.entries), artifacts],
+  'Path in an artifact': [bytes(archiveLimits.pathBytes), artifacts],
+  Manifest: [bytes(numberIn(manifests, 'const manifestLimitBytes = ')), manifests],
+  'Manifest and artifact in one request': [bytes(numberIn(manifests, 'const formLimitBytes = ')), manifests],
+  'Workflows of a deployment': [count(numberIn(manifests, '.array(workflow)\n      .max(')), manifests],
+  'Steps of a deployment': [count(numberIn(manifests, '.array(step)\n      .max(')), manifests],
+  'Time of an upload': [
+    minutes(numberIn('lib/service/create-deployment.ts', 'const uploadTime = ')),
+    'lib/service/create-deployment.ts',
+  ],
+  'Changes of the active deployment': [count(mostActivationsKept), 'lib/ports/deployments.ts'],
+  'A start that is under way': [
+    minutes(numberIn('lib/service/remove-deployment.ts', 'const startingTime = ')),
+    'lib/service/remove-deployment.ts',
+  ],
+  'Page of deployments': [
+    `${count(numberIn(manifests, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
+    manifests,
   ],
   'Value in a commit, compressed': [bytes(largestInItemBytes), payloads],
   'Value in a commit, as it is': [bytes(largestUnpackedBytes), payloads],

@@ -1,5 +1,5 @@
 /** Runs an example from publishing it to its end: the HTTP functions, real node types, a world in memory whose time is moved by hand. */
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { z } from 'zod';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, instant, minutes } from '../../lib/engine/time.ts';
@@ -37,7 +37,7 @@ export interface Example {
 }
 
 export const exampleNames: readonly string[] = readdirSync(folder, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
+  .filter((entry) => entry.isDirectory() && existsSync(new URL(`${entry.name}/workflow.json`, folder)))
   .map(({ name }) => name);
 
 export const example = (name: string): Example => ({
@@ -65,7 +65,7 @@ export async function runExample({ name, workflow, input }: Example, reach?: Rea
     sleep: async (wait, signal) => (signal === undefined ? world.clock.advance(wait) : world.clock.sleep(wait, signal)),
   };
   const worker: Worker = {
-    deps: { ...world, clock, settings: { retentionMs: days(30), idempotencyMs: days(1) } },
+    deps: { ...world, clock, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
     by: 'worker',
     folds: new WarmFolds(),

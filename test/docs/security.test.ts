@@ -1,6 +1,7 @@
 /** docs/SECURITY.md speaks of every function and every scope, and says of roles what the shapes of the functions say. */
 import { expect, test } from 'vitest';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
+import type { PermissionName } from '../../lib/constructs/permissions.ts';
 import { functionNames } from '../../lib/contract/environment.ts';
 import { keyScopes } from '../../lib/ports/control.ts';
 import { numberIn, quotedIn, read, rowsIn } from './documents.ts';
@@ -14,10 +15,17 @@ test('every function has its row among the roles', () => {
   expect(named.toSorted()).toEqual([...functionNames].toSorted());
 });
 
-test('only the API may delete, and no function an item of a run', () => {
-  const deleting = functionNames.filter((name) => functionShapes[name].may.includes('release reservations'));
-  expect(deleting).toEqual(['api']);
-  expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(1);
+test('two functions may delete control records, and whoever may end a run its hold; no function an item of a run', () => {
+  const may = (permission: PermissionName) => functionNames.filter((name) => functionShapes[name].may.includes(permission));
+  expect([may('release reservations'), may('let go of deployments')]).toEqual([['api'], ['deployments']]);
+  const ending = may('end holds on deployments');
+  expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(3);
+  expect(text).toContain(
+    `(${functionNames
+      .filter((name) => ending.includes(name))
+      .map((name) => `\`${name}\``)
+      .join(', ')})`,
+  );
 });
 
 test('every scope', () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
+import { packedDeployment } from '../artifact/packed.ts';
 import { asking, backtracking, chain, echoes, longChain, scripted } from './bad-workflows.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';
 import { orderTotal } from './workflows.ts';
@@ -46,12 +47,30 @@ const order = { workflowName: 'order-total', input: { items: [] } };
 const keyShape = z.object({ keyId: z.string() });
 /** The id in the key's own text: `sw_<environment>_<keyId>_<secret>`. */
 const ownKeyId = (): string => cloud.apiKey.split('_')[2] ?? '';
+const create = (manifest: object) => cloud.call('POST', '/v1/deployments', manifest);
+const createWith = async (manifest: object, archive: Uint8Array) => {
+  const form = new FormData();
+  form.append('manifest', JSON.stringify(manifest));
+  form.append('artifact', new Blob([Buffer.from(archive)]));
+  const headers = { authorization: `Bearer ${cloud.apiKey}` };
+  const answer = await fetch(`${cloud.url}/v1/deployments`, { method: 'POST', headers, body: form });
+  return { status: answer.status, body: z.looseObject({}).parse(await answer.json()) };
+};
 const nobody = 'wrun_00000000000000000000000000';
 
 describe('refused at the door', () => {
   /** each code of the catalogue below 500, asked for where a route gives it */
   const asked: { readonly [Code in ErrorCode]?: () => Promise<{ status: number; body: unknown }> } = {
     unauthorized: () => cloud.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${cloud.apiKey.slice(0, -1)}` }),
+    // This machine's API is served over http, and told to be content with that; here it is not.
+    https_required: async () => {
+      const strict = await startCloudHere({ 'stepwell:requireHttps': true });
+      try {
+        return await strict.call('GET', '/v1/runs', undefined, { 'x-forwarded-proto': 'https' });
+      } finally {
+        await strict.stop();
+      }
+    },
     missing_scope: () =>
       cloud.call('GET', '/v1/runs', undefined, {
         authorization: `Bearer ${cloud.createKey('--environment', 'local', '--scopes', 'trigger:write')}`,
@@ -94,6 +113,43 @@ describe('refused at the door', () => {
       return cloud.call('POST', `/v1/runs/${runId}/cancel`);
     },
     no_active_deployment: () => start({ workflowName: 'nobody-published-this' }),
+    invalid_deployment_id: async () => create({ ...(await packedDeployment('d')).manifest, deploymentId: '../d' }),
+    invalid_manifest: async () => create({ ...(await packedDeployment('d')).manifest, runtime: 'container' }),
+    deployment_exists: async () => {
+      await create((await packedDeployment('twice')).manifest);
+      return create((await packedDeployment('twice', { workflows: ['another'] })).manifest);
+    },
+    artifact_missing: async () => {
+      await create((await packedDeployment('not-uploaded')).manifest);
+      return cloud.call('POST', '/v1/deployments/not-uploaded/activate');
+    },
+    artifact_digest_mismatch: async () => createWith((await packedDeployment('other-bytes')).manifest, Buffer.from('x')),
+    artifact_invalid: async () => {
+      const { manifest, archive } = await packedDeployment('no-bundle', { files: { 'readme.txt': '' } });
+      return createWith(manifest, archive);
+    },
+    workflow_name_taken: async () => {
+      const { manifest, archive } = await packedDeployment('same-name', { workflows: ['order-total'] });
+      await createWith(manifest, archive);
+      return cloud.call('POST', '/v1/deployments/same-name/activate');
+    },
+    no_previous_deployment: () => cloud.call('POST', '/v1/deployments/rollback'),
+    deployment_active: async () => {
+      const { manifest, archive } = await packedDeployment('active-one', { workflows: ['coded'] });
+      await createWith(manifest, archive);
+      await cloud.call('POST', '/v1/deployments/active-one/activate');
+      return cloud.call('DELETE', '/v1/deployments/active-one');
+    },
+    deployment_in_use: async () => {
+      const availableAt = new Date(Date.now() + 3_600_000).toISOString();
+      for (const id of ['held', 'held-no-more']) {
+        const { manifest, archive } = await packedDeployment(id, { workflows: ['waits-for-its-hour'] });
+        await createWith(manifest, archive);
+        await cloud.call('POST', `/v1/deployments/${id}/activate`);
+        if (id === 'held') await start({ workflowName: 'waits-for-its-hour', availableAt });
+      }
+      return cloud.call('DELETE', '/v1/deployments/held');
+    },
     foreign_project: () => cloud.call('POST', '/v1/keys', { scopes: ['runs:read'], projectId: 'somebody-elses' }),
     key_in_use: () => cloud.call('DELETE', `/v1/keys/${ownKeyId()}`),
     key_retired: async () => {

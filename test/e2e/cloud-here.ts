@@ -17,14 +17,15 @@ export interface CloudHere {
   stop(): Promise<void>;
 }
 
-export async function startCloudHere(): Promise<CloudHere> {
+/** @param settings of the context, such as `stepwell:requireHttps` */
+export async function startCloudHere(settings: Readonly<Record<string, unknown>> = {}): Promise<CloudHere> {
   const directory = freshFolder();
   const complaints: string[] = [];
   const cloud = await startCloud({
     directory,
     port: 0,
     threads: 8,
-    assembly: synthesize(root, directory).then((synthesis) => loadAssembly(synthesis.directory)),
+    assembly: synthesize(root, directory, settings).then((synthesis) => loadAssembly(synthesis.directory)),
     warn: (line) => void complaints.push(line),
     onDeath: (why) => void complaints.push(why),
   });

@@ -1,6 +1,6 @@
 /** What README.md and docs/API.md tell a reader to paste works as it is written, and answers what they say. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -27,13 +27,18 @@ function blocksIn(path: string): readonly Block[] {
 const settingsIn = ({ lines }: Block): readonly string[] => lines.split('\n').filter((line) => /^[A-Z]+=/.test(line));
 const isSetting = (block: Block): boolean => settingsIn(block).join('\n') === block.lines.trim();
 
-/** A folder as the reader's own: the examples beside the state. */
+const packageShape = z.object({ scripts: z.object({ pack: z.string() }) });
+
+/** A folder as the reader's own: the examples beside the state, and the script that packs one. */
 const folder = freshFolder();
 const state = join(folder, '.stepwell');
 let local: LocalStart;
 beforeAll(async () => {
   mkdirSync(state, { mode: 0o700 });
   symlinkSync(join(root, 'examples'), join(folder, 'examples'));
+  const { scripts } = packageShape.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
+  const pack = scripts.pack.replaceAll(/(?<= )(bin|scripts)\//g, `${join(root, '/')}$1/`);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { pack } }));
   local = await startLocal(state);
 });
 afterAll(() => local.end('SIGKILL'));
@@ -59,7 +64,9 @@ const withoutChance = (json: string): unknown =>
       .replaceAll(/"id": ?"[\w-]{16}"/g, '"id":""')
       .replaceAll(/"userAgent": ?"curl[^"]+"/g, '"userAgent":"curl"')
       .replaceAll(/"correlationId": ?"[^"]+"/g, '"correlationId":""')
-      .replaceAll(/"durationMs": ?\d+/g, '"durationMs":0'),
+      .replaceAll(/"durationMs": ?\d+/g, '"durationMs":0')
+      .replaceAll(/"createdBy": ?"[^"]+"/g, '"createdBy":""')
+      .replaceAll(/"url": ?"http[^"]+"/g, '"url":""'),
   );
 
 const allEnded = () =>

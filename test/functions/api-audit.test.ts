@@ -23,7 +23,8 @@ test('entries are shown as they were recorded, the newest first', async () => {
   await publish(api, key, ['a']);
   const at = iso(api.world.clock.now());
   api.world.clock.advance(seconds(1));
-  const headers = { 'x-workflow-correlation-id': 'corr-1' };
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const headers = { 'x-workflow-correlation-id': 'corr-1', traceparent };
   await api.call('DELETE', '/v1/workflows/b', { key, headers });
   const answer = await audit(api, key);
   expect(answer.body).toMatchObject({ cursor: null, hasMore: false });
@@ -37,7 +38,14 @@ test('entries are shown as they were recorded, the newest first', async () => {
       result: 'failure',
       ip: '192.0.2.1',
       userAgent: 'test',
-      metadata: { lane: 'public', correlationId: 'corr-1', status: 404, code: 'workflow_not_found' },
+      metadata: {
+        lane: 'public',
+        correlationId: 'corr-1',
+        traceId: '0af7651916cd43dd8448eb211c80319c',
+        deduped: false,
+        status: 404,
+        code: 'workflow_not_found',
+      },
     },
     expect.objectContaining({ at, action: 'workflows.create', resource: 'workflow/a', result: 'success' }),
   ]);
@@ -72,9 +80,9 @@ test('filters narrow by action, result, key and time', async () => {
   expect(await found({ result: 'failure' })).toEqual(['workflows.create workflow/a']);
   expect(await found({ keyId: idOf(other), result: 'success' })).toEqual(['workflows.create workflow/c']);
   const [second, third] = [iso(after(start, seconds(2))), iso(after(start, seconds(3)))];
-  expect(await found({ from: second, to: third })).toEqual(['workflows.create workflow/b']);
-  expect(await found({ to: second })).toEqual(['workflows.create workflow/a']);
-  expect(await found({ to: '9999-12-31T23:59:59Z', from: '1969-01-01T00:00:00Z', keyId: 'nobodyatall' })).toEqual([]);
+  expect(await found({ since: second, until: third })).toEqual(['workflows.create workflow/b']);
+  expect(await found({ until: second })).toEqual(['workflows.create workflow/a']);
+  expect(await found({ until: '9999-12-31T23:59:59Z', since: '1969-01-01T00:00:00Z', keyId: 'nobodyatall' })).toEqual([]);
 });
 
 test('a search whose filter lets little pass goes on by its cursor', async () => {

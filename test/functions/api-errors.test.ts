@@ -1,9 +1,11 @@
 /** Every error code is produced by a request that deserves it. */
 import { describe, expect, test } from 'vitest';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
-import { runId } from '../../lib/engine/ids.ts';
+import { deploymentId, environment, projectId, runId } from '../../lib/engine/ids.ts';
+import { after, days } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { type Answered, type CallOptions, type Http, http, instantGraph, openGraph, started } from './http.ts';
+import { packedDeployment } from '../artifact/packed.ts';
+import { type Answered, type CallOptions, type Http, formOf, http, instantGraph, openGraph, started } from './http.ts';
 
 const unknownRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
 const start = (body: object, key: string, idempotencyKey = 'k'): CallOptions => ({
@@ -16,8 +18,17 @@ const withKey = async (of: Http = http()): Promise<readonly [Http, string]> => [
 const breaking = (error: Error) => () =>
   http(() => ({ workflows: new Proxy(http().world.workflows, { get: () => () => Promise.reject(error) }) }));
 
+/** With the deployment `d`, whose workflow is `hello`. */
+const shipped = async (): Promise<readonly [Http, string]> => {
+  const [api, key] = await withKey();
+  const { manifest, archive } = await packedDeployment('d');
+  await api.call('POST', '/v1/deployments', await formOf(key, { manifest: JSON.stringify(manifest), artifact: archive }));
+  return [api, key];
+};
+
 const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answered>> = {
   unauthorized: () => http().call('GET', '/v1/runs'),
+  https_required: () => http().call('GET', '/v1/runs', { headers: { 'X-Forwarded-Proto': 'http' } }),
   missing_scope: async () => {
     const api = http();
     return api.call('GET', '/v1/runs', { key: await api.key(['trigger:write']) });
@@ -102,6 +113,55 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   no_active_deployment: async () => {
     const [api, key] = await withKey();
     return api.call('POST', '/v1/runs', start({ workflowName: 'nothing' }, key));
+  },
+  invalid_deployment_id: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/deployments', { key, body: { ...(await packedDeployment('d')).manifest, deploymentId: 'a/b' } });
+  },
+  invalid_manifest: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/deployments', { key, body: { deploymentId: 'd' } });
+  },
+  deployment_exists: async () => {
+    const [api, key] = await shipped();
+    return api.call('POST', '/v1/deployments', { key, body: (await packedDeployment('d', { workflows: ['other'] })).manifest });
+  },
+  deployment_active: async () => {
+    const [api, key] = await shipped();
+    await api.call('POST', '/v1/deployments/d/activate', { key });
+    return api.call('DELETE', '/v1/deployments/d', { key });
+  },
+  deployment_in_use: async () => {
+    const [api, key] = await shipped();
+    const scope = { projectId: projectId('acme'), environment: environment('test') };
+    const since = api.world.clock.now();
+    await api.world.deployments.holdOpen(scope, deploymentId('d'), unknownRun, { since, expiresAt: after(since, days(1)) });
+    return api.call('DELETE', '/v1/deployments/d', { key });
+  },
+  no_previous_deployment: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/deployments/rollback', { key });
+  },
+  artifact_missing: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/deployments', { key, body: (await packedDeployment('d')).manifest });
+    return api.call('POST', '/v1/deployments/d/activate', { key });
+  },
+  artifact_digest_mismatch: async () => {
+    const [api, key] = await withKey();
+    const { manifest } = await packedDeployment('d');
+    const parts = { manifest: JSON.stringify(manifest), artifact: new Uint8Array(9) };
+    return api.call('POST', '/v1/deployments', await formOf(key, parts));
+  },
+  artifact_invalid: async () => {
+    const [api, key] = await withKey();
+    const { manifest, archive } = await packedDeployment('d', { files: { 'a.js': '' } });
+    return api.call('POST', '/v1/deployments', await formOf(key, { manifest: JSON.stringify(manifest), artifact: archive }));
+  },
+  workflow_name_taken: async () => {
+    const [api, key] = await shipped();
+    await api.call('POST', '/v1/workflows', { key, body: { name: 'hello', ...instantGraph() } });
+    return api.call('POST', '/v1/deployments/d/activate', { key });
   },
   foreign_project: async () => {
     const [api, key] = await withKey();

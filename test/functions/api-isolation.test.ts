@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { keyId as toKeyId } from '../../lib/engine/ids.ts';
 import { routes } from '../../lib/api/routes.ts';
+import { packedDeployment } from '../artifact/packed.ts';
 import { type Answered, type Http, http, instantGraph, openGraph, started, textIn } from './http.ts';
 
 const others = [
@@ -19,26 +20,33 @@ const ask = (
   api: Http,
   key: string,
   route: (typeof named)[number],
-  ids: { runId: string; name: string; keyId: string },
+  ids: { runId: string; name: string; keyId: string; deploymentId: string },
 ): Promise<Answered> =>
-  api.call(route.method, route.path.replace('{runId}', ids.runId).replace('{name}', ids.name).replace('{keyId}', ids.keyId), {
-    key,
-    ...bodyFor(route.operationId),
-    ...headersFor(route.idempotencyKey),
-  });
+  api.call(
+    route.method,
+    route.path.replace(/\{(runId|name|keyId|deploymentId)\}/, (_, id: keyof typeof ids) => ids[id]),
+    {
+      key,
+      ...bodyFor(route.operationId),
+      ...headersFor(route.idempotencyKey),
+    },
+  );
 
 describe.each(others)('a key of $project/$env', (other) => {
   test.each(named)('$method $path of another is answered as if it did not exist', async (route) => {
     const api = http();
     const own = await api.key(['admin']);
     const keyId = (await api.key(['admin'])).split('_')[2] ?? '';
-    const ids = { runId: await started(api, own, { graph: openGraph }), name: 'flow', keyId };
+    const ids = { runId: await started(api, own, { graph: openGraph }), name: 'flow', keyId, deploymentId: 'dep_1' };
+    const { manifest } = await packedDeployment('dep_1');
+    expect((await api.call('POST', '/v1/deployments', { key: own, body: manifest })).status).toBe(201);
     const foreign = await api.key(['admin'], other);
     const theirs = await ask(api, foreign, route, ids);
     const unknown = await ask(api, foreign, route, {
       runId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV',
       name: 'nothing',
       keyId: 'unknownkey',
+      deploymentId: 'dep_9',
     });
     const without = ({ correlationId: _correlationId, ...body }: Answered['body']) => body;
     expect(theirs.status).toBe(404);
@@ -47,6 +55,7 @@ describe.each(others)('a key of $project/$env', (other) => {
     const { body } = await api.call('GET', `/v1/runs/${ids.runId}`, { key: own });
     expect(body).toMatchObject({ status: 'pending' });
     expect((await api.call('GET', '/v1/workflows/flow', { key: own })).body).toMatchObject({ latestVersion: 1 });
+    expect((await api.call('GET', '/v1/deployments/dep_1', { key: own })).body).toMatchObject({ status: 'created' });
     const key = await api.world.keys.key(toKeyId(keyId));
     expect([key?.revokedAt, key?.replacedBy, key?.expiresAt]).toEqual([undefined, undefined, undefined]);
   });

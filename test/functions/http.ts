@@ -2,6 +2,7 @@
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { deploymentOperations } from '../../functions/api/operations/deployments.ts';
 import { eventOperations } from '../../functions/api/operations/events.ts';
 import { apiOperations } from '../../functions/api/operations/all.ts';
 import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
@@ -55,7 +56,7 @@ export interface Http {
 export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () => ({})): Http => {
   const made = memoryWorld();
   const world = { ...made, ...change(made) };
-  const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24) } };
+  const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true } };
   const logs: { level: string; message: string; facts: unknown }[] = [];
   const log =
     (level: string) =>
@@ -64,7 +65,11 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
   const logger = { info: log('info'), warn: log('warn'), error: log('error') };
   const tools = toolsOf({ decider: { deps, plans, by: 'api' }, inspect: inspectNode, logger });
-  const functions = { api: httpFunction(tools, apiOperations(tools)), events: httpFunction(tools, eventOperations(tools)) };
+  const functions = {
+    api: httpFunction(tools, apiOperations(tools)),
+    events: httpFunction(tools, eventOperations(tools)),
+    deployments: httpFunction(tools, deploymentOperations(tools)),
+  };
 
   let chance = 0;
   const random = (count: number): Uint8Array =>
@@ -78,7 +83,7 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
     logs,
     call: async (method, path, options = {}) => {
       const before = logs.length;
-      const answer = await functions[isEvents(method, path) ? 'events' : 'api'](eventOf(method, path, options), context);
+      const answer = await functions[functionOf(method, path)](eventOf(method, path, options), context);
       const facts = logged.safeParse(logs.slice(before).find(({ message }) => message === 'answered')?.facts);
       const answered = {
         status: answer.statusCode,
@@ -98,7 +103,10 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
   };
 };
 
-const isEvents = (method: string, path: string): boolean => method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path);
+const functionOf = (method: string, path: string): 'api' | 'events' | 'deployments' => {
+  if (path.startsWith('/v1/deployments')) return 'deployments';
+  return method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path) ? 'events' : 'api';
+};
 
 /** No answer may be other than its route says, whatever the test looks at. */
 const holdAgainstRoute = ({ status, headers, body, operation }: Answered): void => {
@@ -113,7 +121,7 @@ const holdAgainstRoute = ({ status, headers, body, operation }: Answered): void 
   else z.object({ schema: z.custom<z.ZodType>() }).parse(route.answers[status]).schema.parse(body);
 };
 
-const context: Context = {
+export const context: Context = {
   callbackWaitsForEmptyEventLoop: false,
   functionName: 'api',
   functionVersion: '1',
@@ -139,6 +147,8 @@ export const eventOf = (
   headers: {
     ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
     'User-Agent': 'test',
+    // As the gateway says it; nothing else is proof.
+    'X-Forwarded-Proto': 'https',
     ...headers,
   },
   multiValueHeaders: {},
@@ -221,4 +231,16 @@ export const started = async (
   const { status, body } = await call('POST', '/v1/runs', { key, headers, body: { workflowName: name, input } });
   if (status !== 202) throw new Error(JSON.stringify(body));
   return z.string().parse(body['runId']);
+};
+
+/** A request with a manifest and its archive as two parts of a form, as the gateway hands it on. */
+export const formOf = async (key: string, parts: Readonly<Record<string, string | Uint8Array>>): Promise<CallOptions> => {
+  const form = new FormData();
+  for (const [name, part] of Object.entries(parts)) {
+    form.append(name, typeof part === 'string' ? part : new File([Buffer.from(part)], name));
+  }
+  const request = new Request('http://127.0.0.1/', { method: 'POST', body: form });
+  const text = Buffer.from(await request.arrayBuffer()).toString('base64');
+  const contentType = request.headers.get('content-type') ?? '';
+  return { key, text, isBase64Encoded: true, headers: { 'Content-Type': contentType } };
 };

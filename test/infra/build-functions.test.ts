@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { bundledFunctions } from '../../lib/constructs/bundled-functions.ts';
 import { buildFunctions } from '../../scripts/build-functions.ts';
@@ -37,6 +37,27 @@ test('each handler that is written becomes one module that runs by itself', asyn
   expect(bundledFunctions(places.outdir)).toEqual(['api', 'worker']);
   expect(answerOf(join(places.outdir, 'api', 'index.mjs'), { name: 'a.txt' })).toBe('.txt');
   expect(answerOf(join(places.outdir, 'worker', 'index.mjs'), {})).toBe(true);
+});
+
+test('the function that runs deployments finds its thread beside its bundle', async () => {
+  const lib = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../lib/${path}`, import.meta.url)));
+  const places = sourcesOf({
+    code: `import { packArchive } from ${lib('artifact/pack-archive.ts')};
+           import { LocalBundles } from ${lib('bundles/local-bundles.ts')};
+           const path = '.well-known/workflow/v1/flow.js';
+           const code = "export const POST = async (request) => Response.json({ got: await request.json() });";
+           export const handler = async (body: unknown) => {
+             const { archive, files, artifact } = await packArchive(new Map([[path, Buffer.from(code)]]));
+             const clock = { now: () => Date.now() };
+             const bundles = new LocalBundles({ artifacts: { read: async () => archive }, clock, memoryMb: 64, print: () => {} } as never);
+             const request = { queueName: '__wkf_workflow_a', headers: {}, body };
+             const limits = { endsAt: Date.now() + 20_000, signal: new AbortController().signal };
+             return bundles.deliver({} as never, { deploymentId: 'd', files, artifact } as never, request as never, limits as never);
+           };`,
+  });
+  await buildFunctions(places);
+  expect(readdirSync(join(places.outdir, 'code')).toSorted()).toEqual(expect.arrayContaining(['bundle-thread.mjs', 'index.mjs']));
+  expect(answerOf(join(places.outdir, 'code', 'index.mjs'), 7)).toEqual({ kind: 'answered', status: 200, body: { got: 7 } });
 });
 
 test('source maps lie beside the bundle and are not named in it', async () => {

@@ -39,10 +39,12 @@ test('a function has the time that its caller waits, and no more', () => {
   expect(Object.fromEntries(timeouts)).toEqual({
     StepwellFunctionsApiFunction: 29,
     StepwellFunctionsEventsFunction: 900,
+    StepwellFunctionsDeploymentsFunction: 29,
     StepwellFunctionsWorkerFunction: 900,
     StepwellFunctionsCollectFunction: 10,
     StepwellFunctionsSweepFunction: 300,
     StepwellFunctionsDeadLetterFunction: 60,
+    StepwellFunctionsCodeFunction: 900,
   });
 });
 
@@ -70,8 +72,27 @@ test('what is not bundled is absent, and so is all that belongs to it', () => {
   expect(ofType(resources, 'Lambda::Function')).toHaveLength(2);
   expect(ofType(resources, 'Scheduler::Schedule')).toEqual([]);
   expect(ofType(resources, 'Lambda::EventSourceMapping')).toHaveLength(2);
-  expect(ofType(resources, 'SQS::Queue')).toHaveLength(6);
+  expect(ofType(resources, 'SQS::Queue')).toHaveLength(8);
   expect(ofType(synthesize({}, emptyBundles([])).runtime, 'ApiGateway::RestApi')).toEqual([]);
+});
+
+test('the code’s function has room for what it unpacks, and takes as long as it is told', () => {
+  const code = 'StepwellFunctionsCodeFunction';
+  expect(byId(runtime, code).Properties).toMatchObject({ EphemeralStorage: { Size: 1024 }, MemorySize: 1024 });
+  expect(byId(synthesize({ codeTimeoutSeconds: '120' }).runtime, code).Properties).toMatchObject({ Timeout: 120 });
+});
+
+test('whoever may send a message for code is told its queue', () => {
+  const told = functions.filter(({ Properties }) =>
+    JSON.stringify(Properties['Environment']).includes('STEPWELL_CODE_QUEUE_URL'),
+  );
+  expect(told.map(({ id }) => id.replace(/^StepwellFunctions|Function[0-9A-F]{8}$/g, ''))).toEqual([
+    'Api',
+    'Worker',
+    'Sweep',
+    'DeadLetter',
+    'Code',
+  ]);
 });
 
 test('assets carry no source maps', () => {

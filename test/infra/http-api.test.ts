@@ -38,6 +38,8 @@ test('no resource hides what the API answers: each answers every method', () => 
   const paths = new Set(routes.map(({ path }) => path));
   expect([...paths].toSorted()).toEqual([
     '/v1',
+    '/v1/deployments',
+    '/v1/deployments/{proxy+}',
     '/v1/runs',
     '/v1/runs/{runId}',
     '/v1/runs/{runId}/events',
@@ -45,11 +47,21 @@ test('no resource hides what the API answers: each answers every method', () => 
     '/v1/{proxy+}',
   ]);
   expect(ofType(runtime, 'ApiGateway::Resource')).toHaveLength(paths.size);
-  const api = byId(runtime, 'StepwellFunctionsApiFunction').id;
   for (const path of paths) {
+    const name = path.startsWith('/v1/deployments') ? 'Deployments' : 'Api';
     const any = routes.find((route) => route.path === path && route.method === 'ANY');
-    expect(any === undefined ? '' : uriOf(any), path).toContain(`2015-03-31/functions/<${api}.Arn>/invocations`);
+    const { id } = byId(runtime, `StepwellFunctions${name}Function`);
+    expect(any === undefined ? '' : uriOf(any), path).toContain(`2015-03-31/functions/<${id}.Arn>/invocations`);
   }
+});
+
+test('a form comes through as the bytes that were sent', () => {
+  expect(byId(runtime, 'StepwellHttpApiRestApi').Properties).toMatchObject({ BinaryMediaTypes: ['multipart/form-data'] });
+});
+
+test('until the deployments function is written, the API answers its routes', () => {
+  const without = routesIn(synthesize({}, emptyBundles(['api'])).runtime);
+  expect(without.filter(({ path }) => path.startsWith('/v1/deployments'))).toEqual([]);
 });
 
 test('the events of a run are streamed, and nothing else is', () => {

@@ -16,6 +16,7 @@ test('every grant names its resources', () => {
   expect(grants.length).toBeGreaterThan(50);
   const wild = new Set(grants.flatMap(({ Resource }) => Resource).filter((resource) => resource.includes('*')));
   expect([...wild].map((resource) => resource.replace(/^.*(>\/|:)/, '')).toSorted()).toEqual([
+    'artifacts/*',
     'payloads/*',
     expect.stringMatching(/^schedule\/StepwellRuntime-Stepwell-Timers-Group-[0-9A-F]+\/\*$/),
   ]);
@@ -37,7 +38,7 @@ test('no role of a function carries a managed policy', () => {
 
 test('only the role of the timers may be passed on, and only to the scheduler', () => {
   const passing = grants.filter(({ Action }) => Action.includes('iam:PassRole'));
-  expect(passing).toHaveLength(5);
+  expect(passing).toHaveLength(6);
   for (const grant of passing) {
     expect(grant.Action).toEqual(['iam:PassRole']);
     expect(grant.Resource).toEqual([`<${byId(runtime, 'StepwellTimersRole').id}.Arn>`]);
@@ -78,11 +79,52 @@ test('nobody may delete from the Runs table, and nobody may scan or batch', () =
     'dynamodb:UpdateItem',
   ]);
   const deleting = grants.filter(({ Action }) => Action.includes('dynamodb:DeleteItem'));
-  expect(deleting.map(({ role }) => role)).toEqual([expect.stringContaining('FunctionsApiRole')]);
-  expect(deleting[0]?.Resource).toEqual([expect.stringMatching(controlTable)]);
+  for (const { Resource } of deleting) expect(Resource).toEqual([expect.stringMatching(controlTable)]);
+  const anywhere = deleting.filter(({ Condition }) => Condition['ForAllValues:StringLike'] === undefined);
+  expect(anywhere.map(({ role }) => role.replace(/Role.*/, ''))).toEqual(['StepwellFunctionsApi']);
+});
+
+test('whoever may end a run may end its hold on a deployment, and delete nothing else', () => {
+  const ending = grants.filter(
+    ({ Action, Condition }) => Action.includes('dynamodb:DeleteItem') && Condition['Null'] !== undefined,
+  );
+  expect(ending.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual([
+    'Api',
+    'Code',
+    'DeadLetter',
+    'Deployments',
+    'Sweep',
+    'Worker',
+  ]);
+  for (const { Condition, role } of ending) {
+    const listed = role.includes('Deployments') ? ['*#deployments'] : [];
+    expect(Condition).toEqual({
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...listed, '*#deployment#*'] },
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+    });
+  }
+});
+
+test('the role that authors’ code runs with sees deployments and no keys, and puts no artifacts', () => {
+  const code = 'StepwellFunctionsCodeRole';
+  const own = grants.filter(({ role }) => role.startsWith(code));
+  expect(actionsOn(grants, code, runsTable)).toEqual([
+    'dynamodb:GetItem',
+    'dynamodb:PutItem',
+    'dynamodb:Query',
+    'dynamodb:UpdateItem',
+  ]);
+  const onControl = own.filter(({ Resource }) => Resource.some((resource) => controlTable.test(resource)));
+  expect(onControl.map(({ Action, Condition }) => [Action, Condition['ForAllValues:StringLike']])).toEqual([
+    [['dynamodb:GetItem'], { 'dynamodb:LeadingKeys': ['*#deployments'] }],
+    [['dynamodb:DeleteItem'], { 'dynamodb:LeadingKeys': ['*#deployment#*'] }],
+  ]);
+  expect(actionsOn(grants, code, /artifacts\/\*$/)).toEqual(['s3:GetObject']);
+  expect(actionsOn(grants, code, /./).filter((action) => /^(kms|lambda|secretsmanager):/.test(action))).toEqual([]);
 });
 
 test('whoever moves runs reads and writes the Runs table, and reads definitions', () => {
+  const noHolds = grants.filter(({ Action }) => !Action.includes('dynamodb:DeleteItem'));
   for (const role of ['Worker', 'Collect', 'DeadLetter'].map((name) => `StepwellFunctions${name}Role`)) {
     expect(actionsOn(grants, role, runsTable), role).toEqual([
       'dynamodb:GetItem',
@@ -90,8 +132,16 @@ test('whoever moves runs reads and writes the Runs table, and reads definitions'
       'dynamodb:Query',
       'dynamodb:UpdateItem',
     ]);
-    expect(actionsOn(grants, role, controlTable), role).toEqual(['dynamodb:GetItem']);
+    expect(actionsOn(noHolds, role, controlTable), role).toEqual(['dynamodb:GetItem']);
   }
+});
+
+test('only the function of deployments puts and removes artifacts, and it reads no payloads', () => {
+  const keeping = grants.filter(({ Action }) => Action.includes('s3:PutObject') || Action.includes('s3:DeleteObject'));
+  const artifacts = keeping.filter(({ Resource }) => Resource.some((resource) => resource.includes('artifacts/')));
+  expect(artifacts.map(({ role }) => role.replace(/Role.*/, ''))).toEqual(['StepwellFunctionsDeployments']);
+  expect(actionsOn(grants, 'StepwellFunctionsDeploymentsRole', /payloads\/\*$/)).toEqual([]);
+  expect(actionsOn(grants, 'StepwellFunctionsDeploymentsRole', runsTable)).toEqual(['dynamodb:GetItem', 'dynamodb:Query']);
 });
 
 test('a watcher writes nothing about runs and sends nothing', () => {

@@ -25,7 +25,7 @@ const consumersOf = (queueId: string, all = mappings) => all.filter(({ EventSour
 
 test('every queue gives up after five tries, to a queue of its own kind that keeps it for longer', () => {
   const working = queues.filter((queue) => !isDeadLetters(queue));
-  expect(working.map(({ id }) => id)).toHaveLength(3);
+  expect(working.map(({ id }) => id)).toHaveLength(4);
   for (const queue of working) {
     const target = queues.find(({ id }) => id === redriveOf(queue)?.deadLetterTargetArn);
     expect(redriveOf(queue)?.maxReceiveCount, queue.id).toBe(5);
@@ -37,10 +37,14 @@ test('every queue gives up after five tries, to a queue of its own kind that kee
 });
 
 test('a message stays invisible for longer than the function that holds it may take', () => {
-  for (const settings of [{}, { workerTimeoutSeconds: 900 }]) {
+  for (const settings of [
+    {},
+    { workerTimeoutSeconds: 30, codeTimeoutSeconds: 900 },
+    { workerTimeoutSeconds: 900, codeTimeoutSeconds: 30 },
+  ]) {
     const { runtime: resources } = synthesize(settings);
     const pairs = mappingsIn(resources);
-    expect(pairs).toHaveLength(6);
+    expect(pairs).toHaveLength(8);
     for (const { EventSourceArn, FunctionName } of pairs) {
       const queue = resources.find(({ id }) => id === EventSourceArn);
       const fn = resources.find(({ id }) => id === FunctionName);
@@ -49,8 +53,8 @@ test('a message stays invisible for longer than the function that holds it may t
   }
 });
 
-test('node jobs and results keep order and deduplicate within their group only', () => {
-  for (const id of ['StepwellQueuesNodeQueue', 'StepwellQueuesResultsQueue']) {
+test('node jobs, results and messages for code keep order and deduplicate within their group only', () => {
+  for (const id of ['StepwellQueuesNodeQueue', 'StepwellQueuesResultsQueue', 'StepwellQueuesCodeQueue']) {
     expect(byId(runtime, id).Properties, id).toMatchObject({
       FifoQueue: true,
       DeduplicationScope: 'messageGroup',
@@ -73,7 +77,7 @@ test('a setting puts node jobs on a standard queue, dead letters included', () =
 });
 
 test('every queue is encrypted and refuses whoever comes without TLS', () => {
-  expect(queues).toHaveLength(6);
+  expect(queues).toHaveLength(8);
   const guarded = ofType(runtime, 'SQS::QueuePolicy').map(({ Properties }) => Properties);
   for (const { id, Properties } of queues) {
     expect(Properties, id).toMatchObject({ SqsManagedSseEnabled: true });
@@ -88,9 +92,10 @@ test('every queue is encrypted and refuses whoever comes without TLS', () => {
   }
 });
 
-test('the worker takes one message at a time from both of its queues, the collector ten', () => {
+test('the worker and the code’s function take one message at a time, the collector ten', () => {
   const worker = byId(runtime, 'StepwellFunctionsWorkerFunction').id;
   const collect = byId(runtime, 'StepwellFunctionsCollectFunction').id;
+  const code = byId(runtime, 'StepwellFunctionsCodeFunction').id;
   const facts = (id: string) =>
     consumersOf(byId(runtime, id).id).map(({ FunctionName, BatchSize, ScalingConfig }) => [
       FunctionName,
@@ -100,12 +105,13 @@ test('the worker takes one message at a time from both of its queues, the collec
   expect(facts('StepwellQueuesNodeQueue')).toEqual([[worker, 1, 100]]);
   expect(facts('StepwellQueuesDelayQueue')).toEqual([[worker, 1, 100]]);
   expect(facts('StepwellQueuesResultsQueue')).toEqual([[collect, 10, 10]]);
+  expect(facts('StepwellQueuesCodeQueue')).toEqual([[code, 1, 100]]);
 });
 
 test('every dead-letter queue is consumed', () => {
   const deadLetter = byId(runtime, 'StepwellFunctionsDeadLetterFunction').id;
   const deadLetters = queues.filter(isDeadLetters);
-  expect(deadLetters).toHaveLength(3);
+  expect(deadLetters).toHaveLength(4);
   for (const { id } of deadLetters) expect(consumersOf(id).map(({ FunctionName }) => FunctionName)).toEqual([deadLetter]);
 });
 
@@ -116,10 +122,11 @@ test('a consumer says which messages of a batch have failed', () => {
 });
 
 test('settings bound how many run at once', () => {
-  const { runtime: resources } = synthesize({ nodeConcurrency: '7', resultConcurrency: '3' });
+  const { runtime: resources } = synthesize({ nodeConcurrency: '7', resultConcurrency: '3', codeConcurrency: '5' });
   const limits = (id: string) =>
     consumersOf(byId(resources, id).id, mappingsIn(resources)).map(({ ScalingConfig }) => ScalingConfig.MaximumConcurrency);
   expect(limits('StepwellQueuesNodeQueue')).toEqual([7]);
   expect(limits('StepwellQueuesDelayQueue')).toEqual([7]);
   expect(limits('StepwellQueuesResultsQueue')).toEqual([3]);
+  expect(limits('StepwellQueuesCodeQueue')).toEqual([5]);
 });

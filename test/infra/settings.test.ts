@@ -55,6 +55,15 @@ test('a retention is told to the functions as it is applied to the bucket', () =
   }
 });
 
+test.each([
+  [{}, 'true'],
+  [{ requireHttps: false }, 'false'],
+])('%j tells every function whether HTTPS is required: %s', (settings, told) => {
+  for (const { id, Properties } of ofType(synthesize(settings).runtime, 'Lambda::Function')) {
+    expect(Properties, id).toMatchObject({ Environment: { Variables: { STEPWELL_REQUIRE_HTTPS: told } } });
+  }
+});
+
 test('two installations live side by side under two names', () => {
   const { manifest } = synthesize({ name: 'Second' });
   expect(manifest).toMatchObject({

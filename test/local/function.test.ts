@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -65,6 +65,20 @@ describe('a function', { timeout: 20_000 }, () => {
     const { fn } = make('let count = 0; export const handler = async () => ++count;');
     await fn.invoke('{}');
     expect(payloadOf(await fn.invoke('{}'))).toBe(2);
+  });
+
+  test('has a temporary folder of its own, which goes with its thread', async () => {
+    const ephemeral = join(freshFolder(), 'ephemeral');
+    const source = `import { writeFileSync } from 'node:fs'; import { tmpdir } from 'node:os';
+      export const handler = async ({ exit }) => { writeFileSync(tmpdir() + '/left', ''); if (exit) process.exit(1); return tmpdir(); }`;
+    const { fn } = make(source, { ephemeral });
+    const folders = (await Promise.all([fn.invoke('{}'), fn.invoke('{}')])).map(payloadOf);
+    expect(new Set(folders).size).toBe(2);
+    expect(readdirSync(ephemeral)).toHaveLength(2);
+    await fn.invoke('{"exit":true}');
+    expect(readdirSync(ephemeral)).toHaveLength(1);
+    await fn.stop(0);
+    expect(readdirSync(ephemeral)).toEqual([]);
   });
 
   test('that throws is reported by name, and its thread goes on', async () => {

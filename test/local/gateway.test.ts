@@ -1,14 +1,18 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { request as open } from 'node:http';
 import {
+  DeleteItemCommand,
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
+  ScanCommand,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { CreateScheduleCommand, DeleteScheduleCommand, GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import {
   GetQueueUrlCommand,
@@ -58,6 +62,7 @@ const table = {
 const resources = {
   Runs: table,
   Secret: table,
+  Held: table,
   Jobs: { Type: 'AWS::SQS::Queue', Properties: { FifoQueue: true, ContentBasedDeduplication: true } },
   Other: { Type: 'AWS::SQS::Queue' },
   Files: { Type: 'AWS::S3::Bucket' },
@@ -66,6 +71,12 @@ const resources = {
   ...functionOf('Fn', 'a', [
     allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'], att('Runs')),
     allow('dynamodb:Query', { 'Fn::Sub': '${Runs.Arn}/index/byProject' }),
+    allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:Query', 'dynamodb:Scan'], att('Held'), {
+      Condition: {
+        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['*#held'] },
+        Null: { 'dynamodb:LeadingKeys': 'false' },
+      },
+    }),
     allow(['sqs:SendMessage', 'sqs:ReceiveMessage', 'sqs:GetQueueUrl'], att('Jobs')),
     allow(['s3:GetObject', 's3:PutObject'], { 'Fn::Sub': '${Files.Arn}/payloads/*' }),
     allow('s3:ListBucket', att('Files')),
@@ -170,6 +181,29 @@ describe('the gateway, for DynamoDB', () => {
         }),
       );
     expect(await nameOf(transaction('App-Secret'))).toBe('AccessDeniedException');
+  });
+
+  test('looks at the partition where a grant is for some of them', async () => {
+    const client = new DynamoDBClient(settings());
+    const TableName = 'App-Held';
+    const asked = (pk: string): Promise<readonly string[]> => {
+      const Key = { pk: { S: pk }, sk: { S: 's' } };
+      const query = { TableName, ExpressionAttributeValues: { ':pk': { S: pk } } };
+      return Promise.all(
+        [
+          client.send(new GetItemCommand({ TableName, Key })),
+          client.send(new PutItemCommand({ TableName, Item: Key })),
+          client.send(new DeleteItemCommand({ TableName, Key })),
+          client.send(new QueryCommand({ ...query, KeyConditionExpression: 'pk = :pk' })),
+          client.send(
+            new QueryCommand({ ...query, KeyConditionExpression: '#p = :pk', ExpressionAttributeNames: { '#p': 'pk' } }),
+          ),
+        ].map(nameOf),
+      );
+    };
+    expect(await asked('mine#held')).toEqual(Array.from({ length: 5 }, () => 'allowed'));
+    expect(await asked('mine#kept')).toEqual(Array.from({ length: 5 }, () => 'AccessDeniedException'));
+    expect(await nameOf(client.send(new ScanCommand({ TableName })))).toBe('AccessDeniedException');
   });
 
   test('knows nobody by a made-up key', async () => {
@@ -327,4 +361,64 @@ test('conditional puts of one object take turns, whatever time the emulator take
   };
   const put = async () => (await service.answer(request, { name: 'PutObject', input: undefined, needs: [] })).status;
   expect(await Promise.all([put(), put(), put()])).toEqual([200, 412, 412]);
+});
+
+describe('an upload that was signed beforehand', () => {
+  const content = Buffer.from('an archive');
+  const digest = createHash('sha256').update(content).digest('base64');
+  const upload = async (key = 'payloads/upload', { signedAt = Date.now(), expiresIn = 900 } = {}) => {
+    const bucket = new S3Client({ ...settings(), forcePathStyle: true });
+    const command = new PutObjectCommand({ Bucket: 'app-files', Key: key, ContentLength: 10, ChecksumSHA256: digest });
+    return getSignedUrl(bucket, command, {
+      expiresIn,
+      signingDate: new Date(signedAt),
+      unhoistableHeaders: new Set(['x-amz-checksum-sha256']),
+      signableHeaders: new Set(['host', 'content-length', 'x-amz-checksum-sha256']),
+    });
+  };
+  const put = async (
+    url: string,
+    body: Buffer = content,
+    headers: Record<string, string> = { 'x-amz-checksum-sha256': digest },
+  ) => {
+    const answer = await fetch(url, { method: 'PUT', body, headers });
+    return [answer.status, /<Code>(\w+)/.exec(await answer.text())?.[1]];
+  };
+
+  test('is taken from whoever has the address, without any key of theirs', async () => {
+    expect(await put(await upload())).toEqual([200, undefined]);
+    const bucket = new S3Client({ ...settings(), forcePathStyle: true });
+    const object = await bucket.send(new GetObjectCommand({ Bucket: 'app-files', Key: 'payloads/upload' }));
+    expect(await object.Body?.transformToString()).toBe('an archive');
+  });
+
+  test('is refused with other bytes, without its digest, and with another one', async () => {
+    const url = await upload('payloads/other');
+    expect(await put(url, Buffer.from('an archivE'))).toEqual([400, 'BadDigest']);
+    expect(await put(url, content, {})).toEqual([403, 'SignatureDoesNotMatch']);
+    expect(await put(url, content, { 'x-amz-checksum-sha256': 'other' })).toEqual([400, 'BadDigest']);
+    const bucket = new S3Client({ ...settings(), forcePathStyle: true });
+    const look = bucket.send(new HeadObjectCommand({ Bucket: 'app-files', Key: 'payloads/other' }));
+    expect(await nameOf(look)).toBe('NotFound');
+  });
+
+  test('is refused when its time is over, and where it has no time', async () => {
+    const late = await upload('payloads/late', { signedAt: Date.now() - 61_000, expiresIn: 60 });
+    expect(await put(late)).toEqual([403, 'AccessDenied']);
+    const url = new URL(await upload('payloads/late'));
+    for (const [name, value] of [
+      ['X-Amz-Expires', ''],
+      ['X-Amz-Expires', '604801'],
+      ['X-Amz-Expires', '-1'],
+      ['X-Amz-Date', 'yesterday'],
+    ] as const) {
+      const undated = new URL(url);
+      undated.searchParams.set(name, value);
+      expect(await put(undated.href)).toEqual([400, 'AuthorizationQueryParametersError']);
+    }
+  });
+
+  test('may do no more than the function that signed it', async () => {
+    expect(await put(await upload('elsewhere/upload'))).toEqual([403, 'AccessDenied']);
+  });
 });

@@ -2,6 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
+import { correlationId } from '../../lib/engine/ids.ts';
+import { traceparent } from '../../lib/engine/trace.ts';
 import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
 import { found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
 import { OtherSide, reachOf } from './other-side.ts';
@@ -50,6 +52,33 @@ describe('a request', () => {
       }),
     ]);
     expect(server.seen[0]?.headers).toMatchObject({ 'x-trace': 't-7', 'content-type': 'application/vnd.order+json' });
+  });
+
+  describe('of a traced run', () => {
+    const trace = {
+      correlationId: correlationId('order 17'),
+      traceparent: traceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
+    };
+    const sent = async (config: JsonObject, traced = true) => {
+      const node = planNode('http', { url: server.url('/'), ...config });
+      await attempt(node, inputOf(), { ...toolsOf(), ...(traced ? { trace } : {}) });
+      return server.seen.at(-1)?.headers ?? {};
+    };
+
+    it('carries the trace, and the correlation id only where its author asks for that', async () => {
+      const headers = await sent({});
+      expect(headers['traceparent']).toBe(trace.traceparent);
+      expect(headers).not.toHaveProperty('x-workflow-correlation-id');
+      expect(await sent({ sendCorrelationId: true })).toMatchObject({ 'x-workflow-correlation-id': 'order 17' });
+    });
+
+    it('carries what its author writes there instead', async () => {
+      expect(await sent({ headers: { Traceparent: 'own' } })).toMatchObject({ traceparent: 'own' });
+    });
+
+    it('carries none where the run has none', async () => {
+      expect(await sent({ sendCorrelationId: true }, false)).not.toHaveProperty('traceparent');
+    });
   });
 
   it.each<[JsonValue, string, string | undefined]>([

@@ -52,7 +52,7 @@ export function house(
   options: { answer?: (node: string, attempt: number) => Outcome | Promise<Outcome>; wrap?: (deps: Deps) => Deps } = {},
 ): House {
   const world = memoryWorld({ seed: 7 });
-  const plain: Deps = Object.assign(world, { settings: { retentionMs: days(30), idempotencyMs: days(1) } });
+  const plain: Deps = Object.assign(world, { settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } });
   const deps = options.wrap?.(plain) ?? plain;
   const attempts: string[] = [];
   const runAttempt: RunAttempt = async (node, _input, attempt) => {

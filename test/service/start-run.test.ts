@@ -64,7 +64,8 @@ describe('starting a run', () => {
   it('says which kind of unknown a workflow is, and frees the key each time', async () => {
     const home = house();
     expect(await home.start()).toEqual({ kind: 'no_active_deployment' });
-    home.world.deployments.activate(scope, deploymentId('dep_1'));
+    const history = [{ deploymentId: deploymentId('dep_1'), at: home.world.clock.now(), by: null }];
+    await home.world.deployments.movePointer(scope, 0, { revision: 1, history });
     expect(await home.start()).toEqual({ kind: 'workflow_not_found' });
     await home.publish(workflow('flow', 'a>b'));
     await home.world.workflows.archive(scope, workflowName('flow'), home.world.clock.now());

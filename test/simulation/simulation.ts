@@ -119,7 +119,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
         time.at(at + prng.whole(0, 60_000), () => delayQueue.send(job, '', undefined));
       },
     },
-    settings: { retentionMs: durationMs(30 * 86_400_000), idempotencyMs: durationMs(86_400_000) },
+    settings: { retentionMs: durationMs(30 * 86_400_000), idempotencyMs: durationMs(86_400_000), requiresHttps: false },
   };
   const world = options.planted === undefined ? plain : options.planted(plain);
 

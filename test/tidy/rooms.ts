@@ -22,17 +22,23 @@ const plan = {
   contract: { rooms: [], packages: [], node: [] },
   // What is stored and sent, parsed.
   codec: { rooms: ['engine', 'ports'], packages: ['zod'], node: ['zlib'] },
+  // Archives of deployments: bytes in, files or a refusal out. They may come from anybody.
+  artifact: { rooms: ['engine', 'ports'], packages: ['tar-stream'], node: ['crypto', 'util', 'zlib'] },
   // The sentences. They know no adapter, no node type and no HTTP.
   // A snapshot is a fold that was stored, so it is read as the codec reads everything that was.
-  service: { rooms: ['engine', 'ports', 'codec'], packages: [], node: ['crypto', 'zlib'] },
+  service: { rooms: ['engine', 'ports', 'codec', 'artifact'], packages: [], node: ['crypto', 'zlib'] },
   // Node types reach the world outside, never the stores.
   nodes: { rooms: ['engine'], packages: ['ipaddr.js', 'quickjs-wasi', 're2js', 'undici', 'zod'], node: 'any' },
   // The HTTP language: description only, so it answers nothing and stores nothing.
-  api: { rooms: ['engine', 'ports'], packages: ['canonicalize', 'zod', 'zod-openapi'], node: ['crypto', 'zlib'] },
+  api: { rooms: ['artifact', 'engine', 'ports'], packages: ['canonicalize', 'zod', 'zod-openapi'], node: ['crypto', 'zlib'] },
   // The API from its other side, for programs that call it: no store and no sentence, and of Node only what others have too.
   client: { rooms: ['api', 'engine'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
+  // The command line: a person's side of the client. What is packed for a deployment is packed here too.
+  cli: { rooms: ['client', 'api', 'engine', 'artifact'], packages: ['commander', '@clack/prompts', 'zod'], node: 'any' },
   // The ports on AWS: the one room of the product that speaks to it.
   aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', 'ulid', 'zod'], node: 'any' },
+  // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
+  bundles: { rooms: ['engine', 'ports', 'artifact'], packages: ['zod'], node: 'any' },
   memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
   // Runs the template, not the code: of the product it knows names, and for its set-up how a first key is made and stored.
   local: {
@@ -45,13 +51,13 @@ const plan = {
   stacks: { rooms: ['constructs', 'contract'], packages: [...cdk, 'zod'], node: [] },
   // Parse, call a sentence, answer. Which adapters stand behind the ports is said in wiring files alone (below).
   functions: {
-    rooms: ['service', 'api', 'nodes', 'aws', 'codec', 'contract', 'engine', 'ports'],
+    rooms: ['service', 'api', 'nodes', 'aws', 'bundles', 'codec', 'contract', 'engine', 'ports'],
     packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
     node: 'any',
   },
   bin: { rooms: ['stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },
   // The bundles carry the sandbox's files along; a key is made and stored as the product itself does it.
-  scripts: { rooms: ['contract', 'nodes', 'api', 'aws', 'engine', 'ports'], packages: ['esbuild', 'zod'], node: 'any' },
+  scripts: { rooms: ['cli', 'bundles', 'contract', 'nodes', 'api', 'aws', 'engine', 'ports'], packages: ['esbuild', 'zod'], node: 'any' },
 } as const satisfies Record<string, { rooms: readonly string[]; packages: readonly string[]; node: readonly string[] | 'any' }>;
 
 export type RoomName = keyof typeof plan;
@@ -64,7 +70,7 @@ export const isRoom = (name: string): name is RoomName => Object.hasOwn(plan, na
 export const rootRooms: readonly RoomName[] = ['functions', 'bin', 'scripts'];
 
 /** Only a wiring file names concrete adapters. */
-export const wiringOnly: Readonly<Partial<Record<RoomName, readonly RoomName[]>>> = { functions: ['aws'] };
+export const wiringOnly: Readonly<Partial<Record<RoomName, readonly RoomName[]>>> = { functions: ['aws', 'bundles'] };
 export const isWiring = (path: string): boolean => /(^|[/-])wiring\.ts$/.test(path);
 
 /** Time and chance come in by the door: words the engine may not use, save in the file that gives time its types. */

@@ -27,12 +27,12 @@ const longestWait = days(365);
 const position = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
 
 export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> => ({
-  startRun: async ({ scope, body, idempotencyKey }) => {
-    const audit = { resource: `workflow/${body.workflowName}`, facts: { idempotencyKeyHash: bodyHash(idempotencyKey) } };
+  startRun: async ({ scope, body, idempotencyKey, trace }) => {
+    const audit = { resource: `workflow/${body.workflowName}` };
     const refusal = startRefusal(body, decider.deps.clock.now());
     if (refusal !== undefined) return { ...refusal, audit };
     const { specVersion: _specVersion, deploymentId: _deploymentId, ...wanted } = body;
-    const result = await startRun(decider, { ...wanted, scope, idempotencyKey, bodyHash: bodyHash(body) });
+    const result = await startRun(decider, { ...wanted, scope, idempotencyKey, bodyHash: bodyHash(body), trace });
     switch (result.kind) {
       case 'started': {
         const { runId, deploymentId, isReplay } = result;
@@ -40,7 +40,7 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
           status: 202,
           body: { runId, status: 'pending', deploymentId },
           headers: { location: `/v1/runs/${runId}`, ...(isReplay ? { 'idempotency-replayed': 'true' } : {}) },
-          audit: { resource: `run/${runId}`, facts: { ...audit.facts, deduped: isReplay, runId } },
+          audit: { resource: `run/${runId}`, facts: { deduped: isReplay, runId } },
         };
       }
       case 'input_invalid':
@@ -82,10 +82,10 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
     }
   },
 
-  rerunRun: async ({ scope, params, body, idempotencyKey }) => {
-    const facts = { idempotencyKeyHash: bodyHash(idempotencyKey), rerunOf: params.runId };
+  rerunRun: async ({ scope, params, body, idempotencyKey, trace }) => {
+    const facts = { rerunOf: params.runId };
     const audit = { resource: `run/${params.runId}`, facts };
-    const asked = { idempotencyKey, bodyHash: bodyHash({ ...params, ...body }) };
+    const asked = { idempotencyKey, bodyHash: bodyHash({ ...params, ...body }), trace };
     const result = await rerunRun(decider, { ...asked, of: { ...scope, ...params }, ...body });
     switch (result.kind) {
       case 'started': {

@@ -31,6 +31,7 @@ export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<
       case 'definition_invalid':
         return { ...refuse(result.kind, { errors: result.findings }), audit };
       case 'workflow_exists':
+      case 'workflow_name_taken':
         return { ...refuse(result.kind), audit };
     }
   },
@@ -51,6 +52,7 @@ export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<
         return { ...refuse(result.kind, { errors: result.findings }), audit };
       case 'workflow_not_found':
       case 'workflow_archived':
+      case 'workflow_name_taken':
         return { ...refuse(result.kind), audit };
     }
   },

@@ -10,6 +10,8 @@ export interface HttpCall {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** the bytes as text; undefined where there are none */
   readonly body: string | undefined;
+  /** the bytes themselves; none where there are none */
+  readonly bytes: () => Uint8Array;
   /** from the gateway's own connection, never from a header that a caller may write */
   readonly ip: string | undefined;
   readonly userAgent: string | undefined;
@@ -21,6 +23,12 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
+/**
+ * The gateway writes this header itself, over whatever a caller sent; so its one value is proof, its absence is none, and a
+ * list is not from the gateway.
+ */
+export const isProvenHttps = ({ headers }: HttpCall): boolean => headers['x-forwarded-proto'] === 'https';
+
 /** The event after the header normalizer and the router have been over it. */
 export const callOf = (event: APIGatewayProxyEvent): HttpCall => ({
   method: event.httpMethod,
@@ -29,6 +37,7 @@ export const callOf = (event: APIGatewayProxyEvent): HttpCall => ({
   query: event.queryStringParameters ?? {},
   headers: event.headers,
   body: bodyOf(event),
+  bytes: () => Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),
   ip: event.requestContext.identity.sourceIp,
   userAgent: event.headers['user-agent'],
 });

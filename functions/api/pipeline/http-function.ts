@@ -5,11 +5,11 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { Route } from '../../../lib/api/route.ts';
 import { type Operations, anyOf } from '../operation.ts';
 import type { Tools } from '../tools.ts';
-import { correlationId } from './correlation-id.ts';
 import { errorEnvelope } from './error-envelope.ts';
 import type { HttpAnswer } from './http-call.ts';
 import { routed } from './router.ts';
 import { securityHeaders } from './security-headers.ts';
+import { tracing } from './tracing.ts';
 
 /** Long enough before the function's own end for the answer still to be sent. */
 const timeoutEarlyInMillis = 500;
@@ -21,7 +21,7 @@ export const httpFunction = <Served extends Route['servedBy']>(
 ) =>
   middy<APIGatewayProxyEvent, HttpAnswer>({ timeoutEarlyInMillis, ...options })
     .use(headerNormalizer())
-    .use(correlationId(() => tools.decider.deps.ids.nonce()))
+    .use(tracing())
     .use(securityHeaders())
     // The last used is the first to see an error: it makes the answer that the others then complete.
     .use(errorEnvelope(tools.logger))

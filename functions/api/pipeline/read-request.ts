@@ -6,30 +6,35 @@ import type { Route, RouteBody } from '../../../lib/api/route.ts';
 import { pointer } from '../../../lib/engine/graph/findings.ts';
 import { type ReadRequest, type Refusal, refuse } from '../operation.ts';
 import type { HttpCall } from './http-call.ts';
+import { isForm, readForm } from './read-form.ts';
 import { readJson } from './read-json.ts';
 
 type Part = { readonly value: unknown } | { readonly faults: readonly Fault[] };
 
-export const readRequest = (route: Route, call: HttpCall): { readonly request: ReadRequest } | { readonly refusal: Refusal } => {
+export const readRequest = async (
+  route: Route,
+  call: HttpCall,
+): Promise<{ readonly request: ReadRequest } | { readonly refusal: Refusal }> => {
   const params = route.params?.safeParse(named(route.params, call.params));
   if (params?.success === false) return { refusal: refuse(route.missing ?? 'not_found') };
 
-  if (route.body !== undefined && Buffer.byteLength(call.body ?? '') > route.body.limitBytes) {
-    return { refusal: refuse('payload_too_large', { message: `The body is larger than ${route.body.limitBytes} bytes.` }) };
-  }
+  const given = await givenBody(route, call);
+  if ('refusal' in given) return given;
   const header = call.headers['idempotency-key'];
   const idempotencyKey = idempotencyKeyIn(header ?? '');
   if (route.idempotencyKey === 'required' && header === undefined) return { refusal: refuse('idempotency_required') };
 
   const query = parsed(route.query, call.query, (path) => `query/${path.join('/')}`);
-  const body = route.body === undefined ? { value: undefined } : readBody(route.body, call.body);
+  const body = route.body === undefined ? { value: undefined } : readBody(route.body, given.text);
   const faults = [
     ...('faults' in query ? query.faults : []),
     ...('faults' in body ? body.faults : []),
     ...(route.idempotencyKey === 'required' && idempotencyKey === undefined ? [keyFault] : []),
   ];
-  if ('faults' in query || 'faults' in body || faults.length > 0)
-    return { refusal: refuse('invalid_request', { errors: faults }) };
+  if ('faults' in query || 'faults' in body || faults.length > 0) {
+    const code = route.body?.faultCode?.(faults) ?? 'invalid_request';
+    return { refusal: refuse(code, { errors: faults }) };
+  }
   return {
     request: {
       params: params?.data,
@@ -37,8 +42,28 @@ export const readRequest = (route: Route, call: HttpCall): { readonly request: R
       body: body.value,
       accept: call.headers['accept'],
       idempotencyKey: idempotencyKey ?? '',
+      attachment: given.file,
     },
   };
+};
+
+type GivenBody = { readonly text: string | undefined; readonly file?: Uint8Array };
+
+/** The text that the route's schema judges, and the file beside it where it came as a form. */
+const givenBody = async ({ body }: Route, call: HttpCall): Promise<GivenBody | { readonly refusal: Refusal }> => {
+  if (body === undefined) return { text: undefined };
+  const contentType = call.headers['content-type'];
+  const form = contentType !== undefined && isForm(contentType) ? body.form : undefined;
+  const limitBytes = form?.limitBytes ?? body.limitBytes;
+  const tooLarge = refuse('payload_too_large', { message: `The body is larger than ${limitBytes} bytes.` });
+  if (form === undefined || contentType === undefined) {
+    return Buffer.byteLength(call.body ?? '') > limitBytes ? { refusal: tooLarge } : { text: call.body };
+  }
+  const bytes = call.bytes();
+  if (bytes.byteLength > limitBytes) return { refusal: tooLarge };
+  const read = await readForm(bytes, contentType, form);
+  if (read.kind === 'refused') return { refusal: refuse('invalid_request', { errors: read.faults }) };
+  return Buffer.byteLength(read.text) > body.limitBytes ? { refusal: tooLarge } : read;
 };
 
 const keyFault: Fault = {

@@ -3,12 +3,14 @@ import router from '@middy/http-router';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Route } from '../../../lib/api/route.ts';
 import { type OperationId, routes } from '../../../lib/api/routes.ts';
-import { type AnyOperation, type AnyOperations, refuse } from '../operation.ts';
+import { runIdPattern } from '../../../lib/engine/ids.ts';
+import { traceFacts } from '../../../lib/engine/trace.ts';
+import { type AnyAnswer, type AnyOperation, type AnyOperations, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 import { answerRoute } from './answer-route.ts';
-import { correlationIdOf } from './correlation-id.ts';
-import { type HttpAnswer, callOf } from './http-call.ts';
+import { type HttpAnswer, type HttpCall, callOf } from './http-call.ts';
 import { respond } from './respond.ts';
+import { traceIn } from './tracing.ts';
 
 export type Answering = (event: APIGatewayProxyEvent, context: Context) => Promise<HttpAnswer>;
 
@@ -29,18 +31,30 @@ export const routed = (tools: Tools, operations: AnyOperations): Answering => {
 const handlerOf =
   (tools: Tools, route: Route, operation: AnyOperation): Answering =>
   async (event) => {
-    const correlationId = correlationIdOf(event);
-    const answer = await answerRoute(tools, route, operation, callOf(event), correlationId);
-    const response = respond(answer, correlationId);
-    tools.logger.info('answered', { correlationId, operation: route.operationId, status: response.statusCode });
+    const trace = traceIn(event);
+    const call = callOf(event);
+    const answer = await answerRoute(tools, route, operation, call, trace);
+    const response = respond(answer, trace.correlationId);
+    tools.logger.info('answered', {
+      ...traceFacts(trace),
+      ...runFact(answer, call),
+      operation: route.operationId,
+      status: response.statusCode,
+    });
     return response;
   };
+
+/** The run that the request is about, where it is about one. */
+const runFact = ({ audit }: AnyAnswer, { params }: HttpCall): { readonly runId?: string } => {
+  const runId = audit?.facts?.['runId'] ?? params['runId'];
+  return typeof runId === 'string' && runIdPattern.test(runId) ? { runId } : {};
+};
 
 const notRouted = (event: APIGatewayProxyEvent): HttpAnswer => {
   const allowed = routes.filter(({ path }) => matches(path, event.path)).map(({ method }) => method);
   const refusal =
     allowed.length === 0 ? refuse('not_found') : { ...refuse('method_not_allowed'), headers: { allow: allowed.join(', ') } };
-  return respond(refusal, correlationIdOf(event));
+  return respond(refusal, traceIn(event).correlationId);
 };
 
 /** A parameter is one step of the path; a slash at the end changes nothing. */

@@ -27,7 +27,7 @@ const lineageOf = (head: Head) => {
 
 const factsOf = (head: Head, status: RunStatus) => ({ ...ownFactsOf(head, status), ...lineageOf(head) });
 
-const ownFactsOf = ({ address, workflow, deploymentId, createdAt, deadlineAt, availableAt }: Head, status: RunStatus) => ({
+const ownFactsOf = ({ address, workflow, deploymentId, createdAt, deadlineAt, availableAt, trace }: Head, status: RunStatus) => ({
   runId: address.runId,
   status,
   workflowName: workflow.name,
@@ -37,6 +37,7 @@ const ownFactsOf = ({ address, workflow, deploymentId, createdAt, deadlineAt, av
   createdAt: iso(createdAt),
   deadlineAt: iso(deadlineAt),
   ...times({ availableAt }),
+  ...(trace === undefined ? {} : { correlationId: trace.correlationId }),
 });
 
 /** The projection may be late: what it says about the end is only shown where it agrees with the log's status. */

@@ -1,6 +1,6 @@
 /** What was done, by whom, and how it ended. */
 import * as z from 'zod';
-import { cursor, jsonObject, keyId, limit, moment, page, time } from './parts.ts';
+import { correlationId, cursor, jsonObject, keyId, limit, moment, page, runId, time } from './parts.ts';
 
 const results = ['success', 'failure'] as const;
 
@@ -10,8 +10,10 @@ export const listAuditQuery = z.strictObject({
   action: z.string().min(1).max(64).exactOptional(),
   result: z.enum(results).exactOptional(),
   keyId: keyId.exactOptional(),
-  from: time.exactOptional(),
-  to: time.exactOptional(),
+  runId: runId.exactOptional(),
+  correlationId: correlationId.exactOptional(),
+  since: time.exactOptional().meta({ description: 'at or after' }),
+  until: time.exactOptional().meta({ description: 'before' }),
 });
 
 const auditEntry = z

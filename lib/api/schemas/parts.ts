@@ -10,6 +10,7 @@ export const projectId = text(ids.projectIdPattern, 'a project id').transform(id
 export const environment = text(ids.environmentPattern, 'an environment').transform(ids.environment);
 export const keyId = text(ids.keyIdPattern, 'a key id').transform(ids.keyId);
 export const runId = text(ids.runIdPattern, 'a run id').transform(ids.runId);
+export const correlationId = text(ids.correlationIdPattern, 'a correlation id').transform(ids.correlationId);
 export const nodeId = text(ids.nodeIdPattern, 'a node id').transform(ids.nodeId);
 export const workflowName = text(ids.workflowNamePattern, 'a workflow name').transform(ids.workflowName);
 export const deploymentId = text(ids.deploymentIdPattern, 'a deployment id').transform(ids.deploymentId);

@@ -95,6 +95,7 @@ const runFacts = {
   deadlineAt: moment,
   completedAt: moment.exactOptional(),
   error: failure.exactOptional(),
+  correlationId: z.string().exactOptional().meta({ description: 'of the request that asked for the run' }),
 };
 
 const runSummary = z

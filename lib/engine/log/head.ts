@@ -1,6 +1,7 @@
 /** The head: commit 1 of a run and, beside it, a projection that may be late and never wrong about an ending. */
 import { type CommitNo, type DeploymentId, type RunAddress, firstCommit } from '../ids.ts';
 import type { Instant } from '../time.ts';
+import type { Trace } from '../trace.ts';
 import type { Commit, PinnedVersion } from './commit.ts';
 import type { Failure } from './events.ts';
 
@@ -25,6 +26,8 @@ export interface RunCreation {
   readonly expiresAt: Instant;
   /** SHA-256 of the caller's canonical body, in hex */
   readonly bodyHash: string;
+  /** of the request that asked for the run; absent in runs that were made before requests were traced */
+  readonly trace?: Trace;
   readonly commit: Commit;
 }
 

@@ -1,6 +1,8 @@
 /** DynamoDB: which tables and indexes a request touches; the answer is the emulator's. */
 import { z } from 'zod';
+import { runsTableKeys } from '../../contract/environment.ts';
 import { arns, lastPart } from '../place.ts';
+import type { RequestContext } from '../policy/conditions.ts';
 import type { Need } from '../policy/evaluate.ts';
 import {
   jsonBody,
@@ -12,9 +14,16 @@ import {
   type WireResponse,
 } from './wire.ts';
 
+const item = z.record(z.string(), z.looseObject({ S: z.string().optional() }));
+
 const inputShape = z.looseObject({
   TableName: z.string().optional(),
   IndexName: z.string().optional(),
+  Key: item.optional(),
+  Item: item.optional(),
+  KeyConditionExpression: z.string().optional(),
+  ExpressionAttributeNames: z.record(z.string(), z.string()).optional(),
+  ExpressionAttributeValues: item.optional(),
   RequestItems: z.record(z.string(), z.unknown()).optional(),
   TransactItems: z.array(z.record(z.string(), z.looseObject({ TableName: z.string() }))).optional(),
 });
@@ -37,6 +46,22 @@ const operations = new Set(
 
 const tableArn = (name: string): string => arns.table(lastPart(name));
 
+/** Of every table that the product has. */
+const { partition } = runsTableKeys;
+
+/**
+ * The partitions that a request names, for conditions on them. None where it names none that can be told (a scan, a batch, a
+ * transaction, an index): a condition on them then does not hold.
+ */
+function leadingKeys(input: z.infer<typeof inputShape>): RequestContext {
+  const { Key, Item, IndexName, KeyConditionExpression = '' } = input;
+  const [, name = '', value = ''] = /(?:^|\s|\()(#?\w+) = (:\w+)/.exec(KeyConditionExpression) ?? [];
+  const isPartition = IndexName === undefined && (input.ExpressionAttributeNames?.[name] ?? name) === partition;
+  const queried = isPartition ? input.ExpressionAttributeValues?.[value] : undefined;
+  const { S: key } = Key?.[partition] ?? Item?.[partition] ?? queried ?? {};
+  return key === undefined ? {} : { 'dynamodb:leadingkeys': [key] };
+}
+
 function needsOf(operation: string, input: z.infer<typeof inputShape>): readonly Need[] {
   const action = `dynamodb:${operation}`;
   if (input.RequestItems !== undefined) {
@@ -51,7 +76,8 @@ function needsOf(operation: string, input: z.infer<typeof inputShape>): readonly
     );
   }
   const table = lastPart(input.TableName ?? '');
-  return [{ action, resource: input.IndexName === undefined ? arns.table(table) : arns.index(table, input.IndexName) }];
+  const resource = input.IndexName === undefined ? arns.table(table) : arns.index(table, input.IndexName);
+  return [{ action, resource, context: leadingKeys(input) }];
 }
 
 /** `forward` hands the request to the emulator as it is. */

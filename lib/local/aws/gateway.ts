@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { isLocalHost } from '../http/local-host.ts';
 import { listen, readBody, type Listening } from '../http/listen.ts';
 import type { Recorder } from '../recorder/recorder.ts';
-import { isExpired, readCredential } from './credential.ts';
+import { isDated, isExpired, isPresigned, readCredential, unsentHeaders } from './credential.ts';
 import type { Principals } from './principals.ts';
 import { isFault, jsonResponse, type Service, type ServiceFault, type WireRequest, type WireResponse } from './wire.ts';
 
@@ -33,6 +33,19 @@ const badToken: ServiceFault = {
   status: 403,
 };
 
+/** What is wrong with an address that was signed beforehand. Anybody may send it, so it is judged more closely. */
+function faultOfAddress(request: WireRequest): ServiceFault | undefined {
+  if (!isDated(request.query)) {
+    const message = 'X-Amz-Date and X-Amz-Expires must say since when and for how long the signature is good';
+    return { code: 'AuthorizationQueryParametersError', message, status: 400 };
+  }
+  if (isExpired(request.query, new Date())) return { code: 'AccessDenied', message: 'Request has expired', status: 403 };
+  const unsent = unsentHeaders(request);
+  if (unsent.length === 0) return undefined;
+  const message = `The request signature we calculated does not match: ${unsent.join(', ')} was signed and not sent`;
+  return { code: 'SignatureDoesNotMatch', message, status: 403 };
+}
+
 async function answer(parts: GatewayParts, request: WireRequest): Promise<WireResponse> {
   const credential = readCredential(request);
   if (credential === undefined) return jsonResponse(403, { __type: missingToken.code, message: missingToken.message });
@@ -43,8 +56,8 @@ async function answer(parts: GatewayParts, request: WireRequest): Promise<WireRe
   }
   const principal = parts.principals.byKey(credential.accessKeyId);
   if (principal === undefined) return service.refuse(badToken);
-  if (isExpired(request.query, new Date()))
-    return service.refuse({ code: 'AccessDenied', message: 'Request has expired', status: 403 });
+  const badAddress = isPresigned(request.query) ? faultOfAddress(request) : undefined;
+  if (badAddress !== undefined) return service.refuse(badAddress);
   const operation = service.read(request);
   if (isFault(operation)) {
     parts.warn(`${principal.name}: ${service.name}: ${operation.message}`);

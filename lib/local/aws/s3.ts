@@ -1,4 +1,5 @@
 /** S3: which bucket and object a request means; conditional puts are judged here, because the emulator ignores the condition. */
+import { createHash } from 'node:crypto';
 import { arns } from '../place.ts';
 import type { Need } from '../policy/evaluate.ts';
 import {
@@ -58,6 +59,19 @@ const alreadyThere: ServiceFault = {
   status: 412,
 };
 
+const badDigest: ServiceFault = {
+  code: 'BadDigest',
+  message: 'The SHA256 you specified did not match the calculated checksum.',
+  status: 400,
+};
+
+/** Whether the body is what its digest says; of a body in chunks, whose digest follows it, the emulator is the judge. */
+function isAsDigested({ headers, body }: WireRequest): boolean {
+  const wanted = headers['x-amz-checksum-sha256'];
+  if (wanted === undefined || headers['content-encoding']?.includes('aws-chunked') === true) return true;
+  return createHash('sha256').update(body).digest('base64') === wanted;
+}
+
 export function s3(forward: (request: WireRequest) => Promise<WireResponse>): Service {
   /** conditional puts of one object, one after the other: look and put are two steps here */
   const turns = new Map<string, Promise<unknown>>();
@@ -77,8 +91,11 @@ export function s3(forward: (request: WireRequest) => Promise<WireResponse>): Se
   return {
     name: 's3',
     read,
-    answer: (request, { name }) =>
-      name === 'PutObject' && request.headers['if-none-match'] === '*' ? putIfAbsent(request) : forward(request),
+    async answer(request, { name }) {
+      if (name !== 'PutObject') return forward(request);
+      if (!isAsDigested(request)) return refuse(badDigest);
+      return request.headers['if-none-match'] === '*' ? putIfAbsent(request) : forward(request);
+    },
     refuse,
   };
 }

@@ -53,7 +53,8 @@ export function proxyEvent(received: Received, route: Route, routes: Routes): AP
   const { request, url, body, requestId, receivedAt } = received;
   const sourceIp = (request.socket.remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
   const multiValueHeaders = {
-    ...headersOf(request),
+    // What a caller says of these is not kept, however it spells them.
+    ...Object.fromEntries(Object.entries(headersOf(request)).filter(([name]) => !/^x-forwarded-(for|proto|port)$/i.test(name))),
     'X-Forwarded-For': [sourceIp],
     'X-Forwarded-Proto': ['http'],
     'X-Forwarded-Port': [String(request.socket.localPort ?? '')],

@@ -32,6 +32,8 @@ export interface FunctionParts {
   readonly endpoint: string;
   /** where Node keeps what it makes of the bundles */
   readonly cache: string;
+  /** where the functions' temporary folders are */
+  readonly ephemeral?: string;
   /** threads per function where the template reserves no concurrency */
   readonly threads: number;
   readonly warn: (line: string) => void;
@@ -80,6 +82,7 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
       ...Environment.Variables,
     },
     timeoutMs: Timeout * 1_000,
+    ...(parts.ephemeral === undefined ? {} : { ephemeral: parts.ephemeral }),
     concurrency: ReservedConcurrentExecutions ?? parts.threads,
     isReserved: ReservedConcurrentExecutions !== undefined,
     print: parts.logs.of(called),

@@ -1,4 +1,6 @@
 /** One execution environment of a function: a worker thread that runs one invocation at a time. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { limits } from './limits.ts';
 import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
@@ -7,6 +9,8 @@ export interface ThreadSettings {
   readonly data: ThreadData;
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  /** where each execution environment gets a temporary folder of its own, which goes with it; undefined: they share the machine's */
+  readonly ephemeral?: string;
   /** what the function prints */
   readonly print: (text: string) => void;
 }
@@ -35,9 +39,10 @@ const runtime = new URL('./runtime.ts', import.meta.url);
 
 export function startThread(settings: ThreadSettings): Thread {
   const { data, timeoutMs, print } = settings;
+  const folder = temporaryFolder(settings);
   const worker = new Worker(runtime, {
     workerData: data,
-    env: { ...settings.environment },
+    env: { ...settings.environment, ...(folder === undefined ? {} : { TMPDIR: folder }) },
     stdout: true,
     stderr: true,
     execArgv: ['--no-warnings'],
@@ -46,6 +51,10 @@ export function startThread(settings: ThreadSettings): Thread {
   });
   worker.stdout.on('data', (chunk: Buffer) => print(chunk.toString()));
   worker.stderr.on('data', (chunk: Buffer) => print(chunk.toString()));
+
+  worker.once('exit', () => {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  });
 
   let alive = true;
   let listener: (message: FromThread | { readonly kind: 'gone'; readonly error: FunctionError }) => void = () => {};
@@ -121,6 +130,12 @@ export function startThread(settings: ThreadSettings): Thread {
     },
     stop: kill,
   };
+}
+
+function temporaryFolder({ ephemeral, data }: ThreadSettings): string | undefined {
+  if (ephemeral === undefined) return undefined;
+  mkdirSync(ephemeral, { recursive: true, mode: 0o700 });
+  return mkdtempSync(join(ephemeral, `${data.functionName}-`));
 }
 
 const withRequest = (requestId: string, error: FunctionError): FunctionError =>

@@ -12,19 +12,24 @@ class SynthesisFault extends Error {
 
 const cdkShape = z.looseObject({ context: z.record(z.string(), z.unknown()).default({}) });
 
-const context = (root: string): string => {
+/** Settings of the product that differ on a laptop: its API is served over http, and says so to the functions. */
+const onThisMachine = { 'stepwell:requireHttps': false };
+
+/** What the app is told: the checkout's own context, and over it what is so on this machine. */
+const contextOf = (root: string, settings: object): string => {
   const file = join(root, 'cdk.json');
-  return JSON.stringify(existsSync(file) ? cdkShape.parse(JSON.parse(readFileSync(file, 'utf8'))).context : {});
+  const own = existsSync(file) ? cdkShape.parse(JSON.parse(readFileSync(file, 'utf8'))).context : {};
+  return JSON.stringify({ ...own, ...onThisMachine, ...settings });
 };
 
 /** The CDK's built-in rules of CloudFormation take half of a synthesis; every check and deploy asks them. Those of cdk-nag stay. */
 const withoutBuiltInRules = { CDK_VALIDATION: 'false' };
 
-function runApp(root: string, outdir: string): Promise<void> {
+function runApp(root: string, outdir: string, context: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['bin/stepwell.ts'], {
       cwd: root,
-      env: { ...process.env, ...withoutBuiltInRules, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context(root) },
+      env: { ...process.env, ...withoutBuiltInRules, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let said = '';
@@ -45,16 +50,22 @@ export interface Synthesis {
   readonly isFresh: boolean;
 }
 
-export async function synthesize(root: string, stateDirectory: string): Promise<Synthesis> {
+/** @param settings of the context (`stepwell:…`), in place of those of this machine */
+export async function synthesize(
+  root: string,
+  stateDirectory: string,
+  settings: Readonly<Record<string, unknown>> = {},
+): Promise<Synthesis> {
   const directory = join(stateDirectory, 'cloud-assembly');
   const digestFile = join(stateDirectory, 'cloud-assembly.sha256');
-  const digest = digestSources(root);
+  const context = contextOf(root, settings);
+  const digest = `${digestSources(root)} ${context}`;
   if (existsSync(join(directory, 'manifest.json')) && existsSync(digestFile) && readFileSync(digestFile, 'utf8') === digest) {
     return { directory, isFresh: false };
   }
   const fresh = `${directory}.new`;
   rmSync(fresh, { recursive: true, force: true });
-  await runApp(root, fresh);
+  await runApp(root, fresh, context);
   // first the old digest, last the new one: a kill in between costs a synthesis and never pairs a digest with another's result
   rmSync(digestFile, { force: true });
   rmSync(directory, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 /** The request that a config asks for, with everything looked up; and what remains of it behind a redirect. */
 import type { ContextView } from '../../engine/graph/context.ts';
 import { asText, resolveTemplate } from '../../engine/graph/template.ts';
+import type { NodeTools } from '../runner.ts';
 import { type HttpConfig, hasNoBody } from './shape.ts';
 
 export interface Outgoing {
@@ -11,7 +12,11 @@ export interface Outgoing {
 }
 
 /** Or why there is none, in words. */
-export function requestOf(config: HttpConfig, context: ContextView, token: string): Outgoing | string {
+export function requestOf(
+  config: HttpConfig,
+  context: ContextView,
+  { token, trace }: Pick<NodeTools, 'token' | 'trace'>,
+): Outgoing | string {
   const address = asText(resolveTemplate(config.url, context));
   const url = URL.parse(address);
   if (url === null) return `${JSON.stringify(address.slice(0, 200))} is not a whole address`;
@@ -28,6 +33,9 @@ export function requestOf(config: HttpConfig, context: ContextView, token: strin
   if (body !== undefined)
     headers.set('content-type', typeof resolved === 'string' ? 'text/plain;charset=UTF-8' : 'application/json');
   if (config.sendIdempotencyKey && (config.method === 'POST' || config.method === 'PATCH')) headers.set('idempotency-key', token);
+  // Before the author's own, which win.
+  if (trace !== undefined) headers.set('traceparent', trace.traceparent);
+  if (trace !== undefined && config.sendCorrelationId) headers.set('x-workflow-correlation-id', trace.correlationId);
   for (const [name, template] of Object.entries(config.headers)) {
     const value = asText(resolveTemplate(template, context));
     try {

@@ -12,7 +12,7 @@ import { type HttpConfig, http, isHttp } from './shape.ts';
 
 export const runHttp = (reach: Reach): Runner =>
   runner(http, async (config, input, tools) => {
-    const request = requestOf(config, input.context, tools.token);
+    const request = requestOf(config, input.context, tools);
     if (typeof request === 'string') return failed({ cause: 'invalid', code: 'request_invalid', message: request });
     const limit = AbortSignal.timeout(tools.timeoutMs);
     const signal = AbortSignal.any([tools.signal, limit]);

@@ -26,6 +26,8 @@ const schema = z.object({
   maxResponseBytes: z.int().min(1).max(5_242_880).default(1_048_576),
   /** POST and PATCH carry an Idempotency-Key, so that the other side can tell a request that comes again */
   sendIdempotencyKey: z.boolean().default(true),
+  /** the correlation id may say something about the caller, so the other side is told it only on request; the trace it always is */
+  sendCorrelationId: z.boolean().default(false),
 });
 export type HttpConfig = z.output<typeof schema>;
 

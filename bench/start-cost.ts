@@ -1,0 +1,27 @@
+/** What one `POST /v1/runs` reads and writes by itself, with a key that the function has not read yet, and with it once more. */
+import type { BenchCloud } from './bench-cloud.ts';
+import type { Bill } from './bill.ts';
+import { chain } from './workflows.ts';
+
+export interface StartCost {
+  readonly key: 'cold' | 'warm';
+  readonly bill: Bill;
+}
+
+export const startGoldenName = (key: StartCost['key']): string => `start-${key}-key`;
+
+/** Counted until the answer; what works on the run afterwards is another function's. Nothing else may run meanwhile. */
+export async function countStarts(bench: BenchCloud): Promise<readonly StartCost[]> {
+  const workflow = chain(10);
+  await bench.publish(workflow);
+  await bench.quiet(await bench.start(workflow, 'start-cost-warm-up'));
+  const apiKey = await bench.freshKey();
+  const costs: StartCost[] = [];
+  for (const key of ['cold', 'warm'] as const) {
+    const from = bench.calls;
+    const runId = await bench.start(workflow, `start-cost-${key}`, apiKey);
+    await bench.quiet(runId);
+    costs.push({ key, bill: bench.billOf('api', from) });
+  }
+  return costs;
+}

@@ -1,0 +1,16 @@
+/** How long `POST /v1/runs` takes on the embedded cloud, one after the other, while what was started runs. */
+import type { BenchCloud } from './bench-cloud.ts';
+import { chain } from './workflows.ts';
+
+/** Milliseconds of each start. A fifth as many before them are warming up and not among the answers. */
+export async function measureStartTimes(bench: BenchCloud, starts: number): Promise<readonly number[]> {
+  const workflow = chain(1);
+  await bench.publish(workflow);
+  const times: number[] = [];
+  for (let number = -Math.ceil(starts / 5); number < starts; number += 1) {
+    const startedAt = performance.now();
+    await bench.start(workflow, `start-time-${number}`);
+    if (number >= 0) times.push(performance.now() - startedAt);
+  }
+  return times;
+}

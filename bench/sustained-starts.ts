@@ -1,0 +1,42 @@
+/** Starts without a pause for a while, and looks afterwards whether each run that was accepted exists and has completed. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { z } from 'zod';
+import type { BenchCloud } from './bench-cloud.ts';
+import { chain } from './workflows.ts';
+
+export interface Sustained {
+  readonly accepted: number;
+  readonly perSecond: number;
+  readonly completed: number;
+  /** the runs that were accepted and have not completed when there was time enough */
+  readonly lost: readonly string[];
+}
+
+const runShape = z.looseObject({ status: z.string() });
+/** Longer than the sweep needs to find a run whose message was lost. */
+const patienceMs = 300_000;
+const lookEveryMs = 100;
+
+/** @throws where a start is answered with anything but 202 */
+export async function sustainStarts(bench: BenchCloud, parallel: number, seconds: number): Promise<Sustained> {
+  const workflow = chain(1);
+  await bench.publish(workflow);
+  const accepted: string[] = [];
+  const startedAt = performance.now();
+  const until = startedAt + seconds * 1_000;
+  const starter = async (own: number): Promise<void> => {
+    for (let number = 0; performance.now() < until; number += 1)
+      accepted.push(await bench.start(workflow, `sustained-${own}-${number}`));
+  };
+  await Promise.all(Array.from({ length: parallel }, (_one, own) => starter(own)));
+  const perSecond = accepted.length / ((performance.now() - startedAt) / 1_000);
+
+  const patience = performance.now() + patienceMs;
+  while (accepted.some((runId) => !bench.hasEnded(runId)) && performance.now() < patience) await wait(lookEveryMs);
+  const lost: string[] = [];
+  for (const runId of accepted) {
+    const { status } = runShape.parse(await bench.get(`/v1/runs/${runId}`));
+    if (status !== 'completed') lost.push(runId);
+  }
+  return { accepted: accepted.length, perSecond, completed: accepted.length - lost.length, lost };
+}

@@ -1,0 +1,112 @@
+/** The routes about deployments. They have a function of their own, which alone reads and signs for artifacts. */
+import * as z from 'zod';
+import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
+import { cursorTime, deploymentId as deploymentIdSchema } from '../../../lib/api/schemas/parts.ts';
+import { iso } from '../../../lib/engine/time.ts';
+import { type ActivateAnswer, activateDeployment, rollbackDeployment } from '../../../lib/service/activate-deployment.ts';
+import { createDeployment } from '../../../lib/service/create-deployment.ts';
+import { activeDeployment, getDeployment, listDeployments } from '../../../lib/service/get-deployments.ts';
+import { removeDeployment } from '../../../lib/service/remove-deployment.ts';
+import type { ArtifactRefusal } from '../../../lib/service/verify-artifact.ts';
+import { type Operations, type Refusal, refuse } from '../operation.ts';
+import { activatedOf, createdDeploymentOf, deploymentOf, deploymentSummaryOf } from '../present/deployment.ts';
+import type { Tools } from '../tools.ts';
+
+const position = z.strictObject({ createdAt: cursorTime, deploymentId: deploymentIdSchema });
+
+export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider'>): Operations<'deployments'> => ({
+  createDeployment: async ({ scope, body: manifest, attachment, caller }) => {
+    const facts = { sha256: manifest.artifact.sha256, bytes: manifest.artifact.bytes };
+    const audit = { resource: `deployment/${manifest.deploymentId}`, facts };
+    const result = await createDeployment(deps, scope, manifest, { by: caller ?? null, archive: attachment });
+    switch (result.kind) {
+      case 'created':
+      case 'standing': {
+        const headers = { location: `/v1/deployments/${manifest.deploymentId}` };
+        const created = createdDeploymentOf(result.deployment, result.upload);
+        return { status: result.kind === 'created' ? 201 : 200, body: created, headers, audit };
+      }
+      case 'deployment_exists':
+        return { ...refuse(result.kind), audit };
+      case 'artifact_digest_mismatch':
+      case 'artifact_invalid':
+        return { ...refuseArtifact(result), audit };
+    }
+  },
+
+  listDeployments: async ({ scope, query: { cursor, limit } }) => {
+    const listing = { operationId: 'listDeployments', scope, filters: {} };
+    const after = cursor === undefined ? undefined : decodeCursor(listing, position, cursor);
+    if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
+    const found = await listDeployments(deps, scope, { limit, ...(after === undefined ? {} : { after }) });
+    const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
+    return { status: 200, body: { data: found.deployments.map(deploymentSummaryOf), cursor: next, hasMore: next !== null } };
+  },
+
+  getActiveDeployment: async ({ scope }) => {
+    const active = await activeDeployment(deps, scope);
+    if (active === undefined) return refuse('no_active_deployment');
+    const { deploymentId, at, revision } = active;
+    return { status: 200, body: { deploymentId, activatedAt: iso(at), revision } };
+  },
+
+  getDeployment: async ({ scope, params: { deploymentId } }) => {
+    const deployment = await getDeployment(deps, scope, deploymentId);
+    return deployment === undefined ? refuse('not_found') : { status: 200, body: deploymentOf(deployment) };
+  },
+
+  activateDeployment: async ({ scope, params: { deploymentId }, caller }) => {
+    const result = await activateDeployment(deps, scope, deploymentId, caller ?? null);
+    return answerFor(result, `deployment/${deploymentId}`);
+  },
+
+  rollbackDeployment: async ({ scope, body: { deploymentId }, caller }) => {
+    const result = await rollbackDeployment(deps, scope, deploymentId, caller ?? null);
+    if (result.kind === 'no_previous_deployment') return { ...refuse(result.kind), audit: { resource: 'deployment' } };
+    return answerFor(result, deploymentId === undefined ? 'deployment' : `deployment/${deploymentId}`);
+  },
+
+  removeDeployment: async ({ scope, params: { deploymentId } }) => {
+    const audit = { resource: `deployment/${deploymentId}` };
+    const result = await removeDeployment(deps, scope, deploymentId);
+    switch (result.kind) {
+      case 'removed':
+        return { status: 200, body: { deploymentId, removedAt: iso(result.removedAt) }, audit };
+      case 'deployment_in_use': {
+        const message = `The run ${result.runId} has not ended and needs the deployment.`;
+        return { ...refuse(result.kind, { message }), audit: { ...audit, facts: { runId: result.runId } } };
+      }
+      case 'not_found':
+      case 'deployment_active':
+        return { ...refuse(result.kind), audit };
+    }
+  },
+});
+
+const answerFor = (result: ActivateAnswer, resource: string) => {
+  switch (result.kind) {
+    case 'activated': {
+      const { deploymentId, revision, previousDeploymentId } = result;
+      const audit = { resource: `deployment/${deploymentId}`, facts: { revision, previousDeploymentId } };
+      return { status: 200 as const, body: activatedOf(result), audit };
+    }
+    case 'workflow_name_taken': {
+      const message = `Published workflows have these names already: ${result.names.join(', ')}.`;
+      return { ...refuse(result.kind, { message }), audit: { resource, facts: { names: [...result.names] } } };
+    }
+    case 'not_found':
+      return { ...refuse(result.kind), audit: { resource } };
+    case 'artifact_missing':
+    case 'artifact_digest_mismatch':
+    case 'artifact_invalid':
+      return { ...refuseArtifact(result), audit: { resource } };
+  }
+};
+
+/** A place in an archive is the path of an entry. */
+const refuseArtifact = <Refused extends ArtifactRefusal>(refusal: Refused): Refusal<Refused['kind']> =>
+  refusal.kind === 'artifact_invalid'
+    ? refuse(refusal.kind, {
+        errors: refusal.faults.map(({ code, message, path }) => ({ place: `artifact/${path ?? ''}`, code, message })),
+      })
+    : refuse(refusal.kind);

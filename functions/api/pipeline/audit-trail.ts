@@ -1,0 +1,80 @@
+/** What the audit trail says of a request: who, from where, under which trace, what was asked for, and how it ended. */
+import { errorCatalogue } from '../../../lib/api/errors.ts';
+import { bodyHash, idempotencyKeyIn } from '../../../lib/api/idempotency.ts';
+import type { Route } from '../../../lib/api/route.ts';
+import type { JsonObject } from '../../../lib/engine/json.ts';
+import { type Trace, traceFacts } from '../../../lib/engine/trace.ts';
+import type { ApiKey, AuditEntry } from '../../../lib/ports/control.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
+import { recordAudit } from '../../../lib/service/record-audit.ts';
+import type { AnyAnswer, AuditNote } from '../operation.ts';
+import type { Tools } from '../tools.ts';
+import type { HttpCall } from './http-call.ts';
+
+/** A user agent is the caller's to write, and is kept only as long as one usually is. */
+const userAgentLength = 256;
+
+export interface AuditTrail {
+  /** Nothing of what was presented is kept: neither a secret nor what only looks like one. */
+  failedAuthentication(why: string, key: ApiKey | undefined): Promise<void>;
+  /** Of a route that changes something: each request of a known key leaves one entry, whatever it was answered. */
+  answered(key: ApiKey, answer: AnyAnswer): Promise<void>;
+  /** The request broke: what it asked for may have been done. That it cannot be recorded does not hide why. */
+  broke(key: ApiKey, trouble: unknown): Promise<void>;
+}
+
+export const auditTrail = (tools: Tools, route: Route, call: HttpCall, trace: Trace): AuditTrail => {
+  const { deps } = tools.decider;
+  const record = (key: ApiKey | undefined, action: string, result: AuditEntry['result'], { resource, facts }: AuditNote) =>
+    recordAudit(deps, {
+      keyId: key?.keyId ?? null,
+      scope: key === undefined ? null : { projectId: key.projectId, environment: key.environment },
+      action,
+      resource,
+      result,
+      ...(call.ip === undefined ? {} : { ip: call.ip }),
+      ...(call.userAgent === undefined ? {} : { userAgent: call.userAgent.slice(0, userAgentLength) }),
+      metadata: { lane: laneOf(route), ...traceFacts(trace), ...facts },
+    });
+  /** Where the request was refused before it was known what it is about. */
+  const asAsked: AuditNote = { resource: `${route.method} ${route.path}` };
+  const common: JsonObject = { deduped: false, ...idempotencyFact(call) };
+
+  return {
+    async failedAuthentication(why, key) {
+      if (!tools.failures.take(key?.keyId)) return;
+      await record(key, 'auth.failure', 'failure', { ...asAsked, facts: { why } });
+    },
+    async answered(key, answer) {
+      if (route.action === undefined) return;
+      const note = answer.audit ?? asAsked;
+      const isRefused = 'refused' in answer;
+      const outcome = isRefused
+        ? { status: errorCatalogue[answer.refused].status, code: answer.refused }
+        : { status: Number(answer.status) };
+      const facts = { ...common, ...note.facts, ...outcome };
+      await record(key, route.action, isRefused ? 'failure' : 'success', { ...note, facts });
+    },
+    async broke(key, trouble) {
+      if (route.action === undefined) return;
+      const code = trouble instanceof Unavailable ? 'unavailable' : 'internal';
+      const facts = { ...common, status: errorCatalogue[code].status, code };
+      try {
+        await record(key, route.action, 'failure', { ...asAsked, facts });
+      } catch (worse) {
+        tools.logger.warn('a broken request could not be recorded', { ...traceFacts(trace), error: asError(worse) });
+      }
+    },
+  };
+};
+
+/** Keys of world:proxy are what a deployment's own code uses; everybody else comes by the public lane. */
+const laneOf = ({ scope }: Route): 'public' | 'world_proxy' => (scope === 'world:proxy' ? 'world_proxy' : 'public');
+
+const asError = (trouble: unknown): Error => (trouble instanceof Error ? trouble : new Error(String(trouble)));
+
+/** The key itself may say something about the caller's business. */
+const idempotencyFact = ({ headers }: HttpCall): JsonObject => {
+  const key = idempotencyKeyIn(headers['idempotency-key'] ?? '');
+  return key === undefined ? {} : { idempotencyKeyHash: bodyHash(key) };
+};

@@ -1,0 +1,10 @@
+/** Answers the routes about deployments. A function of its own: it alone signs uploads and unpacks archives. */
+import { inspectNode } from '../../lib/nodes/catalogue.ts';
+import { deploymentOperations } from '../api/operations/deployments.ts';
+import { httpFunction } from '../api/pipeline/http-function.ts';
+import { toolsOf } from '../api/tools.ts';
+import { deciderOf, loggerOf } from '../wiring.ts';
+
+const tools = toolsOf({ decider: deciderOf('deployments'), inspect: inspectNode, logger: loggerOf('deployments') });
+
+export const handler = httpFunction(tools, deploymentOperations(tools));

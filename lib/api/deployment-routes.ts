@@ -1,0 +1,117 @@
+/** The routes about deployments, as entries of the table of routes. */
+import type * as z from 'zod';
+import type { Route } from './route.ts';
+import * as deployments from './schemas/deployments.ts';
+
+/** One id, in a body that is mostly absent. */
+const smallLimitBytes = 16_384;
+
+const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
+
+export const deploymentRoutes = [
+  {
+    method: 'POST',
+    path: '/v1/deployments',
+    operationId: 'createDeployment',
+    summary: 'Takes a manifest, and its artifact or the order to upload it; new runs get what they got before',
+    servedBy: 'deployments',
+    scope: 'deploy:write',
+    body: {
+      schema: deployments.createDeploymentBody,
+      limitBytes: deployments.manifestLimitBytes,
+      faultCode: deployments.faultCode,
+      form: { text: 'manifest', file: 'artifact', limitBytes: deployments.formLimitBytes },
+    },
+    idempotencyKey: 'none',
+    action: 'deployments.create',
+    answers: {
+      201: ok('Created', deployments.createdDeploymentAnswer),
+      200: ok('The same was created before', deployments.createdDeploymentAnswer),
+    },
+    errors: ['invalid_deployment_id', 'invalid_manifest', 'deployment_exists', 'artifact_digest_mismatch', 'artifact_invalid'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/deployments',
+    operationId: 'listDeployments',
+    summary: 'Lists deployments, newest first',
+    servedBy: 'deployments',
+    scope: 'deploy:read',
+    query: deployments.listDeploymentsQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('A page of deployments', deployments.deploymentList) },
+    errors: ['cursor_invalid'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/deployments/active',
+    operationId: 'getActiveDeployment',
+    summary: 'The deployment that new runs get',
+    servedBy: 'deployments',
+    scope: 'deploy:read',
+    idempotencyKey: 'none',
+    answers: { 200: ok('The active deployment', deployments.activeDeploymentAnswer) },
+    errors: ['no_active_deployment'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/deployments/rollback',
+    operationId: 'rollbackDeployment',
+    summary: 'Activates an earlier deployment again, or the one that was active before',
+    servedBy: 'deployments',
+    scope: 'deploy:write',
+    body: { schema: deployments.rollbackBody, limitBytes: smallLimitBytes, isOptional: true },
+    idempotencyKey: 'none',
+    action: 'deployments.rollback',
+    answers: { 200: ok('Active', deployments.activatedAnswer) },
+    errors: [
+      'not_found',
+      'no_previous_deployment',
+      'artifact_missing',
+      'artifact_digest_mismatch',
+      'artifact_invalid',
+      'workflow_name_taken',
+    ],
+  },
+  {
+    method: 'GET',
+    path: '/v1/deployments/{deploymentId}',
+    operationId: 'getDeployment',
+    summary: 'A deployment and its manifest',
+    servedBy: 'deployments',
+    scope: 'deploy:read',
+    params: deployments.deploymentParams,
+    missing: 'not_found',
+    idempotencyKey: 'none',
+    answers: { 200: ok('The deployment', deployments.deploymentAnswer) },
+    errors: ['not_found'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/deployments/{deploymentId}/activate',
+    operationId: 'activateDeployment',
+    summary: 'Gives new runs this deployment; once more changes nothing',
+    servedBy: 'deployments',
+    scope: 'deploy:write',
+    params: deployments.deploymentParams,
+    missing: 'not_found',
+    idempotencyKey: 'none',
+    action: 'deployments.activate',
+    answers: { 200: ok('Active', deployments.activatedAnswer) },
+    errors: ['not_found', 'artifact_missing', 'artifact_digest_mismatch', 'artifact_invalid', 'workflow_name_taken'],
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/deployments/{deploymentId}',
+    operationId: 'removeDeployment',
+    summary: 'Removes a deployment and its artifact; its id stays taken',
+    servedBy: 'deployments',
+    scope: 'deploy:write',
+    params: deployments.deploymentParams,
+    missing: 'not_found',
+    idempotencyKey: 'none',
+    action: 'deployments.remove',
+    answers: { 200: ok('Removed', deployments.removedDeploymentAnswer) },
+    errors: ['not_found', 'deployment_active', 'deployment_in_use'],
+  },
+] as const satisfies readonly Route[];

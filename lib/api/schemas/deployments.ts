@@ -1,0 +1,121 @@
+/** Bodies about deployments. A manifest is kept as it came and is held against its artifact, so nothing in it is loose. */
+import * as z from 'zod';
+import type { ErrorCode, Fault } from '../errors.ts';
+import { faultOfPath } from '../../artifact/archive-path.ts';
+import { archiveLimits } from '../../artifact/limits.ts';
+import { workflowNamePattern } from '../../engine/ids.ts';
+import { cursor, deploymentId, limit, moment, page } from './parts.ts';
+
+/** The largest manifest, and what a request with both its parts may hold: the function is given it in base64. */
+export const manifestLimitBytes = 262_144;
+export const formLimitBytes = 4_194_304;
+
+/** Words of paths beside `/v1/deployments/{deploymentId}`. */
+const reserved: readonly string[] = ['active', 'rollback'];
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex');
+const path = z.string().superRefine((text, context) => {
+  const fault = faultOfPath(text, archiveLimits);
+  const tooLong = `must be ${archiveLimits.pathBytes} bytes at most`;
+  const unsafe = 'must be relative, with forward slashes and without "." and ".."';
+  if (fault !== undefined) context.addIssue({ code: 'custom', message: fault === 'path_too_long' ? tooLong : unsafe });
+});
+
+const isDistinct = (names: readonly string[]): boolean => new Set(names).size === names.length;
+const twice = 'must not name one twice';
+const namesOf = (rows: readonly { readonly name: string }[]) => rows.map(({ name }) => name);
+
+const workflow = z.strictObject({
+  name: z.string().regex(workflowNamePattern, `must be a workflow name: ${workflowNamePattern.source}`),
+});
+const step = z.strictObject({
+  name: z.string().regex(/^[\w./@:-]{1,256}$/, 'must be 1 to 256 letters, digits or one of _./@:-'),
+});
+const file = z.strictObject({ path, sha256, bytes: z.int().min(0).max(archiveLimits.unpackedBytes) });
+
+export const createDeploymentBody = z
+  .strictObject({
+    deploymentId: deploymentId.refine((id) => !reserved.includes(id), 'is a word of this API'),
+    specVersion: z.literal(1),
+    runtime: z.literal('fetch').meta({ description: 'bundles that export POST(Request) → Response' }),
+    workflows: z
+      .array(workflow)
+      .max(100)
+      .refine((rows) => isDistinct(namesOf(rows)), twice),
+    steps: z
+      .array(step)
+      .max(1_000)
+      .refine((rows) => isDistinct(namesOf(rows)), twice)
+      .default([]),
+    files: z
+      .array(file)
+      .min(1)
+      .max(archiveLimits.entries)
+      .refine((rows) => isDistinct(rows.map((row) => row.path)), twice),
+    artifact: z.strictObject({ sha256, bytes: z.int().min(1).max(archiveLimits.archiveBytes) }),
+  })
+  .meta({ id: 'Manifest' });
+
+/** A body that is no JSON or no object is no manifest at all. */
+export const faultCode = (faults: readonly Fault[]): ErrorCode => {
+  if (faults.some(({ place }) => place === '')) return 'invalid_request';
+  return faults.some(({ place, code }) => place === '/deploymentId' && code !== 'custom')
+    ? 'invalid_deployment_id'
+    : 'invalid_manifest';
+};
+
+export const deploymentParams = z.strictObject({ deploymentId });
+export const listDeploymentsQuery = z.strictObject({ limit: limit.default(50), cursor: cursor.exactOptional() });
+export const rollbackBody = z.strictObject({ deploymentId: deploymentId.exactOptional() }).meta({ id: 'Rollback' });
+
+const status = z.enum(['created', 'active', 'inactive']);
+const upload = z
+  .strictObject({
+    method: z.literal('PUT'),
+    url: z.string(),
+    headers: z.record(z.string(), z.string()).meta({ description: 'to be sent exactly so' }),
+    expiresAt: moment,
+  })
+  .meta({ id: 'Upload' });
+
+export const createdDeploymentAnswer = z.strictObject({
+  deploymentId: z.string(),
+  status,
+  createdAt: moment,
+  verifiedAt: moment.exactOptional(),
+  upload: upload.exactOptional().meta({ description: 'absent where the artifact is there and is right' }),
+});
+
+const names = z.array(z.strictObject({ name: z.string() })).readonly();
+const summary = {
+  deploymentId: z.string(),
+  status,
+  createdAt: moment,
+  createdBy: z.string().nullable().meta({ description: 'the id of the key' }),
+  verifiedAt: moment.exactOptional(),
+  activatedAt: moment.exactOptional(),
+  removingSince: moment.exactOptional().meta({ description: 'its removal was begun and is not done' }),
+  specVersion: z.int(),
+  runtime: z.string(),
+  workflows: names,
+  steps: names,
+  artifact: z.strictObject({ sha256: z.string(), bytes: z.int() }),
+};
+export const deploymentList = page(z.strictObject(summary).meta({ id: 'DeploymentSummary' }));
+export const deploymentAnswer = z
+  .strictObject({
+    ...summary,
+    files: z.array(z.strictObject({ path: z.string(), sha256: z.string(), bytes: z.int() })).readonly(),
+  })
+  .meta({ id: 'Deployment' });
+
+const revision = z.int().meta({ description: 'counts the changes of the pointer' });
+export const activeDeploymentAnswer = z.strictObject({ deploymentId: z.string(), activatedAt: moment, revision });
+export const activatedAnswer = z.strictObject({
+  deploymentId: z.string(),
+  status: z.literal('active'),
+  activatedAt: moment,
+  previousDeploymentId: z.string().nullable(),
+  revision,
+});
+export const removedDeploymentAnswer = z.strictObject({ deploymentId: z.string(), removedAt: moment });

@@ -1,0 +1,29 @@
+/** What the documented environment variables say about this process. An empty one counts as absent. */
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface HostFacts {
+  /** runs are carried out elsewhere: nothing of a queue has any business here */
+  readonly isRemote: boolean;
+  /** in production what is only warned about elsewhere is refused */
+  readonly isProduction: boolean;
+  readonly targetWorld: string | null;
+  readonly expectedTargetWorld: string;
+  readonly diagnosticsToken: string | undefined;
+}
+
+export const defaultTargetWorld = 'workflow-studio/world-remote';
+export const tokenVariable = 'WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN';
+export const expectedWorldVariable = 'WORKFLOW_STUDIO_REMOTE_WORLD_TARGET';
+export const modeVariable = 'WORKFLOW_EXECUTION_MODE';
+
+const given = (env: Environment, name: string): string | undefined => env[name] || undefined;
+
+/** @param mode goes before the environment's, as an adapter's options do */
+export const hostFacts = (env: Environment, mode: string | undefined = given(env, modeVariable)): HostFacts => ({
+  isRemote: mode === 'remote',
+  isProduction: env['NODE_ENV'] === 'production',
+  targetWorld: given(env, 'WORKFLOW_TARGET_WORLD') ?? null,
+  expectedTargetWorld: given(env, expectedWorldVariable) ?? defaultTargetWorld,
+  diagnosticsToken: given(env, tokenVariable),
+});

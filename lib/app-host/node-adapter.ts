@@ -1,0 +1,57 @@
+/** The same answers for `node:http`, and for whatever is built on it. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AppHost } from './app-host.ts';
+
+/** Answers whether it answered; where it did not, the request is as it was. As a middleware it calls `next` then. */
+export type NodeHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next?: (trouble?: unknown) => void,
+) => Promise<boolean>;
+
+export const nodeHandler =
+  (host: AppHost): NodeHandler =>
+  async (incoming, outgoing, next) => {
+    try {
+      const answered = await answerTo(host, incoming);
+      if (answered !== undefined) {
+        outgoing.writeHead(answered.status, Object.fromEntries(answered.headers));
+        outgoing.end(await answered.text());
+        return true;
+      }
+    } catch (trouble) {
+      if (next === undefined) throw trouble;
+      next(trouble);
+      return false;
+    }
+    next?.();
+    return false;
+  };
+
+const answerTo = async (host: AppHost, incoming: IncomingMessage): Promise<Response | undefined> => {
+  const { method = 'GET', url = '/' } = incoming;
+  // Who was meant does not matter here, so what a caller writes into Host is not looked at.
+  const base = 'http://host.invalid';
+  if (!URL.canParse(url, base)) return undefined;
+  const address = new URL(url, base);
+  if (!host.isFor(method, address.pathname)) return undefined;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headers))
+    for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) headers.append(name, each);
+  const hasBody = method !== 'GET' && method !== 'HEAD' && !incoming.readableEnded;
+  const body = hasBody ? { body: bodyOf(incoming), duplex: 'half' as const } : {};
+  return host.answer(new Request(new URL(address.pathname, base), { method, headers, ...body }));
+};
+
+const bodyOf = (incoming: IncomingMessage): ReadableStream<Uint8Array> => {
+  const chunks = incoming.iterator({ destroyOnReturn: false });
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await chunks.next();
+      if (done === true) controller.close();
+      else controller.enqueue(Buffer.from(value));
+    },
+    // What is left is read and thrown away, so that the answer can leave and the connection stay.
+    cancel: () => void incoming.resume(),
+  });
+};

@@ -1,0 +1,44 @@
+/** Reads a body as far as it is worth it: it only says something more about a hit. */
+
+const mostBytes = 65_536;
+const patienceMs = 2_000;
+
+export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
+
+export const waitByTimer: Wait = (ms, signal) =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+/** @returns what the body says; undefined where it is no JSON, too long, too slow, or broke off */
+export const readJsonBody = async (request: Request, wait: Wait): Promise<unknown> => {
+  if (request.body === null || request.bodyUsed) return undefined;
+  const reader = request.body.getReader();
+  const waiting = new AbortController();
+  try {
+    const text = await Promise.race([textOf(reader), wait(patienceMs, waiting.signal)]);
+    return typeof text === 'string' ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    waiting.abort();
+    void reader.cancel().catch(() => undefined);
+  }
+};
+
+const textOf = async (reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string | undefined> => {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > mostBytes) return undefined;
+    text += decoder.decode(value, { stream: true });
+  }
+};

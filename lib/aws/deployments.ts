@@ -1,0 +1,164 @@
+/**
+ * Deployments in the control table. A record is found by its id; an entry by the time of its creation is written before
+ * it, so that a deployment that exists is always listed. The one pointer lies beside them.
+ */
+import { z } from 'zod';
+import { runId as storedRunId } from '../codec/ids.ts';
+import { read } from '../codec/unreadable.ts';
+import { controlTableKeys } from '../contract/environment.ts';
+import type { DeploymentId, RunId, Scope } from '../engine/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import type { ActivePointer, Deployment, DeploymentPage, DeploymentPosition, Deployments, Holder } from '../ports/deployments.ts';
+import { expiry, instantAttribute, number, text, textAttribute } from './attributes.ts';
+import {
+  deploymentAttributes,
+  deploymentIn,
+  entryAttributes,
+  entryIn,
+  pointerAttributes,
+  pointerIn,
+  tombstoneAttributes,
+} from './deployment-items.ts';
+import { itemVersion } from './item-version.ts';
+import { creationSort, scopeKey } from './run-keys.ts';
+import { type Expression, type Key, type Table, firstOf, isFree } from './table.ts';
+
+const partition = (scope: Scope): string => `${scopeKey(scope)}#deployments`;
+const recordKey = (scope: Scope, id: DeploymentId): Key => ({ pk: partition(scope), sk: `id#${id}` });
+const pointerKey = (scope: Scope): Key => ({ pk: partition(scope), sk: 'active' });
+const entryPrefix = 'at#';
+const entrySort = ({ createdAt, deploymentId }: DeploymentPosition): string =>
+  `${entryPrefix}${creationSort(createdAt, deploymentId)}`;
+const holderPartition = (scope: Scope, id: DeploymentId): string => `${scopeKey(scope)}#deployment#${id}`;
+const holderPrefix = 'run#';
+const holderKey = (scope: Scope, id: DeploymentId, runId: RunId): Key => ({
+  pk: holderPartition(scope, id),
+  sk: `${holderPrefix}${runId}`,
+});
+
+/** A tombstone has no manifest. */
+const isThere: Expression = { expression: 'attribute_exists(manifest)' };
+
+export class DynamoDeployments implements Deployments {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async create(scope: Scope, deployment: Deployment): Promise<'stored' | 'occupied'> {
+    const position = { createdAt: deployment.createdAt, deploymentId: deployment.manifest.deploymentId };
+    await this.#table.put({ pk: partition(scope), sk: entrySort(position) }, entryAttributes(position));
+    const put = await this.#table.put(recordKey(scope, position.deploymentId), deploymentAttributes(deployment), isFree);
+    return put.kind === 'stored' ? 'stored' : 'occupied';
+  }
+
+  async deployment(scope: Scope, id: DeploymentId): Promise<Deployment | undefined> {
+    const item = await this.#table.get(recordKey(scope, id));
+    return item && deploymentIn(item);
+  }
+
+  async list(
+    scope: Scope,
+    { limit, after }: { readonly limit: number; readonly after?: DeploymentPosition },
+  ): Promise<DeploymentPage> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      ScanIndexForward: false,
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
+      ExpressionAttributeValues: {
+        ':pk': text(partition(scope)),
+        ':first': text(entryPrefix),
+        ':last': text(after === undefined ? `${entryPrefix}~` : entrySort(after)),
+      },
+    });
+    // Between is inclusive, so the position itself may come again.
+    const found = (await firstOf(items, limit + 2))
+      .map(entryIn)
+      .filter((entry) => after === undefined || entrySort(entry) !== entrySort(after));
+    const entries = found.slice(0, limit);
+    const read = await Promise.all(
+      entries.map(async (entry) => ({ entry, deployment: await this.deployment(scope, entry.deploymentId) })),
+    );
+    // An entry whose deployment was never written, is another's or is gone says nothing.
+    const deployments = read.flatMap(({ entry, deployment }) => (deployment?.createdAt === entry.createdAt ? [deployment] : []));
+    const last = entries.at(-1);
+    return found.length <= limit || last === undefined ? { deployments } : { deployments, next: last };
+  }
+
+  noteVerified(scope: Scope, id: DeploymentId, at: Instant): Promise<void> {
+    return this.#note(scope, id, { expression: 'SET verifiedAt = :at', values: { ':at': number(at) } });
+  }
+
+  noteActivated(scope: Scope, id: DeploymentId, at: Instant): Promise<void> {
+    return this.#note(scope, id, { expression: 'SET activatedAt = :at', values: { ':at': number(at) } });
+  }
+
+  setRemoving(scope: Scope, id: DeploymentId, since: Instant | null): Promise<void> {
+    const set = (at: Instant): Expression => ({ expression: 'SET removingSince = :at', values: { ':at': number(at) } });
+    return this.#note(scope, id, since === null ? { expression: 'REMOVE removingSince' } : set(since));
+  }
+
+  async #note(scope: Scope, id: DeploymentId, change: Expression): Promise<void> {
+    await this.#table.update(recordKey(scope, id), change, isThere);
+  }
+
+  async remove(scope: Scope, id: DeploymentId, at: Instant): Promise<void> {
+    const standing = await this.deployment(scope, id);
+    if (standing === undefined) return;
+    await this.#table.put(recordKey(scope, id), tombstoneAttributes(at), isThere);
+    const entry = { pk: partition(scope), sk: entrySort({ createdAt: standing.createdAt, deploymentId: id }) };
+    await this.#table.delete(entry, { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } });
+  }
+
+  async pointer(scope: Scope): Promise<ActivePointer | undefined> {
+    const item = await this.#table.get(pointerKey(scope));
+    return item && pointerIn(item);
+  }
+
+  async movePointer(scope: Scope, from: number, pointer: ActivePointer): Promise<boolean> {
+    const attributes = pointerAttributes(pointer);
+    if (from === 0) return (await this.#table.put(pointerKey(scope), attributes, isFree)).kind === 'stored';
+    const names = Object.keys(attributes);
+    const changed = await this.#table.update(
+      pointerKey(scope),
+      {
+        expression: `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}`,
+        names: Object.fromEntries(names.map((name) => [`#${name}`, name])),
+        values: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
+      },
+      { expression: '#revision = :from', values: { ':from': number(from) } },
+    );
+    return changed !== undefined;
+  }
+
+  async holdOpen(
+    scope: Scope,
+    id: DeploymentId,
+    runId: RunId,
+    { since, expiresAt }: { readonly since: Instant; readonly expiresAt: Instant },
+  ): Promise<void> {
+    await this.#table.put(holderKey(scope, id, runId), {
+      v: itemVersion,
+      runId: text(runId),
+      since: number(since),
+      [controlTableKeys.expiry]: expiry(expiresAt),
+    });
+  }
+
+  async letGo(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
+    const isHeld: Expression = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
+    await this.#table.delete(holderKey(scope, id, runId), isHeld);
+  }
+
+  async holders(scope: Scope, id: DeploymentId, limit: number): Promise<readonly Holder[]> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': text(holderPartition(scope, id)) },
+    });
+    return (await firstOf(items, limit)).map((item) => read('who holds a deployment', holderItem, item));
+  }
+}
+
+const holderItem = z.object({ runId: textAttribute.pipe(storedRunId), since: instantAttribute });

@@ -1,0 +1,129 @@
+/**
+ * Artifacts, unpacked: one folder each, named by the archive's digest. The folders of this environment are its own: what
+ * another process left is removed at the first use. In Lambda that is an environment whose process broke.
+ */
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { judgeArchive, sha256 } from '../artifact/judge-archive.ts';
+import { readArchive } from '../artifact/read-archive.ts';
+import type { Scope } from '../engine/ids.ts';
+import type { Artifacts } from '../ports/artifacts.ts';
+import type { Manifest } from '../ports/deployments.ts';
+
+export interface FolderLimits {
+  readonly deployments: number;
+  /** of what was unpacked */
+  readonly bytes: number;
+}
+
+export type OpenedFolder =
+  | { readonly kind: 'open'; readonly folder: string }
+  | { readonly kind: 'unloadable'; readonly message: string };
+
+const unloadable = (message: string): OpenedFolder => ({ kind: 'unloadable', message });
+
+/** Node takes a `.js` file for an ES module only where the nearest package.json says so. */
+const packageFile = { path: 'package.json', content: '{"type":"module"}\n' };
+
+export class ArtifactFolders {
+  readonly #artifacts: Artifacts;
+  readonly #root: string;
+  readonly #limits: FolderLimits;
+  /** bytes by digest, the one used last at the end */
+  readonly #known = new Map<string, number>();
+  readonly #opening = new Map<string, Promise<OpenedFolder>>();
+  /** the last change of the folders, after which the next one begins */
+  #turn: Promise<unknown> = Promise.resolve();
+  #isClean = false;
+
+  constructor(artifacts: Artifacts, root: string, limits: FolderLimits) {
+    this.#artifacts = artifacts;
+    this.#root = root;
+    this.#limits = limits;
+  }
+
+  /** Throws `Unavailable` where the archive cannot be had now. Whoever asks while it is being loaded gets the same folder. */
+  async open(scope: Scope, manifest: Manifest): Promise<OpenedFolder> {
+    const digest = manifest.artifact.sha256;
+    const bytes = this.#known.get(digest);
+    if (bytes !== undefined) {
+      this.#known.delete(digest);
+      this.#known.set(digest, bytes);
+      return { kind: 'open', folder: this.#folder(digest) };
+    }
+    const opening = this.#opening.get(digest) ?? this.#load(scope, manifest).finally(() => this.#opening.delete(digest));
+    this.#opening.set(digest, opening);
+    return opening;
+  }
+
+  get isOverfull(): boolean {
+    const bytes = [...this.#known.values()].reduce((sum, one) => sum + one, 0);
+    return this.#known.size > this.#limits.deployments || bytes > this.#limits.bytes;
+  }
+
+  /** Removes what was used longest ago and nobody holds, until the rest fits. */
+  evict(isHeld: (digest: string) => boolean): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const digest of this.#known.keys()) {
+        if (!this.isOverfull) return;
+        if (isHeld(digest)) continue;
+        this.#known.delete(digest);
+        await rm(this.#folder(digest), { recursive: true, force: true });
+      }
+    });
+  }
+
+  /** No folder is removed while one is made: they may be the same. */
+  #inTurn<Done>(change: () => Promise<Done>): Promise<Done> {
+    const done = this.#turn.then(change);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  #folder(digest: string): string {
+    return join(this.#root, digest);
+  }
+
+  async #load(scope: Scope, manifest: Manifest): Promise<OpenedFolder> {
+    const { deploymentId, artifact, files: promised } = manifest;
+    const bytes = await this.#artifacts.read({ scope, deploymentId, sha256: artifact.sha256 }, artifact.bytes);
+    if (bytes === undefined) return unloadable('the artifact is gone');
+    if (bytes === 'too_large') return unloadable('the artifact is larger than its manifest says');
+    if (sha256(bytes) !== artifact.sha256) return unloadable('the digest of the artifact is not what its manifest says');
+    const archive = await readArchive(bytes);
+    if (archive.kind === 'refused') return unloadable(`the artifact cannot be unpacked: ${archive.message}`);
+    const [fault] = judgeArchive(archive.files, promised);
+    if (fault !== undefined) return unloadable(`the artifact is not what its manifest says: ${fault.path}: ${fault.message}`);
+    await this.#inTurn(() => this.#unpack(artifact.sha256, archive.files));
+    return { kind: 'open', folder: this.#folder(artifact.sha256) };
+  }
+
+  /** Beside its place first: a folder under a digest is always whole. */
+  async #unpack(digest: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+    if (!this.#isClean) await this.#clean();
+    const fresh = await mkdtemp(join(this.#root, 'new-'));
+    try {
+      // First: an artifact's own takes its place.
+      await writeFile(join(fresh, packageFile.path), packageFile.content);
+      for (const [path, content] of files) {
+        await mkdir(dirname(join(fresh, path)), { recursive: true });
+        await writeFile(join(fresh, path), content);
+      }
+      await rename(fresh, this.#folder(digest));
+    } catch (error) {
+      await rm(fresh, { recursive: true, force: true });
+      throw error;
+    }
+    this.#known.set(
+      digest,
+      [...files.values()].reduce((sum, content) => sum + content.byteLength, 0),
+    );
+  }
+
+  async #clean(): Promise<void> {
+    await rm(this.#root, { recursive: true, force: true });
+    // For this user alone: elsewhere than in Lambda the temporary folder is shared.
+    await mkdir(this.#root, { mode: 0o700 });
+    this.#isClean = true;
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * The variables that a deployment's code sees. Nothing of the function's own: neither its credentials nor the names of
+ * the product's tables and queues.
+ *
+ * This keeps credentials from what only reads `process.env`, such as a library or a log of it. It is no wall: the thread
+ * shares its process with the function, and code that means to can read the process's own environment from the system.
+ * What holds is the function's role. Whoever may deploy code is trusted with all that this role may do.
+ */
+import { tmpdir } from 'node:os';
+import type { DeploymentId } from '../engine/ids.ts';
+
+const handedOn = ['NODE_ENV', 'TZ', 'LANG'] as const;
+
+export const environmentOf = (
+  deploymentId: DeploymentId,
+  own: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> => ({
+  NODE_ENV: 'production',
+  ...Object.fromEntries(handedOn.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]]))),
+  TMPDIR: tmpdir(),
+  STEPWELL_DEPLOYMENT_ID: deploymentId,
+});

@@ -1,0 +1,27 @@
+/** What travels between this process and a deployment's thread. The thread runs an author's code, so what it says is parsed. */
+import { z } from 'zod';
+import { answerLimits } from './answer-limits.ts';
+
+export interface ThreadRequest {
+  readonly id: number;
+  /** the bundle's file URL */
+  readonly bundle: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON */
+  readonly body: string;
+}
+
+const id = z.int();
+const message = z.string().transform((text) => text.slice(0, answerLimits.message));
+
+export const fromThread = z.discriminatedUnion('kind', [
+  /** the bundle is imported, and its POST is called next */
+  z.object({ kind: z.literal('loaded'), id }),
+  z.object({ kind: z.literal('printed'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  z.object({ kind: z.literal('answered'), id, status: z.int(), body: z.string() }),
+  z.object({ kind: z.literal('threw'), id, message }),
+  z.object({ kind: z.literal('unloadable'), id, message }),
+]);
+
+export type FromThread = z.input<typeof fromThread>;

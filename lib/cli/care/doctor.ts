@@ -1,0 +1,48 @@
+/** Looks at this machine and the installation, and says for each thing whether it is well. */
+import { type Action, type Connection, type ExitCode, type Shell, exitCodes } from '../command.ts';
+import { status } from '../words.ts';
+import { checkAnswers, checkDeployment, checkHealth } from './doctor-service.ts';
+import { checkFolder, checkNode, checkPort } from './doctor-machine.ts';
+import { checkKey } from './doctor-key.ts';
+
+export interface Check {
+  readonly name: string;
+  readonly verdict: 'ok' | 'warn' | 'fail';
+  readonly message: string;
+}
+
+export const doctor: Action = async (_given, shell) => {
+  const checks: Check[] = [checkNode(process.versions.node), checkFolder(shell), await checkPort(shell)];
+  const connection = await found(shell, checks);
+  if (connection !== undefined) {
+    const health = await checkHealth(shell, connection);
+    checks.push(...health.checks);
+    if (health.isThere) {
+      const keyChecks = await checkKey(shell, connection);
+      checks.push(...keyChecks, ...(await checkAnswers(shell, connection)));
+      // A key that does not work would only be told once more.
+      if (keyChecks.every(({ verdict }) => verdict !== 'fail')) checks.push(await checkDeployment(shell, connection));
+    }
+  }
+  const lines = checks.map(({ name, verdict, message }) => `${status(shell, verdict).padEnd(7)} ${name}: ${message}`);
+  return { data: { checks }, text: lines.join('\n'), exitCode: worst(checks) };
+};
+
+async function found(shell: Shell, checks: Check[]): Promise<Connection | undefined> {
+  const name = 'connection';
+  try {
+    const connection = await shell.connection();
+    const message = `${connection.url}, by ${connection.source}`;
+    checks.push({ name, verdict: 'ok', message });
+    for (const warning of connection.warnings) checks.push({ name, verdict: 'warn', message: warning });
+    return connection;
+  } catch (trouble) {
+    checks.push({ name, verdict: 'fail', message: trouble instanceof Error ? trouble.message : String(trouble) });
+    return undefined;
+  }
+}
+
+const worst = (checks: readonly Check[]): ExitCode => {
+  if (checks.some(({ verdict }) => verdict === 'fail')) return exitCodes.failed;
+  return checks.some(({ verdict }) => verdict === 'warn') ? exitCodes.warned : exitCodes.ok;
+};

@@ -1,0 +1,133 @@
+/** Why a run is where it is. Pure: a run, its events and the time in, sentences out. */
+import type { Run, RunEvent } from '../../client/index.ts';
+import { messageIn } from '../runs/event-line.ts';
+import { many, when } from '../words.ts';
+
+type Node = Run['nodes'][number];
+
+interface OpenNode {
+  readonly nodeId: string;
+  /** `retrying`: queued, after an attempt that failed */
+  readonly state: 'queued' | 'retrying' | 'delayed' | 'running' | 'sleeping';
+  readonly attempt: number;
+  /** since when it is in this state */
+  readonly since?: string;
+  /** until when it waits; it may be over, and nobody has come yet */
+  readonly until?: string;
+  /** why the attempt before failed */
+  readonly lastFailure?: string;
+  readonly sentence: string;
+}
+
+export interface Explanation {
+  readonly runId: string;
+  readonly status: Run['status'];
+  readonly sentence: string;
+  /** what the run waits for; empty once it has ended */
+  readonly nodes: readonly OpenNode[];
+}
+
+export function explain(run: Run, events: readonly RunEvent[], now: number): Explanation {
+  const facts = { runId: run.runId, status: run.status };
+  if (run.status !== 'pending' && run.status !== 'running') return { ...facts, sentence: endOf(run, now), nodes: [] };
+  const nodes = run.nodes.filter(isOpen).map((node) => openNode(node, events, now));
+  return {
+    ...facts,
+    sentence: `${standing(run, nodes, now)} It fails if it has not ended by ${when(run.deadlineAt, now)}.`,
+    nodes,
+  };
+}
+
+const isOpen = ({ status }: Node): boolean => status === 'queued' || status === 'running' || status === 'waiting';
+
+function endOf(run: Run, now: number): string {
+  const at = run.completedAt === undefined ? '' : ` at ${when(run.completedAt, now)}`;
+  if (run.status === 'completed') return `It completed${at}: there is nothing more to do.`;
+  if (run.status === 'cancelled')
+    return `It was cancelled${at}${run.cancelReason === undefined ? ', without a reason' : `: ${run.cancelReason}`}.`;
+  const { error } = run;
+  if (error === undefined) return `It failed${at}.`;
+  const failed = run.nodes.find((node) => node.error !== undefined && node.error.message === error.message);
+  const where = failed === undefined ? '' : ` in node ${failed.nodeId}, attempt ${failed.attempt}`;
+  return `It failed${at}${where}: ${error.message} (${error.code}).`;
+}
+
+function standing(run: Run, nodes: readonly OpenNode[], now: number): string {
+  const begins = run.availableAt;
+  if (run.status === 'pending' && begins !== undefined && Date.parse(begins) > now)
+    return `It has not begun: it was asked to wait until ${when(begins, now)}.`;
+  const [first] = nodes;
+  // A commit that asks for the next work was lost on its way, or is being made at this moment.
+  if (first === undefined) return 'Nothing of it is at work at this moment; the sweep looks at it within minutes.';
+  if (nodes.length === 1) return first.sentence;
+  const states = Map.groupBy(nodes, ({ state }) => state);
+  const counts = [...states].map(([state, some]) => `${some.length} ${words[state]}`).join(', ');
+  const next = nodes.flatMap(({ until }) => until ?? []).toSorted()[0];
+  return `It waits for ${many(nodes.length, 'node')}: ${counts}.${next === undefined ? '' : ` The first is due ${when(next, now)}.`}`;
+}
+
+const words = {
+  queued: 'in the queue',
+  retrying: 'to be tried again',
+  delayed: 'for the time to begin',
+  running: 'at work',
+  sleeping: 'asleep',
+} as const satisfies Record<OpenNode['state'], string>;
+
+function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNode {
+  const own = events.filter(({ payload }) => payload['nodeId'] === node.nodeId);
+  const last = (...types: readonly RunEvent['type'][]) => own.findLast(({ type }) => types.includes(type));
+  const retried = last('node.retried');
+  const lastFailure = messageIn(retried?.payload['failure']);
+  const facts = {
+    nodeId: node.nodeId,
+    attempt: node.attempt,
+    ...(lastFailure === '' ? {} : { lastFailure }),
+  };
+  const again = node.attempt > 1 ? `, attempt ${node.attempt}` : '';
+  const because = lastFailure === '' ? '' : ` The attempt before it failed: ${lastFailure}.`;
+  if (node.status === 'running') {
+    const since = node.startedAt ?? last('node.started', 'node.queued')?.timestamp;
+    const sentence = `Node ${node.nodeId} (${node.type}) is at work${again}${sinceWhen(since, now)}.${because}`;
+    return { ...facts, state: 'running', ...(since === undefined ? {} : { since }), sentence };
+  }
+  if (node.status === 'waiting') {
+    const since = last('node.waiting')?.timestamp ?? node.startedAt;
+    const until = node.wakeAt;
+    const sentence = `Node ${node.nodeId} (${node.type}) sleeps${untilWhen(until, now)}; stepwell runs wake ends that earlier.`;
+    return {
+      ...facts,
+      state: 'sleeping',
+      ...(since === undefined ? {} : { since }),
+      ...(until === undefined ? {} : { until }),
+      sentence,
+    };
+  }
+  const asked = last('node.queued', 'node.retried');
+  const retryAt = textOf(asked?.type === 'node.retried' ? asked.payload['retryAt'] : undefined);
+  const notBefore = textOf(asked?.type === 'node.queued' ? asked.payload['notBefore'] : undefined);
+  const since = asked?.timestamp;
+  const known = { ...facts, ...(since === undefined ? {} : { since }) };
+  if (retryAt !== undefined) {
+    const sentence = `Node ${node.nodeId} (${node.type}) is tried again${again}${atWhen(retryAt, now)}.${because}`;
+    return { ...known, state: 'retrying', until: retryAt, sentence };
+  }
+  if (notBefore !== undefined && Date.parse(notBefore) > now)
+    return {
+      ...known,
+      state: 'delayed',
+      until: notBefore,
+      sentence: `Node ${node.nodeId} is not to begin before ${when(notBefore, now)}.`,
+    };
+  const sentence = `Node ${node.nodeId} (${node.type}) is in the queue${again}${sinceWhen(since, now)}; no worker has said yet that it took it.${because}`;
+  return { ...known, state: 'queued', sentence };
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+const sinceWhen = (at: string | undefined, now: number): string => (at === undefined ? '' : ` since ${when(at, now)}`);
+const untilWhen = (at: string | undefined, now: number): string => {
+  if (at === undefined) return '';
+  return Date.parse(at) > now ? ` until ${when(at, now)}` : `, and was to wake at ${when(at, now)}: that is about to happen`;
+};
+const atWhen = (at: string, now: number): string =>
+  Date.parse(at) > now ? ` at ${when(at, now)}` : `: it was due at ${when(at, now)}, and is about to be`;

@@ -1,0 +1,15 @@
+/** Every command there is, in the order of `--help`. Nothing that is heavy may be imported from here. */
+import type { Command } from 'commander';
+import type { Act, Register } from '../command.ts';
+import { register as care } from './care.ts';
+import { register as deployments } from './deployments.ts';
+import { register as keys } from './keys.ts';
+import { register as profiles } from './profiles.ts';
+import { register as runs } from './runs.ts';
+import { register as workflows } from './workflows.ts';
+
+const registers: readonly Register[] = [runs, workflows, deployments, care, keys, profiles];
+
+export function addCommands(program: Command, act: Act): void {
+  for (const register of registers) register(program, act);
+}

@@ -1,0 +1,29 @@
+/** `stepwell keys …`. */
+import type { Register } from '../command.ts';
+
+export const register: Register = (program, act) => {
+  const keys = program.command('keys').description('make, list, rotate and revoke API keys; needs the scope admin');
+  keys
+    .command('create')
+    .description('make a key; it is printed this once')
+    .requiredOption('--scopes <scope,scope>', 'what it may do, such as trigger:write,runs:read')
+    .option('--expires-at <time>', 'it works until then')
+    .option('--expires-in-days <n>', 'it works for so long')
+    .option('--rate <n>', 'requests a minute, or none for no limit')
+    .action(act(async () => (await import('../keys/create-key.ts')).createKey));
+  keys
+    .command('list')
+    .description('list keys, newest first; never their secrets')
+    .option('--limit <n>', 'this many at most', '25')
+    .option('--all', 'all of them')
+    .action(act(async () => (await import('../keys/list-keys.ts')).listKeys));
+  keys
+    .command('revoke <keyId>')
+    .description('end a key for good; within 30 seconds it works nowhere')
+    .action(act(async () => (await import('../keys/revoke-key.ts')).revokeKey));
+  keys
+    .command('rotate <keyId>')
+    .description('make a key with the terms of another, which works on for a while; it is printed this once')
+    .option('--overlap-seconds <n>', 'the old key works on for so long; a day unless it says otherwise')
+    .action(act(async () => (await import('../keys/rotate-key.ts')).rotateKey));
+};

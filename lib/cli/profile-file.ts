@@ -1,0 +1,59 @@
+/** The file of profiles: which installations there are, and where the key of each is. A key itself is never in it. */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import * as z from 'zod';
+import { CliFault } from './command.ts';
+
+export const profileNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+const profile = z.strictObject({
+  url: z.url({ protocol: /^https?$/ }),
+  /** the name of an environment variable that holds the key */
+  apiKeyEnv: z.string().min(1).exactOptional(),
+  /** a file that holds the key and nothing else */
+  apiKeyFile: z.string().min(1).exactOptional(),
+});
+
+const fileShape = z.strictObject({
+  current: z.string().exactOptional(),
+  profiles: z.record(z.string().regex(profileNamePattern), profile).default({}),
+});
+export type ProfileFile = z.output<typeof fileShape>;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export const profilePath = (env: Environment): string =>
+  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'stepwell', 'config.json');
+
+/** @throws CliFault where it is there and cannot be read */
+export function readProfiles(env: Environment): ProfileFile {
+  const path = profilePath(env);
+  let text;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (trouble) {
+    if (trouble instanceof Error && 'code' in trouble && trouble.code === 'ENOENT') return { profiles: {} };
+    throw new CliFault('profiles_unreadable', `${path} cannot be read: ${String(trouble)}`);
+  }
+  const read = fileShape.safeParse(jsonIn(text));
+  if (read.success) return read.data;
+  throw new CliFault('profiles_unreadable', `${path} is not a file of profiles:\n${z.prettifyError(read.error)}`);
+}
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Whole or not at all. */
+export function writeProfiles(env: Environment, file: ProfileFile): void {
+  const path = profilePath(env);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const fresh = `${path}.${process.pid}.new`;
+  writeFileSync(fresh, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+  renameSync(fresh, path);
+}

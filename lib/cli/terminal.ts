@@ -1,0 +1,20 @@
+/** The process around the command line, so that a test can be one. */
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly writeOut: (text: string) => void;
+  readonly writeErr: (text: string) => void;
+  /** stdout is a terminal */
+  readonly isColourful: boolean;
+  /** somebody sits there who can be asked */
+  readonly isInteractive: boolean;
+  readonly ask: (question: string) => Promise<boolean>;
+  readonly openInBrowser: (url: string) => void;
+  /** aborted by Ctrl-C */
+  readonly signal: AbortSignal;
+  readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
+  /** of the epoch, in milliseconds */
+  readonly now: () => number;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly newId: () => string;
+}

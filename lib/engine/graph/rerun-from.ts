@@ -1,0 +1,91 @@
+/**
+ * Running a run again from a chosen node: what came of the nodes before it is taken over, and what lies behind it, or did
+ * not end well, is decided anew. Skips are not taken over: they follow from the rest.
+ */
+import { type NodeId, nodeKey, topLevel } from '../ids.ts';
+import type { JsonValue, Payload } from '../json.ts';
+import type { RunEvent } from '../log/events.ts';
+import { type RunState, emptyState } from '../log/fold.ts';
+import type { EndedNode } from '../log/node-state.ts';
+import { advance } from './advance.ts';
+import { type DecideTools, emit, hasEnded, openDraft } from './draft.ts';
+import type { Plan, PlanNode } from './plan.ts';
+
+/** A result that stands: a completion, or a failure that an error edge took. */
+export type KeptNode = Extract<EndedNode, { status: 'completed' | 'failed' | 'timed_out' }>;
+
+/**
+ * The results of the earlier run that stand, in the order in which they came, so that a later writing of a context key
+ * still wins. The plan may be of another version: what it does not have is left behind.
+ */
+export function resultsBefore(plan: Plan, earlier: RunState, from: NodeId): readonly KeptNode[] {
+  const again = behind(plan, from);
+  return [...earlier.nodes.entries()]
+    .flatMap(([, state]) => (stands(state) && state.iteration === topLevel ? [state] : []))
+    .filter(({ nodeId }) => plan.nodes.has(nodeId) && !again.has(nodeId))
+    .toSorted((a, b) => a.endedBy - b.endedBy);
+}
+
+const stands = (state: { readonly status: string }): state is KeptNode =>
+  state.status === 'completed' ||
+  ((state.status === 'failed' || state.status === 'timed_out') && 'isHandled' in state && state.isHandled === true);
+
+/** The node and all that can be reached from it. */
+function behind(plan: Plan, from: NodeId): ReadonlySet<NodeId> {
+  const found = new Set([from]);
+  for (const id of found) for (const edge of plan.nodes.get(id)?.outbound ?? []) found.add(edge.target);
+  return found;
+}
+
+/** The first commit of a run that goes on from a chosen node; undefined where the results that stand do not lead to it. */
+export function decideRerunFrom(
+  input: Payload,
+  system: Readonly<Record<string, JsonValue>>,
+  { from, kept }: { readonly from: NodeId; readonly kept: readonly KeptNode[] },
+  tools: DecideTools,
+): readonly RunEvent[] | undefined {
+  const draft = openDraft(emptyState(), tools);
+  emit(draft, { type: 'INPUT_SET', input });
+  for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: { value } });
+  emit(draft, { type: 'RUN_STARTED' });
+  const standing = new Set<PlanNode>();
+  for (const result of kept) {
+    const node = tools.plan.nodes.get(result.nodeId);
+    if (node === undefined) continue;
+    emit(draft, eventOf(node, result));
+    standing.add(node);
+  }
+  advance(
+    draft,
+    [...standing],
+    tools.plan.roots.filter((root) => !standing.has(root)),
+  );
+  const chosen = draft.state.nodes.get(nodeKey({ nodeId: from, iteration: topLevel }));
+  // It waits where something before it is run again too; skipped, or never come to, it would not be run at all.
+  const isReached = chosen === undefined ? !hasEnded(draft) : chosen.status !== 'skipped';
+  return isReached ? draft.events : undefined;
+}
+
+function eventOf(node: PlanNode, result: KeptNode): RunEvent {
+  const { nodeId, iteration, attempt, endedAt, startedAt = endedAt } = result;
+  const times = { nodeId, iteration, attempt, startedAt, endedAt };
+  if (result.status === 'completed') {
+    const { output, handle, variable, end } = result;
+    return {
+      type: 'NODE_COMPLETED',
+      ...times,
+      output,
+      handle,
+      ...(variable === undefined ? {} : { variable }),
+      ...(end === undefined ? {} : { end }),
+    };
+  }
+  const { outputVariable: variable } = node.policy;
+  return {
+    type: 'NODE_FAILED',
+    ...times,
+    failure: result.failure,
+    handle: 'error',
+    ...(variable === undefined ? {} : { variable }),
+  };
+}

@@ -1,0 +1,68 @@
+/** Whether an archive is the one that its manifest promises, and can be unpacked without harm. */
+import { judgeArchive, sha256 } from '../artifact/judge-archive.ts';
+import { readArchive } from '../artifact/read-archive.ts';
+import type { Scope } from '../engine/ids.ts';
+import { bundlePaths } from '../ports/bundles.ts';
+import type { Deployment, Manifest } from '../ports/deployments.ts';
+import type { ArtifactName } from '../ports/artifacts.ts';
+import type { Deps } from './deps.ts';
+
+interface ArtifactFault {
+  /** the archive's own word for it */
+  readonly code: string;
+  readonly message: string;
+  readonly path?: string;
+}
+
+/** Why an archive that is at hand is refused. */
+export type ArchiveRefused =
+  | { readonly kind: 'artifact_digest_mismatch' }
+  | { readonly kind: 'artifact_invalid'; readonly faults: readonly ArtifactFault[] };
+
+export type ArtifactRefusal = ArchiveRefused | { readonly kind: 'artifact_missing' };
+
+export const artifactOf = (scope: Scope, { deploymentId, artifact }: Manifest): ArtifactName => ({
+  scope,
+  deploymentId,
+  sha256: artifact.sha256,
+});
+
+/** Undefined where the archive is what it should be. */
+export async function judgeArtifact(manifest: Manifest, archive: Uint8Array): Promise<ArchiveRefused | undefined> {
+  const isOther = archive.byteLength !== manifest.artifact.bytes || sha256(archive) !== manifest.artifact.sha256;
+  if (isOther) return { kind: 'artifact_digest_mismatch' };
+  const read = await readArchive(archive);
+  if (read.kind === 'refused') return { kind: 'artifact_invalid', faults: [read] };
+  const faults = [...judgeArchive(read.files, manifest.files), ...missingBundles(manifest, read.files)];
+  return faults.length === 0 ? undefined : { kind: 'artifact_invalid', faults };
+}
+
+/** Workflows and steps are run by the bundles for them. */
+function missingBundles(
+  { workflows, steps }: Manifest,
+  files: { readonly has: (path: string) => boolean },
+): readonly ArtifactFault[] {
+  const needed = [...(workflows.length > 0 ? [bundlePaths.workflow] : []), ...(steps.length > 0 ? [bundlePaths.step] : [])];
+  return needed
+    .filter((path) => !files.has(path))
+    .map((path) => ({
+      code: 'bundle_missing',
+      message: 'the bundle that takes the messages of the manifest is not there',
+      path,
+    }));
+}
+
+/** Reads what was uploaded and notes that it is right; once is enough, because an upload is bound to its digest. */
+export async function verifyArtifact(
+  { artifacts, deployments, clock }: Pick<Deps, 'artifacts' | 'deployments' | 'clock'>,
+  scope: Scope,
+  { manifest, verifiedAt }: Deployment,
+): Promise<ArtifactRefusal | undefined> {
+  if (verifiedAt !== undefined) return undefined;
+  const archive = await artifacts.read(artifactOf(scope, manifest), manifest.artifact.bytes);
+  if (archive === undefined) return { kind: 'artifact_missing' };
+  if (archive === 'too_large') return { kind: 'artifact_digest_mismatch' };
+  const refusal = await judgeArtifact(manifest, archive);
+  if (refusal === undefined) await deployments.noteVerified(scope, manifest.deploymentId, clock.now());
+  return refusal;
+}

@@ -1,0 +1,25 @@
+/**
+ * `npm run pack -- <folder> <deployment id>`: makes the archive of a deployment and its manifest, without asking any service.
+ * The folder's own `manifest.json` names the workflows and steps; every other file in it goes into the archive.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packedFolder } from '../lib/cli/deployments/artifact.ts';
+
+const [folder, deploymentId, ...more] = process.argv.slice(2);
+if (folder === undefined || deploymentId === undefined || more.length > 0) {
+  console.error('usage: npm run pack -- <folder> <deployment id>');
+  process.exit(2);
+}
+try {
+  const { manifest, archive } = await packedFolder(process.cwd(), folder, deploymentId);
+  const target = join('.stepwell', 'dist', deploymentId);
+  mkdirSync(target, { recursive: true });
+  const files = { manifest: join(target, 'manifest.json'), artifact: join(target, 'artifact.tgz') };
+  writeFileSync(files.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
+  writeFileSync(files.artifact, archive);
+  console.log(JSON.stringify({ deploymentId, ...files, bytes: archive.byteLength }));
+} catch (fault) {
+  console.error(fault instanceof Error ? fault.message : String(fault));
+  process.exit(1);
+}

@@ -1,0 +1,92 @@
+/** Deployments whose code stands in a test, and a host that runs them. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { packArchive } from '../../lib/artifact/pack-archive.ts';
+import { type BundleHost, LocalBundles } from '../../lib/bundles/local-bundles.ts';
+import type { PrintedLine } from '../../lib/bundles/bundle-thread.ts';
+import { deploymentId, environment, projectId } from '../../lib/engine/ids.ts';
+import { durationMs, after, instant } from '../../lib/engine/time.ts';
+import { MemoryArtifacts } from '../../lib/memory/artifacts.ts';
+import { type BundleAnswer, bundlePaths } from '../../lib/ports/bundles.ts';
+import type { Manifest } from '../../lib/ports/deployments.ts';
+
+export const scope = { projectId: projectId('proj'), environment: environment('test') };
+const clock = { now: () => instant(Date.now()), sleep: async () => {} };
+
+export const freshFolder = (): string => mkdtempSync(join(tmpdir(), 'stepwell-bundles-'));
+
+interface Asked {
+  readonly queueName?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly withinMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Host {
+  readonly bundles: LocalBundles;
+  readonly artifacts: MemoryArtifacts;
+  readonly printed: PrintedLine[];
+  readonly folder: string;
+  /** Uploads an artifact and says what its manifest is. */
+  deploy(name: string, files: string | Readonly<Record<string, string>>): Promise<Manifest>;
+  ask(manifest: Manifest, asked?: Asked): Promise<BundleAnswer>;
+}
+
+/** A file's worth of code is the bundle of the workflows. */
+export function hostOf(
+  settings: Pick<BundleHost, 'limits'> & { readonly memoryMb?: number; readonly reads?: () => void } = {},
+): Host {
+  const artifacts = new MemoryArtifacts();
+  const printed: PrintedLine[] = [];
+  const folder = join(freshFolder(), 'artifacts');
+  const bundles = new LocalBundles({
+    artifacts: {
+      uploadTo: artifacts.uploadTo.bind(artifacts),
+      put: artifacts.put.bind(artifacts),
+      remove: artifacts.remove.bind(artifacts),
+      read: (name, limit) => {
+        settings.reads?.();
+        return artifacts.read(name, limit);
+      },
+    },
+    clock,
+    memoryMb: settings.memoryMb ?? 128,
+    print: (line) => printed.push(line),
+    folder,
+    ...(settings.limits === undefined ? {} : { limits: settings.limits }),
+  });
+  onTestFinished(() => bundles.stop());
+  return {
+    bundles,
+    artifacts,
+    printed,
+    folder,
+    async deploy(name, files) {
+      const sources = typeof files === 'string' ? { [bundlePaths.workflow]: files } : files;
+      const packed = await packArchive(new Map(Object.entries(sources).map(([path, text]) => [path, Buffer.from(text)])));
+      const manifest: Manifest = {
+        deploymentId: deploymentId(name),
+        specVersion: 1,
+        runtime: 'fetch',
+        workflows: [{ name: 'greet' }],
+        steps: [],
+        files: packed.files,
+        artifact: packed.artifact,
+      };
+      await artifacts.put({ scope, deploymentId: manifest.deploymentId, sha256: packed.artifact.sha256 }, packed.archive);
+      return manifest;
+    },
+    ask: (manifest, { queueName = '__wkf_workflow_greet', headers = {}, body = null, withinMs = 20_000, signal } = {}) =>
+      bundles.deliver(
+        scope,
+        manifest,
+        { queueName, headers: { 'content-type': 'application/json', ...headers }, body },
+        { endsAt: after(clock.now(), durationMs(withinMs)), signal: signal ?? new AbortController().signal },
+      ),
+  };
+}
+
+export const answering = (expression: string): string => `export const POST = async (request) => Response.json(${expression});`;

@@ -1,0 +1,215 @@
+/** Many runs at once: counted, asked about, worked through, told. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { newBulkId, startOf } from '../../lib/cli/runs/bulk-id.ts';
+import { CliFault } from '../../lib/cli/command.ts';
+import { minutes } from '../../lib/engine/time.ts';
+import { fetchOf } from '../client/in-process.ts';
+import { instantGraph, openGraph } from '../functions/http.ts';
+import { type CliHere, type Typist, cliHere, dataIn, errorIn } from './cli-here.ts';
+
+const shape = z.strictObject({
+  bulkId: z.string().exactOptional(),
+  counts: z.strictObject({ done: z.int(), skipped: z.int(), failed: z.int(), notTried: z.int() }),
+  hasMore: z.boolean(),
+  items: z.array(
+    z.strictObject({ runId: z.string(), outcome: z.enum(['done', 'skipped', 'failed', 'not_tried']), detail: z.string() }),
+  ),
+});
+const counts = { done: 0, skipped: 0, failed: 0, notTried: 0 };
+
+const night = {
+  nodes: [
+    { id: 'start', type: 'start' },
+    { id: 'night', type: 'delay', config: { delayMinutes: 480 } },
+  ],
+  edges: [{ source: 'start', target: 'night' }],
+};
+
+let here: CliHere;
+let admin: Typist;
+beforeEach(async () => {
+  here = cliHere();
+  admin = await here.typistOf(['admin']);
+});
+
+/** @returns their ids, oldest first */
+async function runsOf(name: string, graph: object, many: number): Promise<readonly string[]> {
+  const key = await here.api.key(['admin'], { rateLimitPerMinute: null });
+  await here.api.call('POST', '/v1/workflows', { key, body: { name, ...graph } });
+  const ids: string[] = [];
+  for (let n = 0; n < many; n += 1) {
+    here.api.world.clock.advance(minutes(1));
+    const headers = { 'Idempotency-Key': `${name}-${n}` };
+    const { body } = await here.api.call('POST', '/v1/runs', { key, headers, body: { workflowName: name } });
+    ids.push(z.string().parse(body['runId']));
+  }
+  here.api.world.clock.advance(minutes(1));
+  return ids;
+}
+const statuses = async (): Promise<readonly string[]> =>
+  z
+    .object({ items: z.array(z.looseObject({ status: z.string() })) })
+    .parse(dataIn(await admin.type('--json', 'runs', 'list', '--all'), z.unknown()))
+    .items.map(({ status }) => status);
+
+describe('before anything is done', () => {
+  test.each([['cancel'], ['rerun']])('%s refuses where nobody can be asked', async (verb) => {
+    await runsOf('flow', openGraph, 2);
+    for (const json of [[], ['--json']]) {
+      const { exitCode, out, err } = await admin.type(...json, 'runs', verb, '--workflow', 'flow');
+      expect(exitCode).toBe(3);
+      expect(out + err).toContain(`2 runs would be affected: ${verb} them? There is nobody to ask: add --yes.`);
+    }
+    expect(await statuses()).toEqual(['pending', 'pending']);
+  });
+  test('a person is asked, and no is no', async () => {
+    await runsOf('flow', openGraph, 2);
+    const person = await here.typistOf(['admin'], { isInteractive: true, answer: false });
+    const { exitCode, err } = await person.type('runs', 'cancel', '--workflow', 'flow');
+    expect(person.asked).toEqual(['2 runs would be affected: cancel them?']);
+    expect([exitCode, err]).toEqual([1, 'error: Nothing was done.\n']);
+    expect(await statuses()).toEqual(['pending', 'pending']);
+  });
+  test('a person is asked, and yes is yes', async () => {
+    await runsOf('flow', openGraph, 2);
+    const person = await here.typistOf(['admin'], { isInteractive: true, answer: true });
+    expect((await person.type('runs', 'cancel', '--workflow', 'flow')).exitCode).toBe(0);
+    expect(await statuses()).toEqual(['cancelled', 'cancelled']);
+  });
+  test('where nothing matches nobody is asked', async () => {
+    const { exitCode, out } = await admin.type('runs', 'cancel', '--workflow', 'flow');
+    expect([exitCode, out]).toEqual([0, 'No run matches.\n']);
+  });
+});
+
+describe('cancel', () => {
+  test('works through pages, and leaves what the filters leave', async () => {
+    await runsOf('flow', openGraph, 103);
+    await runsOf('other', openGraph, 1);
+    await runsOf('done', instantGraph(), 1);
+    const answer = await admin.type('--json', 'runs', 'cancel', '--workflow', 'flow', '--yes');
+    const data = dataIn(answer, shape);
+    expect([answer.exitCode, data.counts, data.hasMore]).toEqual([0, { ...counts, done: 103 }, false]);
+    expect(answer.err).toContain('103 of 103');
+    expect((await statuses()).toSorted().filter((status) => status !== 'cancelled')).toEqual(['completed', 'pending']);
+  });
+  test('waits where its key has used up its requests, as long as it is told to', async () => {
+    await runsOf('night', night, 30);
+    const slow = await here.typistOf(['admin'], { rateLimitPerMinute: 20 });
+    const begun = here.api.world.clock.now();
+    const answer = await here.play(slow.type('--json', 'runs', 'cancel', '--workflow', 'night', '--yes'));
+    expect(dataIn(answer, shape).counts).toEqual({ ...counts, done: 30 });
+    expect(here.api.world.clock.now() - begun).toBeGreaterThanOrEqual(minutes(1));
+  });
+  test('takes no more than it is told to, the newest first', async () => {
+    const ids = await runsOf('flow', openGraph, 3);
+    const data = dataIn(await admin.type('--json', 'runs', 'cancel', '--workflow', 'flow', '--yes', '--most', '2'), shape);
+    expect(data.items.map(({ runId }) => runId)).toEqual(ids.slice(1).toReversed());
+    expect(data.hasMore).toBe(true);
+  });
+  test('goes on after a failure, passes over what has ended meanwhile, tells each, and ends with 1', async () => {
+    const ids = await runsOf('flow', openGraph, 5);
+    const [bad = '', over = ''] = ids;
+    const fetchHere = fetchOf(here.api);
+    const { type } = await here.typistOf(['admin'], {
+      fetch: async (target, init = {}) => {
+        if (target.includes(`${bad}/cancel`))
+          return Response.json({ code: 'internal', message: 'oh', correlationId: 'c' }, { status: 500 });
+        if (target.includes(`${over}/cancel`))
+          return Response.json({ code: 'run_terminal', message: 'over', correlationId: 'c' }, { status: 409 });
+        return fetchHere(target, init);
+      },
+      sleep: (ms, signal) =>
+        ms < 10_000 ? Promise.resolve() : new Promise((end) => signal.addEventListener('abort', () => end())),
+    });
+    const { exitCode, out } = await type('runs', 'cancel', '--workflow', 'flow', '--yes', '--concurrency', '1');
+    expect(exitCode).toBe(1);
+    expect(out).toMatch(new RegExp(`${bad} +✗ failed +cancelRun: oh \\(500 internal\\)`));
+    expect(out).toMatch(new RegExp(`${over} +– skipped +it has ended already`));
+    expect(out).toContain('3 done, 1 skipped, 1 failed, 0 not tried.');
+  });
+  test('gives up where the service is gone: 4, and says what was not tried', async () => {
+    await runsOf('flow', openGraph, 9);
+    const fetchHere = fetchOf(here.api);
+    const { type } = await here.typistOf(['admin'], {
+      fetch: (target, init = {}) =>
+        target.includes('/cancel') ? Promise.reject(new TypeError('fetch failed')) : fetchHere(target, init),
+      sleep: (ms, signal) =>
+        ms < 10_000 ? Promise.resolve() : new Promise((end) => signal.addEventListener('abort', () => end())),
+    });
+    const answer = await type('--json', 'runs', 'cancel', '--workflow', 'flow', '--yes', '--concurrency', '1');
+    expect([answer.exitCode, dataIn(answer, shape).counts]).toEqual([4, { ...counts, failed: 5, notTried: 4 }]);
+  });
+  test('interrupted: what was done is told, the rest was not tried, and 130', async () => {
+    await runsOf('flow', openGraph, 6);
+    const fetchHere = fetchOf(here.api);
+    let cancels = 0;
+    const person = await here.typistOf(['admin'], {
+      fetch: (target, init = {}) => {
+        if (target.includes('/cancel') && (cancels += 1) === 3) person.interrupt();
+        init.signal?.throwIfAborted();
+        return fetchHere(target, init);
+      },
+    });
+    const answer = await person.type('--json', 'runs', 'cancel', '--workflow', 'flow', '--yes', '--concurrency', '1');
+    expect([answer.exitCode, dataIn(answer, shape).counts]).toEqual([130, { ...counts, done: 2, notTried: 4 }]);
+  });
+});
+
+describe('rerun', () => {
+  test('under its bulk id once more does nothing twice, and takes none of what it made', async () => {
+    const ids = await runsOf('flow', instantGraph('error'), 3);
+    const first = dataIn(await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes'), shape);
+    expect(first.counts).toEqual({ ...counts, done: 3 });
+    expect(first.items.map(({ runId }) => runId)).toEqual(ids.toReversed());
+    here.api.world.clock.advance(minutes(5));
+    const { bulkId = '' } = first;
+    const again = dataIn(await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes', '--bulk-id', bulkId), shape);
+    expect(again.items).toEqual(first.items);
+    expect(await statuses()).toHaveLength(6);
+    const other = dataIn(await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes'), shape);
+    expect(other.counts.done).toBe(6);
+  });
+  test('its bulk id is told before it begins', async () => {
+    await runsOf('flow', instantGraph(), 1);
+    const { err } = await admin.type('runs', 'rerun', '--workflow', 'flow', '--yes');
+    expect(err).toMatch(/^If this breaks off, go on with --bulk-id bulk_\w+ and the same filters\.$/m);
+  });
+  test('a bulk id that is none, or older than the service remembers, is refused', async () => {
+    const now = Date.UTC(2026, 0, 2);
+    const id = newBulkId(now, '01234567-89ab-cdef');
+    expect(startOf(id, now + 1_000)).toBe(now);
+    expect(() => startOf(id, now + 86_400_000)).toThrow(CliFault);
+    const answer = await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes', '--bulk-id', 'mine');
+    expect([answer.exitCode, errorIn(answer).message]).toEqual([3, "--bulk-id must be one that a bulk printed, and is 'mine'."]);
+  });
+});
+
+describe('redrive', () => {
+  test('takes the runs that a lost message failed, and no other', async () => {
+    const [lost = '', other = ''] = await runsOf('flow', instantGraph('error'), 2);
+    const fetchHere = fetchOf(here.api);
+    const { type } = await here.typistOf(['admin'], {
+      // The functions here lose no message, so its mark is put on one of the runs on its way.
+      fetch: async (target, init = {}) => {
+        const answer = await fetchHere(target, init);
+        const text = await answer.text();
+        if (!/\/v1\/runs\?/.test(target)) return new Response(text, { status: answer.status });
+        const { data, ...page } = z
+          .looseObject({ data: z.array(z.looseObject({ runId: z.string(), error: z.looseObject({}) })) })
+          .parse(JSON.parse(text));
+        const marked = data.map((run) =>
+          run.runId === lost ? { ...run, error: { ...run.error, code: 'recovery_error', cause: 'lost' } } : run,
+        );
+        return Response.json({ data: marked, ...page });
+      },
+    });
+    const data = dataIn(await type('--json', 'redrive', '--yes'), shape);
+    expect(data.items.map(({ runId }) => runId)).toEqual([lost]);
+    expect(data.items.map(({ runId }) => runId)).not.toContain(other);
+  });
+  test('explains itself', async () => {
+    expect((await admin.type('redrive', '--help')).out).toContain('dead-letter queue');
+  });
+});

@@ -1,0 +1,193 @@
+/** What every command has in common: help, exit codes, one form of answer, no colour where none is wanted. */
+import { describe, expect, test } from 'vitest';
+import { instantGraph, openGraph, started } from '../functions/http.ts';
+import { cliHere, dataIn, errorIn, nobody, typist, url } from './cli-here.ts';
+import * as z from 'zod';
+
+const runId = 'wrun_01M7XSDTEE14XW69VBQD8BT3DC';
+const withKey = { env: { STEPWELL_URL: url, STEPWELL_API_KEY: 'sw_test_12345678_x' } };
+const unauthorized = () =>
+  Promise.resolve(Response.json({ code: 'unauthorized', message: 'no', correlationId: 'c' }, { status: 401 }));
+
+describe('help', () => {
+  test.each([['--help'], ['help']])('stepwell %s names every command and exit code, on stdout, and asks nobody', async (word) => {
+    const { type, sent } = typist();
+    const { exitCode, out, err } = await type(word);
+    expect([exitCode, err, sent.length]).toEqual([0, '', 0]);
+    for (const name of [
+      'runs',
+      'workflows',
+      'deploy',
+      'activate',
+      'rollback',
+      'keys',
+      'audit',
+      'doctor',
+      'open',
+      'redrive',
+      'explain',
+    ])
+      expect(out).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
+    expect(out).toContain('130 interrupted');
+  });
+  test('of a command tells its options', async () => {
+    const { exitCode, out } = await typist().type('runs', 'start', '--help');
+    expect(exitCode).toBe(0);
+    expect(out).toContain('--idempotency-key <key>');
+  });
+  test.each([[[]], [['runs']]])('%j alone is told how it is written, on stderr', async (args) => {
+    const { exitCode, out, err } = await typist().type(...args);
+    expect([exitCode, out]).toEqual([3, '']);
+    expect(err).toContain('Usage: stepwell');
+  });
+});
+
+describe('a command line that cannot be meant so ends with 3, and nothing is sent', () => {
+  test.each([
+    [['walk'], "unknown command 'walk'"],
+    [['runs', 'lsit'], 'Did you mean list?'],
+    [['runs', 'get'], "missing required argument 'runId'"],
+    [['runs', 'get', 'wrun_1'], '<runId> must be a run id, such as wrun_01M7XSDTEE14XW69VBQD8BT3DC, and is "wrun_1"'],
+    [['runs', 'get', runId, runId], 'too many arguments'],
+    [['runs', 'list', '--status', 'over'], 'Allowed choices are pending, running'],
+    [['runs', 'list', '--limit', 'all'], '--limit must be a number, and is "all"'],
+    [
+      ['runs', 'list', '--created-after', 'yesterday'],
+      '--created-after must be a time such as 2026-01-31T12:00:00Z, and is "yesterday"',
+    ],
+    [['runs', 'start', '..'], '<workflow> must be the name of a workflow'],
+    [['runs', 'start', 'flow', '--input', '{'], '--input must be JSON'],
+    [['runs', 'start', 'flow', '--input', '{}', '--input-file', 'x'], '--input and --input-file exclude each other'],
+    [['runs', 'start', 'flow', '--input-file', 'nowhere.json'], 'nowhere.json cannot be read'],
+    [['runs', 'cancel'], 'Name a run, or say which'],
+    [['runs', 'cancel', runId, '--workflow', 'flow'], 'A run id and filters exclude each other'],
+    [['runs', 'cancel', '--status', 'completed'], 'Allowed choices are pending, running'],
+    [['runs', 'rerun'], 'Name a run, or say which'],
+    [['runs', 'rerun', '--workflow', 'flow', '--idempotency-key', 'x'], '--idempotency-key is for one run'],
+    [['keys', 'create', '--scopes', 'admin,all'], '--scopes must be of these: trigger:write'],
+    [['keys', 'create'], "required option '--scopes"],
+    [['keys', 'revoke', 'x'], '<keyId> must be a key id'],
+    [['workflows', 'publish', 'nowhere.json'], 'nowhere.json cannot be read'],
+    [['deploy'], 'Name a folder, or give --artifact and --manifest'],
+    [['activate', 'a b'], '<deploymentId> must be a deployment id'],
+    [['--url', 'ftp://x', 'runs', 'list'], 'must be one of http or https'],
+    [['--url', url, '--profile', 'x', 'runs', 'list'], '--url and --profile exclude each other'],
+    [['--profile', 'x', 'runs', 'list'], 'There is no profile x'],
+  ])('%j', async (args, message) => {
+    const plain = typist(withKey);
+    const { exitCode, out, err } = await plain.type(...args);
+    expect([exitCode, out]).toEqual([3, '']);
+    expect(err).toContain(message);
+    expect(err).toMatch(/^error: /);
+    const machine = await plain.type('--json', ...args);
+    expect([machine.exitCode, machine.err]).toEqual([3, '']);
+    expect(errorIn(machine).message).toContain(message);
+    expect(plain.sent).toEqual([]);
+  });
+});
+
+describe('how it ends', () => {
+  test('refused: 1, with the code, the correlation id and what to do', async () => {
+    const { type } = typist({ ...withKey, fetch: unauthorized });
+    const { exitCode, out, err } = await type('runs', 'list');
+    expect([exitCode, out]).toEqual([1, '']);
+    expect(err).toContain('401 unauthorized');
+    expect(err).toContain('Send a valid key');
+    expect(errorIn(await type('runs', 'list', '--json'))).toMatchObject({
+      code: 'unauthorized',
+      status: 401,
+      correlationId: 'c',
+    });
+  });
+  test('a missing scope is named', async () => {
+    const { typistOf } = cliHere();
+    const { type } = await typistOf(['runs:read']);
+    const answer = await type('workflows', 'list', '--json');
+    expect(answer.exitCode).toBe(1);
+    expect(errorIn(answer)).toMatchObject({ code: 'missing_scope', required: 'workflows:read' });
+  });
+  test('no answer: 4, with the reason', async () => {
+    const cause = Object.assign(new AggregateError([], ''), { code: 'ECONNREFUSED' });
+    const { type } = typist({ ...withKey, fetch: () => Promise.reject(new TypeError('fetch failed', { cause })) });
+    const { exitCode, err } = await type('runs', 'list');
+    expect(exitCode).toBe(4);
+    expect(err).toContain('ECONNREFUSED');
+    expect(errorIn(await type('runs', 'list', '--json')).code).toBe('unreachable');
+  });
+  test('no installation, and no key: 3', async () => {
+    expect(errorIn(await typist().type('runs', 'list', '--json')).code).toBe('no_connection');
+    const { exitCode, err } = await typist({ env: { STEPWELL_URL: url } }).type('runs', 'list');
+    expect(exitCode).toBe(3);
+    expect(err).toContain('set STEPWELL_API_KEY');
+  });
+  test('interrupted: 130, quietly', async () => {
+    const { api, typistOf, play } = cliHere();
+    const { type, interrupt, sent } = await typistOf(['admin']);
+    const run = await started(api, await api.key(['admin']), { graph: openGraph });
+    const watching = type('runs', 'watch', run);
+    await expect.poll(() => sent.length, { interval: 1 }).toBeGreaterThanOrEqual(1);
+    interrupt();
+    const { exitCode, err } = await play(watching);
+    expect([exitCode, err]).toEqual([130, '']);
+  });
+});
+
+describe('colour', () => {
+  const escape = String.fromCharCode(27);
+  const printed = async (given: Parameters<typeof typist>[0], ...more: readonly string[]): Promise<string> => {
+    const { api, typistOf } = cliHere();
+    await started(api, await api.key(['admin']), { graph: instantGraph() });
+    const { type } = await typistOf(['admin'], given);
+    return (await type('runs', 'list', ...more)).out;
+  };
+  test('is there on a terminal, beside the word', async () => {
+    const out = await printed({ isColourful: true });
+    expect(out).toContain(escape);
+    expect(out).toContain('✓ completed');
+  });
+  test.each([
+    ['there is no terminal', {}, []],
+    ['NO_COLOR is set', { isColourful: true, env: { NO_COLOR: '1' } }, []],
+    ['the terminal is dumb', { isColourful: true, env: { TERM: 'dumb' } }, []],
+    ['--no-color is said', { isColourful: true }, ['--no-color']],
+    ['a program reads it', { isColourful: true }, ['--json']],
+  ])('is not there where %s, and the word still is', async (_why, given, more) => {
+    const out = await printed(given, ...more);
+    expect(out).not.toContain(escape);
+    expect(out).toContain('completed');
+  });
+  test('what a workflow says cannot steer the terminal', async () => {
+    const { api, typistOf, play } = cliHere();
+    const key = await api.key(['admin']);
+    const code = 'throw new Error("\\u001b]0;owned\\u0007 \\u001b[31mred \\u009b2J\\rover")';
+    const graph = {
+      nodes: [
+        { id: 'start', type: 'start' },
+        { id: 'work', type: 'javascript', config: { code } },
+      ],
+      edges: [{ source: 'start', target: 'work' }],
+    };
+    const run = await started(api, key, { graph });
+    const { type } = await typistOf(['admin']);
+    const { out, err } = await play(type('runs', 'watch', run));
+    expect(out + err).toContain('owned');
+    // oxlint-disable-next-line no-control-regex -- these are what must not be there
+    expect(out + err).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+  });
+});
+
+test('with --json stdout is one document, and progress stays on stderr', async () => {
+  const { api, typistOf } = cliHere();
+  await started(api, await api.key(['admin']));
+  const { type } = await typistOf(['admin']);
+  const answer = await type('--json', 'runs', 'start', 'flow');
+  expect(dataIn(answer, z.looseObject({ runId: z.string() })).runId).toMatch(/^wrun_/);
+  expect(answer.err).toContain('stepwell runs watch');
+});
+
+test('what is asked of this machine alone sends nothing', async () => {
+  const { type, sent } = typist({ ...withKey, fetch: nobody });
+  await type('profiles', 'list');
+  await type('open', '--no-browser');
+  expect(sent).toEqual([]);
+});

@@ -1,0 +1,179 @@
+/** Which installation is spoken to, with which key, and what is said about how the key is kept. */
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { dataIn, errorIn, expectExit, freshFolder, typist } from './cli-here.ts';
+
+const nowhere = () => Promise.resolve(Response.json({ data: [], cursor: null, hasMore: false }));
+let home: string;
+let cwd: string;
+beforeEach(() => {
+  home = freshFolder();
+  cwd = freshFolder();
+});
+
+const here = (env: Readonly<Record<string, string>> = {}) => typist({ env: { HOME: home, ...env }, cwd, fetch: nowhere });
+const opened = z.strictObject({ url: z.string(), source: z.string(), openApi: z.string() });
+const write = (path: string, text: string, mode = 0o600): string => {
+  writeFileSync(path, text, { mode });
+  return path;
+};
+const embedded = (mode?: number): void => {
+  mkdirSync(join(cwd, '.stepwell'), { mode: 0o700 });
+  write(
+    join(cwd, '.stepwell', 'local.json'),
+    JSON.stringify({ url: 'http://127.0.0.1:4700', apiKey: 'sw_local_own', pid: 1 }),
+    mode,
+  );
+};
+/** The address and the key that a request goes out with. */
+const spoken = async (env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
+  let target = '';
+  const { type, sent } = typist({
+    env: { HOME: home, ...env },
+    cwd,
+    fetch: (to) => {
+      target = new URL(to).origin;
+      return nowhere();
+    },
+  });
+  const printed = await type(...args, 'runs', 'list');
+  return { target, key: sent[0]?.headers.get('authorization') ?? null, err: printed.err };
+};
+
+describe('the first that is given', () => {
+  beforeEach(async () => {
+    embedded();
+    write(join(cwd, 'prod.key'), 'sw_prod_file\n');
+    expectExit(
+      await here().type('profiles', 'add', 'prod', '--url', 'https://prod.example.com/', '--api-key-file', 'prod.key'),
+      0,
+    );
+    expectExit(await here().type('profiles', 'add', 'test', '--url', 'https://test.example.com', '--api-key-env', 'TEST_KEY'), 0);
+  });
+  const all = { STEPWELL_URL: 'https://env.example.com', STEPWELL_API_KEY: 'sw_env_key', STEPWELL_PROFILE: 'prod' };
+
+  test.each([
+    ['--url', all, ['--url', 'https://flag.example.com'], 'https://flag.example.com', 'sw_env_key'],
+    ['--profile, with its own key', all, ['--profile', 'prod'], 'https://prod.example.com', 'sw_prod_file'],
+    [
+      '--profile, with a key from the environment',
+      { ...all, TEST_KEY: 'sw_t' },
+      ['--profile', 'test'],
+      'https://test.example.com',
+      'sw_t',
+    ],
+    ['STEPWELL_URL', all, [], 'https://env.example.com', 'sw_env_key'],
+    ['STEPWELL_PROFILE', { STEPWELL_PROFILE: 'prod', STEPWELL_API_KEY: 'x' }, [], 'https://prod.example.com', 'sw_prod_file'],
+    ['the embedded cloud of the folder, with its key', { STEPWELL_API_KEY: 'x' }, [], 'http://127.0.0.1:4700', 'sw_local_own'],
+  ])('%s', async (_what, env, args, target, key) => {
+    expect(await spoken(env, ...args)).toEqual({ target, key: `Bearer ${key}`, err: '' });
+  });
+  test('a profile that is in use comes before the embedded cloud', async () => {
+    expectExit(await here().type('profiles', 'use', 'prod'), 0);
+    expect((await spoken({})).target).toBe('https://prod.example.com');
+  });
+  test('STEPWELL_DIR says where the embedded cloud is', async () => {
+    expect(errorIn(await here({ STEPWELL_DIR: 'elsewhere' }).type('--json', 'runs', 'list')).code).toBe('no_connection');
+  });
+  test('a profile without its key is told so, and nothing is sent', async () => {
+    const { type, sent } = here({ STEPWELL_API_KEY: 'sw_other' });
+    const answer = await type('--json', '--profile', 'test', 'runs', 'list');
+    expect([answer.exitCode, errorIn(answer).code, sent.length]).toEqual([3, 'no_key', 0]);
+  });
+  test('open prints the address', async () => {
+    const answer = await here().type('--json', 'open');
+    expect(dataIn(answer, opened)).toMatchObject({ url: 'http://127.0.0.1:4700', source: 'the embedded cloud of this folder' });
+  });
+});
+
+describe('open', () => {
+  test('opens the API’s description where somebody sits there', async () => {
+    const env = { STEPWELL_URL: 'https://api.example.com' };
+    const person = typist({ env, isInteractive: true });
+    expect((await person.type('open')).out).toBe('https://api.example.com\n');
+    expect(person.opened).toEqual(['https://api.example.com/v1/openapi.json']);
+    const other = typist({ env });
+    await other.type('open');
+    await person.type('open', '--no-browser');
+    expect([other.opened.length, person.opened.length]).toEqual([0, 1]);
+  });
+});
+
+describe('a key is for its owner', () => {
+  test('a file that others may read is warned about', async () => {
+    embedded();
+    chmodSync(join(cwd, '.stepwell', 'local.json'), 0o644);
+    expect((await spoken({})).err).toContain('holds a key and can be read by others: chmod 600');
+  });
+  test('plain http to elsewhere is warned about, to this machine it is not', async () => {
+    const key = { STEPWELL_API_KEY: 'sw_x' };
+    expect((await spoken({ ...key, STEPWELL_URL: 'http://api.example.com' })).err).toContain('is not https');
+    expect((await spoken({ ...key, STEPWELL_URL: 'http://127.0.0.1:1' })).err).toBe('');
+  });
+  test('no message repeats it', async () => {
+    const { type } = typist({ env: { STEPWELL_URL: 'https://x.example.com', STEPWELL_API_KEY: 'sw_test_secret with spaces' } });
+    const { exitCode, out, err } = await type('runs', 'list');
+    expect(exitCode).toBe(3);
+    expect(out + err).not.toContain('secret');
+  });
+});
+
+describe('profiles', () => {
+  const listed = z.strictObject({
+    items: z.array(
+      z.strictObject({
+        name: z.string(),
+        url: z.string(),
+        apiKeyEnv: z.string().exactOptional(),
+        apiKeyFile: z.string().exactOptional(),
+        isInUse: z.boolean(),
+      }),
+    ),
+  });
+  const list = async () => dataIn(await here().type('profiles', 'list', '--json'), listed).items;
+
+  test('are added, used, changed and removed', async () => {
+    expect(await list()).toEqual([]);
+    await here().type('profiles', 'add', 'one', '--url', 'https://one.example.com');
+    await here().type('profiles', 'use', 'one');
+    await here().type('profiles', 'add', 'one', '--url', 'https://uno.example.com', '--api-key-env', 'ONE');
+    expect(await list()).toEqual([{ name: 'one', url: 'https://uno.example.com', apiKeyEnv: 'ONE', isInUse: true }]);
+    expect((await here().type('profiles', 'list')).out).toMatch(/^\* one +https:\/\/uno\.example\.com +ONE$/m);
+    expectExit(await here().type('profiles', 'remove', 'one'), 0);
+    expect(await list()).toEqual([]);
+    expect(errorIn(await here().type('runs', 'list', '--json')).code).toBe('no_connection');
+  });
+  test('stand in a file of the owner alone', async () => {
+    await here().type('profiles', 'add', 'one', '--url', 'https://one.example.com');
+    const path = join(home, '.config', 'stepwell', 'config.json');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ profiles: { one: { url: 'https://one.example.com' } } });
+  });
+  test('XDG_CONFIG_HOME says where', async () => {
+    const folder = freshFolder();
+    await here({ XDG_CONFIG_HOME: folder }).type('profiles', 'add', 'one', '--url', 'https://one.example.com');
+    expect(readFileSync(join(folder, 'stepwell', 'config.json'), 'utf8')).toContain('one.example.com');
+  });
+  test.each([
+    [['use', 'none'], 1, 'no_profile'],
+    [['remove', 'none'], 1, 'no_profile'],
+    [['add', '__proto__', '--url', 'https://x.example.com'], 3, 'usage'],
+    [['add', 'x'], 3, 'usage'],
+    [['add', 'x', '--url', 'https://x.example.com', '--api-key-env', 'A', '--api-key-file', 'b'], 3, 'usage'],
+  ])('%j is refused', async (args, exitCode, code) => {
+    const answer = await here().type('--json', 'profiles', ...args);
+    expect([answer.exitCode, errorIn(answer).code]).toEqual([exitCode, code]);
+  });
+  test('a file that is none is not overwritten', async () => {
+    mkdirSync(join(home, '.config', 'stepwell'), { recursive: true });
+    const path = write(
+      join(home, '.config', 'stepwell', 'config.json'),
+      '{"profiles":{"x":{"url":"https://x.example.com","apiKey":"sw_"}}}',
+    );
+    const answer = await here().type('--json', 'profiles', 'add', 'y', '--url', 'https://y.example.com');
+    expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'profiles_unreadable']);
+    expect(readFileSync(path, 'utf8')).toContain('x.example.com');
+  });
+});

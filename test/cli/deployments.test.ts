@@ -1,0 +1,193 @@
+/** `deploy`, `activate`, `rollback` and `deployments …`. */
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { upload } from '../../lib/cli/deployments/upload.ts';
+import { CliFault } from '../../lib/cli/command.ts';
+import * as deployments from '../../lib/api/schemas/deployments.ts';
+import { packedDeployment } from '../artifact/packed.ts';
+import { fetchOf } from '../client/in-process.ts';
+import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder } from './cli-here.ts';
+
+const changed = { workflows: z.strictObject({ added: z.array(z.string()), removed: z.array(z.string()) }) };
+const activated = deployments.activatedAnswer.extend(changed);
+const uploaded = z.strictObject({
+  deploymentId: z.string(),
+  status: z.string(),
+  previousDeploymentId: z.string().nullable(),
+  ...changed,
+});
+const listShape = z.strictObject({
+  items: z.array(deployments.deploymentList.shape.data.unwrap().element),
+  hasMore: z.boolean(),
+});
+
+let here: CliHere;
+let admin: Typist;
+let cwd: string;
+let uploads: number;
+beforeEach(async () => {
+  here = cliHere();
+  cwd = freshFolder();
+  uploads = 0;
+  const fetchHere = fetchOf(here.api);
+  admin = await here.typistOf(['admin'], {
+    cwd,
+    fetch: async (target, init = {}) => {
+      if (!target.startsWith('memory:')) return fetchHere(target, init);
+      uploads += 1;
+      here.api.world.artifacts.receive(target, z.instanceof(Uint8Array).parse(init.body));
+      return new Response('');
+    },
+  });
+});
+
+const bundle = 'export const POST = () => Response.json({ run: { status: "completed" } });\n';
+function folder(name: string, workflows: readonly string[], more: Readonly<Record<string, unknown>> = {}, text = bundle): string {
+  const write = (path: string, content: string): void => {
+    mkdirSync(dirname(join(cwd, name, path)), { recursive: true });
+    writeFileSync(join(cwd, name, path), content);
+  };
+  write('.well-known/workflow/v1/flow.js', text);
+  write('.well-known/workflow/v1/step.js', text);
+  write('manifest.json', JSON.stringify({ workflows: workflows.map((each) => ({ name: each })), steps: [], ...more }));
+  return name;
+}
+
+describe('deploy', () => {
+  test('packs, uploads and activates, and says what changed', async () => {
+    const first = await admin.type('deploy', folder('one', ['orders', 'mails']), '--deployment-id', 'one');
+    expect([first.exitCode, first.out]).toEqual([0, '(none) → one\n+ orders\n+ mails\n']);
+    expect(first.err).toMatch(/^one: 2 files, \d+ bytes packed$/m);
+    const second = await admin.type('--json', 'deploy', folder('two', ['orders', 'bills'], { deploymentId: 'two' }));
+    expect(dataIn(second, activated)).toMatchObject({
+      deploymentId: 'two',
+      previousDeploymentId: 'one',
+      workflows: { added: ['bills'], removed: ['mails'] },
+    });
+  });
+  test('the same content is the same deployment, and is not uploaded again', async () => {
+    const idOf = async () => dataIn(await admin.type('--json', 'deploy', folder('one', ['orders'])), activated).deploymentId;
+    const id = await idOf();
+    expect(id).toMatch(/^[0-9a-f]{24}$/);
+    expect(await idOf()).toBe(id);
+    expect(uploads).toBe(1);
+  });
+  test('--no-activate changes nothing for callers, and says what it would', async () => {
+    await admin.type('deploy', folder('one', ['orders']), '--deployment-id', 'one');
+    const answer = await admin.type(
+      '--json',
+      'deploy',
+      folder('two', ['mails'], {}, `${bundle}//`),
+      '--deployment-id',
+      'two',
+      '--no-activate',
+    );
+    expect(dataIn(answer, uploaded)).toEqual({
+      deploymentId: 'two',
+      status: 'created',
+      previousDeploymentId: 'one',
+      workflows: { added: ['mails'], removed: ['orders'] },
+    });
+    expect((await admin.type('deployments', 'get')).out).toMatch(/^one {2}✓ active/);
+  });
+  test('takes an archive that is packed already, and refuses one that is not the manifest’s', async () => {
+    const { manifest, archive } = await packedDeployment('packed');
+    writeFileSync(join(cwd, 'a.tgz'), archive);
+    writeFileSync(join(cwd, 'm.json'), JSON.stringify(manifest));
+    expectExit(await admin.type('deploy', '--artifact', 'a.tgz', '--manifest', 'm.json'), 0);
+    writeFileSync(join(cwd, 'b.tgz'), Buffer.concat([archive, Buffer.from('x')]));
+    const before = admin.sent.length;
+    const answer = await admin.type('--json', 'deploy', '--artifact', 'b.tgz', '--manifest', 'm.json');
+    expect([answer.exitCode, errorIn(answer).message]).toEqual([
+      3,
+      'b.tgz is not the archive that m.json describes: its size or digest is another.',
+    ]);
+    expect(admin.sent.length).toBe(before);
+  });
+  test.each([
+    ['without a manifest', () => mkdirSync(join(cwd, 'x')), 'manifest.json cannot be read'],
+    ['with a manifest that names no workflows', () => folder('x', [], { workflows: 'all' }), '/workflows: '],
+    ['with a link', () => symlinkSync(cwd, join(cwd, folder('x', ['a']), 'link')), 'is neither a file nor a folder'],
+  ])('a folder %s is refused, and nothing is sent', async (_what, make, message) => {
+    make();
+    const answer = await admin.type('--json', 'deploy', 'x');
+    expect(answer.exitCode).toBe(3);
+    expect(errorIn(answer).message).toContain(message);
+    expect(admin.sent).toEqual([]);
+  });
+});
+
+describe('the upload', () => {
+  const order = { method: 'PUT', url: 'https://bucket.example.com/a?signature=secret', headers: { 'x-own': 'yes' } } as const;
+  const answering = (...answers: readonly (() => Response)[]) => {
+    let tries = 0;
+    const shell = {
+      fetch: async (): Promise<Response> => {
+        const answer = answers[Math.min(tries, answers.length - 1)];
+        tries += 1;
+        if (answer === undefined) throw new TypeError('fetch failed');
+        return answer();
+      },
+      sleep: () => Promise.resolve(),
+      signal: new AbortController().signal,
+    };
+    return { done: upload(shell, order, new Uint8Array(3)), tries: () => tries };
+  };
+  const refused = () => new Response('<Error><Code>AccessDenied</Code><Message>secret</Message></Error>', { status: 403 });
+  const busy = () => new Response('', { status: 503 });
+
+  test('is tried again after passing trouble', async () => {
+    const { done, tries } = answering(busy, () => new Response(''));
+    await done;
+    expect(tries()).toBe(2);
+  });
+  test('a refusal is told once, without the address, which is a secret', async () => {
+    const { done, tries } = answering(refused);
+    const fault = await done.catch((trouble: unknown) => trouble);
+    expect(fault).toBeInstanceOf(CliFault);
+    expect(String(fault)).toContain('The upload was refused: 403 AccessDenied.');
+    expect(String(fault)).not.toContain('secret');
+    expect(tries()).toBe(1);
+  });
+  test('without an answer: 4', async () => {
+    const fault = await answering().done.catch((trouble: unknown) => trouble);
+    expect(fault).toMatchObject({ code: 'unreachable', exitCode: 4 });
+  });
+});
+
+describe('activate, rollback and deployments', () => {
+  beforeEach(async () => {
+    for (const id of ['one', 'two']) expectExit(await admin.type('deploy', folder(id, [id], { deploymentId: id })), 0);
+  });
+  test('rollback goes to the one before, or to one that is named', async () => {
+    expect((await admin.type('rollback')).out).toBe('two → one\n+ one\n- two\n');
+    expect(dataIn(await admin.type('--json', 'rollback', '--deployment-id', 'two'), activated).previousDeploymentId).toBe('one');
+  });
+  test('activate says so, and an unknown one is refused', async () => {
+    expect((await admin.type('activate', 'one')).out).toMatch(/^two → one\n/);
+    const answer = await admin.type('--json', 'activate', 'three');
+    expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'not_found']);
+  });
+  test('list and get show them; the active one is not removed, the other is', async () => {
+    const { items } = dataIn(await admin.type('--json', 'deployments', 'list'), listShape);
+    expect(new Map(items.map(({ deploymentId, status }) => [deploymentId, status]))).toEqual(
+      new Map([
+        ['one', 'inactive'],
+        ['two', 'active'],
+      ]),
+    );
+    expect((await admin.type('deployments', 'list')).out).toMatch(/^two +✓ active/m);
+    expect(dataIn(await admin.type('--json', 'deployments', 'get'), deployments.deploymentAnswer).deploymentId).toBe('two');
+    expect((await admin.type('deployments', 'get', 'one')).out).toContain('.well-known/workflow/v1/flow.js');
+    const answer = await admin.type('--json', 'deployments', 'remove', 'two');
+    expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'deployment_active']);
+    expect((await admin.type('deployments', 'remove', 'one')).out).toBe('one is removed; its id stays taken.\n');
+  });
+  test('where none is active, get says so', async () => {
+    const other = await cliHere().typistOf(['admin']);
+    const answer = await other.type('--json', 'deployments', 'get');
+    expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'no_active_deployment']);
+  });
+});

@@ -1,0 +1,160 @@
+/** `doctor`: a line for each check, and an exit code that says the worst of them. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { checkNode } from '../../lib/cli/care/doctor-machine.ts';
+import { days } from '../../lib/engine/time.ts';
+import { after } from '../../lib/engine/time.ts';
+import type { KeyScope } from '../../lib/ports/control.ts';
+import { fetchOf } from '../client/in-process.ts';
+import { cliHere, dataIn, freshFolder, typist, url } from './cli-here.ts';
+
+const shape = z.strictObject({
+  checks: z.array(z.strictObject({ name: z.string(), verdict: z.enum(['ok', 'warn', 'fail']), message: z.string() })),
+});
+/** A port that nobody takes: the check is not what these tests are about. */
+const quiet = { STEPWELL_PORT: '0' };
+
+interface Given {
+  readonly skewMs?: number;
+  readonly scopes?: readonly KeyScope[];
+  readonly expiresInDays?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** answers instead of the service where it returns something */
+  readonly instead?: (path: string) => Response | undefined;
+}
+
+async function examined({ skewMs = 0, scopes = ['admin'], expiresInDays, env = {}, instead = () => undefined }: Given = {}) {
+  const { api } = cliHere();
+  const { clock } = api.world;
+  const expiry = expiresInDays === undefined ? {} : { expiresAt: after(clock.now(), days(expiresInDays)) };
+  const key = await api.key(scopes, expiry);
+  const { type, sent } = typist({
+    env: { HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: key, ...quiet, ...env },
+    now: () => clock.now() + skewMs,
+    fetch: async (target, init = {}) => {
+      const answer = instead(new URL(target).pathname) ?? (await fetchOf(api)(target, init));
+      const headers = new Headers(answer.headers);
+      headers.set('date', new Date(clock.now()).toUTCString());
+      return new Response(await answer.text(), { status: answer.status, headers });
+    },
+  });
+  const printed = await type('doctor', '--json');
+  const { checks } = dataIn(printed, shape);
+  return { exitCode: printed.exitCode, sent, of: (name: string) => checks.find((check) => check.name === name) };
+}
+
+test('all is well: a line with a word for each, and 0', async () => {
+  const { api, typistOf } = cliHere();
+  const { type } = await typistOf(['admin'], {
+    env: quiet,
+    fetch: async (target, init = {}) => {
+      const answer = await fetchOf(api)(target, init);
+      answer.headers.set('date', new Date(api.world.clock.now()).toUTCString());
+      return answer;
+    },
+  });
+  expect(api).toBeDefined();
+  const { exitCode, out } = await type('doctor');
+  expect(out).not.toMatch(/warn|fail/);
+  for (const name of ['node', 'embedded cloud', 'port', 'connection', 'reachable', 'health', 'clock', 'key', 'version'])
+    expect(out).toMatch(new RegExp(`^✓ ok +${name}: `, 'm'));
+  expect(exitCode).toBe(0);
+});
+
+describe('the clock', () => {
+  test.each([
+    [95_000, 'this machine is 1 min 35 s ahead of the service: set its clock'],
+    [-7_200_000, 'this machine is 2 h behind the service: set its clock'],
+  ])('that is off by %d ms is warned about, and 2', async (skewMs, message) => {
+    const { exitCode, of } = await examined({ skewMs });
+    expect(of('clock')).toEqual({ name: 'clock', verdict: 'warn', message });
+    expect(exitCode).toBe(2);
+  });
+  test('that is off by seconds is well', async () => {
+    expect((await examined({ skewMs: 20_000 })).of('clock')?.verdict).toBe('ok');
+  });
+});
+
+describe('the key', () => {
+  test('without admin: what it may read is named', async () => {
+    const { exitCode, of } = await examined({ scopes: ['runs:read', 'trigger:write'] });
+    expect(of('key')).toMatchObject({ verdict: 'ok', message: expect.stringContaining('with runs:read, and') });
+    expect(exitCode).toBe(0);
+  });
+  test('that is unknown fails, and 1', async () => {
+    const { exitCode, of } = await examined({ env: { STEPWELL_API_KEY: 'sw_test_12345678_unknown' } });
+    expect(of('key')).toMatchObject({ verdict: 'fail' });
+    expect(exitCode).toBe(1);
+  });
+  test('that is not there fails, and nothing is asked with it', async () => {
+    const { of, sent } = await examined({ env: { STEPWELL_API_KEY: '' } });
+    expect(of('key')).toMatchObject({ verdict: 'fail', message: 'there is none: set STEPWELL_API_KEY' });
+    expect(sent.filter(({ headers }) => headers.has('authorization'))).toEqual([]);
+  });
+  test('that is used up is warned about', async () => {
+    const instead = (path: string) => (path === '/v1/keys' ? Response.json({}, { status: 429 }) : undefined);
+    expect((await examined({ instead })).of('key')).toMatchObject({ verdict: 'warn' });
+  });
+  test('is not shown to whoever answers before it is known who that is', async () => {
+    const { sent, of } = await examined({ instead: (path) => (path === '/v1/health' ? new Response('hello') : undefined) });
+    expect(of('health')).toMatchObject({ verdict: 'fail' });
+    expect(sent.map(({ headers }) => headers.has('authorization'))).toEqual([false]);
+  });
+});
+
+describe('the service', () => {
+  test('that does not answer fails, with the reason', async () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
+    const { type } = typist({
+      env: { HOME: freshFolder(), STEPWELL_URL: url, ...quiet },
+      fetch: () => Promise.reject(new TypeError('fetch failed', { cause })),
+    });
+    const { exitCode, out } = await type('doctor');
+    expect(exitCode).toBe(1);
+    expect(out).toContain('✗ fail  reachable: no answer: connect ECONNREFUSED 127.0.0.1:1');
+  });
+  test('of another version is told by the routes that it lacks', async () => {
+    const instead = (path: string) => (path === '/v1/openapi.json' ? Response.json({ paths: {} }) : undefined);
+    const { exitCode, of } = await examined({ instead });
+    expect(of('version')?.message).toMatch(/^the service is another version: it lacks getHealth, /);
+    expect(exitCode).toBe(2);
+  });
+});
+
+describe('this machine', () => {
+  test('needs Node 24', () => {
+    expect([checkNode('22.9.0').verdict, checkNode('24.0.0').verdict]).toEqual(['fail', 'ok']);
+  });
+  test('without a connection is looked at all the same', async () => {
+    const { exitCode, out } = await typist({ env: { HOME: freshFolder(), ...quiet } }).type('doctor');
+    expect(exitCode).toBe(1);
+    expect(out).toContain('✓ ok    node: ');
+    expect(out).toContain('✗ fail  connection: There is no installation to speak to');
+  });
+  test('says that a port is taken', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = z.object({ port: z.int() }).parse(server.address());
+    const { of, exitCode } = await examined({ env: { STEPWELL_PORT: String(port) } });
+    server.close();
+    expect(of('port')).toMatchObject({ verdict: 'warn', message: `${port} is taken: npm start takes the next one that is free` });
+    expect(exitCode).toBe(2);
+  });
+  test.each([
+    ['that others may read', 0o755, undefined, 'warn', 'chmod 700'],
+    ['that does not run', 0o700, undefined, 'ok', 'it does not run'],
+    ['whose process is gone', 0o700, 2_147_483_646, 'warn', 'which is gone'],
+    ['that runs', 0o700, process.pid, 'ok', 'it runs at http://127.0.0.1:4700'],
+  ])('has a state folder %s', async (_what, mode, pid, verdict, message) => {
+    const folder = join(freshFolder(), 'state');
+    mkdirSync(folder, { mode });
+    const local = { url: 'http://127.0.0.1:4700', apiKey: 'sw_local_x', pid };
+    if (pid !== undefined) writeFileSync(join(folder, 'local.json'), JSON.stringify(local), { mode: 0o600 });
+    const check = (await examined({ env: { STEPWELL_DIR: folder } })).of('embedded cloud');
+    expect(check).toMatchObject({ verdict, message: expect.stringContaining(message) });
+  });
+});

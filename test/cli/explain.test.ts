@@ -1,0 +1,212 @@
+/** `explain`: one plain sentence first, for each way that a run can stand or have ended. */
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import type { Run, RunEvent } from '../../lib/client/index.ts';
+import { explain } from '../../lib/cli/care/explain.ts';
+import { days, hours, minutes } from '../../lib/engine/time.ts';
+import { instantGraph, openGraph, started } from '../functions/http.ts';
+import { cliHere, dataIn } from './cli-here.ts';
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 12, minute)).toISOString();
+const now = Date.parse(at(0));
+const runId = 'wrun_01M7XSDTEE14XW69VBQD8BT3DC';
+
+type Node = Run['nodes'][number];
+const node = (given: Partial<Node>): Node => ({ nodeId: 'work', type: 'http', status: 'queued', attempt: 1, ...given });
+const run = (given: Partial<Run>): Run => ({
+  runId,
+  status: 'running',
+  workflowName: 'flow',
+  workflowVersion: 1,
+  deploymentId: null,
+  specVersion: 1,
+  createdAt: at(-60),
+  deadlineAt: at(600),
+  nodes: [],
+  lastEventId: 1,
+  ...given,
+});
+const event = (type: RunEvent['type'], minute: number, payload: RunEvent['payload'] = {}): RunEvent => ({
+  eventId: 1,
+  sequence: 1,
+  type,
+  runId,
+  timestamp: at(minute),
+  payload: { nodeId: 'work', ...payload },
+});
+const failure = { cause: 'provider_error', code: 'http_503', message: 'it answered 503' };
+
+describe('an open run', () => {
+  test.each([
+    [
+      'queued',
+      run({ nodes: [node({})] }),
+      [event('node.queued', -3, { attempt: 1 })],
+      `Node work (http) is in the queue since ${at(-3)} (3 min ago); no worker has said yet that it took it.`,
+      { state: 'queued', attempt: 1, since: at(-3) },
+    ],
+    [
+      'running',
+      run({ nodes: [node({ status: 'running', startedAt: at(-2) })] }),
+      [event('node.queued', -3), event('node.started', -2)],
+      `Node work (http) is at work since ${at(-2)} (2 min ago).`,
+      { state: 'running', attempt: 1, since: at(-2) },
+    ],
+    [
+      'running again',
+      run({ nodes: [node({ status: 'running', startedAt: at(-2), attempt: 2 })] }),
+      [event('node.retried', -9, { attempt: 1, failure, retryAt: at(-4) })],
+      `Node work (http) is at work, attempt 2 since ${at(-2)} (2 min ago). The attempt before it failed: http_503: it answered 503.`,
+      { state: 'running', attempt: 2, since: at(-2), lastFailure: 'http_503: it answered 503' },
+    ],
+    [
+      'sleeping',
+      run({ nodes: [node({ status: 'waiting', type: 'delay', wakeAt: at(125) })] }),
+      [event('node.waiting', -5, { wakeAt: at(125) })],
+      `Node work (delay) sleeps until ${at(125)} (in 2 h 5 min); stepwell runs wake ends that earlier.`,
+      { state: 'sleeping', attempt: 1, since: at(-5), until: at(125) },
+    ],
+    [
+      'asleep beyond its time',
+      run({ nodes: [node({ status: 'waiting', type: 'delay', wakeAt: at(-1) })] }),
+      [event('node.waiting', -5, { wakeAt: at(-1) })],
+      `Node work (delay) sleeps, and was to wake at ${at(-1)} (1 min ago): that is about to happen; stepwell runs wake ends that earlier.`,
+      { state: 'sleeping', attempt: 1, since: at(-5), until: at(-1) },
+    ],
+    [
+      'to be tried again',
+      run({ nodes: [node({ attempt: 3 })] }),
+      [event('node.queued', -9), event('node.retried', -1, { attempt: 2, failure, retryAt: at(4) })],
+      `Node work (http) is tried again, attempt 3 at ${at(4)} (in 4 min). The attempt before it failed: http_503: it answered 503.`,
+      { state: 'retrying', attempt: 3, since: at(-1), until: at(4), lastFailure: 'http_503: it answered 503' },
+    ],
+    [
+      'due to be tried again',
+      run({ nodes: [node({ attempt: 3 })] }),
+      [event('node.retried', -5, { attempt: 2, failure, retryAt: at(-2) })],
+      `Node work (http) is tried again, attempt 3: it was due at ${at(-2)} (2 min ago), and is about to be. The attempt before it failed: http_503: it answered 503.`,
+      { state: 'retrying', attempt: 3, since: at(-5), until: at(-2), lastFailure: 'http_503: it answered 503' },
+    ],
+    [
+      'not to begin yet, by a node',
+      run({ nodes: [node({})] }),
+      [event('node.queued', -1, { notBefore: at(30) })],
+      `Node work is not to begin before ${at(30)} (in 30 min).`,
+      { state: 'delayed', attempt: 1, since: at(-1), until: at(30) },
+    ],
+  ])('%s', (_what, given, events, sentence, only) => {
+    const { sentence: first, nodes } = explain(given, events, now);
+    expect(first).toBe(`${sentence} It fails if it has not ended by ${at(600)} (in 10 h).`);
+    expect(nodes).toEqual([{ nodeId: 'work', sentence, ...only }]);
+  });
+
+  test('that is to begin later says when', () => {
+    const { sentence } = explain(run({ status: 'pending', availableAt: at(45), nodes: [node({})] }), [], now);
+    expect(sentence).toMatch(/^It has not begun: it was asked to wait until .* \(in 45 min\)\./);
+  });
+  test('with many open nodes counts them, and says which is due first', () => {
+    const nodes = [
+      node({ nodeId: 'a', status: 'running' }),
+      node({ nodeId: 'b', status: 'waiting', wakeAt: at(9) }),
+      node({ nodeId: 'c', status: 'waiting', wakeAt: at(5) }),
+      node({ nodeId: 'd', status: 'completed' }),
+    ];
+    const explained = explain(run({ nodes }), [], now);
+    expect(explained.sentence).toMatch(
+      /^It waits for 3 nodes: 1 at work, 2 asleep\. The first is due .*:05:00.000Z \(in 5 min\)\./,
+    );
+    expect(explained.nodes.map(({ nodeId }) => nodeId)).toEqual(['a', 'b', 'c']);
+  });
+  test('in which nothing is at work says who will see to it', () => {
+    expect(explain(run({ nodes: [node({ status: 'completed' })] }), [], now).sentence).toContain('the sweep looks at it');
+  });
+});
+
+describe('a run that has ended', () => {
+  const completedAt = at(-10);
+  test.each([
+    [
+      'completed',
+      run({ status: 'completed', completedAt }),
+      /^It completed at .* \(10 min ago\): there is nothing more to do\.$/,
+    ],
+    [
+      'cancelled',
+      run({ status: 'cancelled', completedAt, cancelReason: 'not needed' }),
+      /^It was cancelled at .*: not needed\.$/,
+    ],
+    ['cancelled without a word', run({ status: 'cancelled', completedAt }), /^It was cancelled at .*, without a reason\.$/],
+    [
+      'failed in a node',
+      run({ status: 'failed', completedAt, error: failure, nodes: [node({ status: 'failed', attempt: 3, error: failure })] }),
+      /^It failed at .* in node work, attempt 3: it answered 503 \(http_503\)\.$/,
+    ],
+    [
+      'failed by its deadline',
+      run({ status: 'failed', completedAt, error: { cause: 'deadline', code: 'deadline_exceeded', message: 'too late' } }),
+      /^It failed at .*: too late \(deadline_exceeded\)\.$/,
+    ],
+  ])('%s', (_what, given, sentence) => {
+    const explained = explain(given, [], now);
+    expect(explained.sentence).toMatch(sentence);
+    expect(explained.nodes).toEqual([]);
+  });
+});
+
+describe('on the command line', () => {
+  const shape = z.strictObject({
+    runId: z.string(),
+    status: z.string(),
+    sentence: z.string(),
+    nodes: z.array(
+      z.strictObject({
+        nodeId: z.string(),
+        state: z.enum(['queued', 'retrying', 'delayed', 'running', 'sleeping']),
+        attempt: z.int(),
+        since: z.string().exactOptional(),
+        until: z.string().exactOptional(),
+        lastFailure: z.string().exactOptional(),
+        sentence: z.string(),
+      }),
+    ),
+  });
+  const night = {
+    nodes: [
+      { id: 'start', type: 'start' },
+      { id: 'night', type: 'delay', config: { delayMinutes: 480 } },
+      { id: 'end', type: 'end' },
+    ],
+    edges: [
+      { source: 'start', target: 'night' },
+      { source: 'night', target: 'end' },
+    ],
+  };
+
+  test('the sentence comes first', async () => {
+    const { api, typistOf } = cliHere();
+    const run = await started(api, await api.key(['admin']), { graph: openGraph });
+    api.world.clock.advance(minutes(7));
+    const { type } = await typistOf(['runs:read']);
+    const { exitCode, out } = await type('explain', run);
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/^Node work \(javascript\) is in the queue since .* \(7 min ago\)/);
+  });
+  test('a sleep is told with its end, as the service tells it', async () => {
+    const { api, typistOf } = cliHere();
+    const run = await started(api, await api.key(['admin']), { graph: night });
+    api.world.clock.advance(hours(2));
+    const { type } = await typistOf(['runs:read']);
+    const { nodes } = dataIn(await type('explain', run, '--json'), shape);
+    expect(nodes).toMatchObject([{ nodeId: 'night', state: 'sleeping' }]);
+    expect(nodes[0]?.sentence).toContain('(in 6 h)');
+  });
+  test('an end is told', async () => {
+    const { api, typistOf } = cliHere();
+    const run = await started(api, await api.key(['admin']), { graph: instantGraph('error') });
+    api.world.clock.advance(days(1));
+    const { type } = await typistOf(['runs:read']);
+    const { sentence, nodes } = dataIn(await type('explain', run, '--json'), shape);
+    expect(sentence).toMatch(/^It failed at .* \(1 d ago\).*ended_in_error/);
+    expect(nodes).toEqual([]);
+  });
+});

@@ -1,0 +1,73 @@
+/** `keys …` and `audit`. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { auditList } from '../../lib/api/schemas/audit.ts';
+import * as keys from '../../lib/api/schemas/keys.ts';
+import { seconds } from '../../lib/engine/time.ts';
+import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit } from './cli-here.ts';
+
+let here: CliHere;
+let admin: Typist;
+beforeEach(async () => {
+  here = cliHere();
+  admin = await here.typistOf(['admin']);
+  // What is made now is newer than the admin's own key.
+  here.api.world.clock.advance(seconds(1));
+});
+const listShape = z.strictObject({ items: z.array(keys.keyList.shape.data.unwrap().element), hasMore: z.boolean() });
+const auditShape = z.strictObject({ items: z.array(auditList.shape.data.unwrap().element), hasMore: z.boolean() });
+const list = async () => dataIn(await admin.type('--json', 'keys', 'list'), listShape).items;
+
+describe('keys', () => {
+  test('create prints the key alone on stdout, this once', async () => {
+    const { exitCode, out, err } = await admin.type('keys', 'create', '--scopes', 'trigger:write, runs:read', '--rate', '600');
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/^sw_test_\w+\n$/);
+    expect(err).toContain('trigger:write, runs:read. It is shown this once.');
+    const [made] = await list();
+    expect(made).toMatchObject({ scopes: ['trigger:write', 'runs:read'], rateLimitPerMinute: 600 });
+    const shown = await admin.type('keys', 'list');
+    expect(shown.out + shown.err).not.toContain(out.trim().slice(-12));
+  });
+  test('create takes an end and no limit', async () => {
+    const line = ['keys', 'create', '--scopes', 'admin', '--expires-in-days', '30', '--rate', 'none'];
+    expect(dataIn(await admin.type('--json', ...line), keys.createdKeyAnswer)).toMatchObject({
+      expiresAt: new Date(here.api.world.clock.now() + 30 * 86_400_000).toISOString(),
+      rateLimitPerMinute: null,
+    });
+    const both = await admin.type('--json', ...line, '--expires-at', '2027-01-01T00:00:00Z');
+    expect([both.exitCode, errorIn(both).code]).toEqual([3, 'usage']);
+  });
+  test('revoke and rotate: the list says by words what became of each', async () => {
+    const make = async () => dataIn(await admin.type('--json', 'keys', 'create', '--scopes', 'runs:read'), keys.createdKeyAnswer);
+    const [one, two] = [await make(), await make()];
+    expectExit(await admin.type('keys', 'revoke', one.keyId), 0);
+    const rotated = await admin.type('keys', 'rotate', two.keyId, '--overlap-seconds', '60');
+    expect(rotated.out).toMatch(/^sw_test_\w+\n$/);
+    expect(rotated.err).toContain(`replaces ${two.keyId}, which works until`);
+    here.api.world.clock.advance(seconds(61));
+    const { out } = await admin.type('keys', 'list');
+    expect(out).toMatch(new RegExp(`^${one.keyId} +⊘ revoked`, 'm'));
+    expect(out).toMatch(new RegExp(`^${two.keyId} +⊘ expired`, 'm'));
+    expect(out).toMatch(/✓ active +runs:read/);
+    const again = await admin.type('--json', 'keys', 'rotate', two.keyId);
+    expect([again.exitCode, errorIn(again).code]).toEqual([1, 'key_retired']);
+  });
+});
+
+describe('audit', () => {
+  test('tells who did what, by filters', async () => {
+    const made = await admin.type('--json', 'keys', 'create', '--scopes', 'runs:read');
+    const { keyId } = dataIn(made, keys.createdKeyAnswer);
+    here.api.world.clock.advance(seconds(1));
+    await admin.type('keys', 'revoke', keyId);
+    const actions = async (...filters: readonly string[]) =>
+      dataIn(await admin.type('--json', 'audit', ...filters), auditShape).items.map(({ action }) => action);
+    expect(await actions()).toEqual(['keys.revoke', 'keys.create']);
+    expect(await actions('--action', 'keys.create')).toEqual(['keys.create']);
+    expect(await actions('--result', 'failure')).toEqual([]);
+    expect(await actions('--key', keyId)).toEqual([]);
+    expect(await actions('--to', '2020-01-01T00:00:00Z')).toEqual([]);
+    expect((await admin.type('audit')).out).toMatch(new RegExp(`keys\\.revoke +key/${keyId} +✓ success`));
+  });
+});

@@ -1,0 +1,206 @@
+/** `runs …`, one run at a time. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import * as runs from '../../lib/api/schemas/runs.ts';
+import { hours } from '../../lib/engine/time.ts';
+import { instantGraph, openGraph, started } from '../functions/http.ts';
+import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder } from './cli-here.ts';
+
+const listShape = z.strictObject({ items: z.array(runs.runList.shape.data.unwrap().element), hasMore: z.boolean() });
+const eventShape = z.strictObject({ items: z.array(runs.eventList.shape.data.unwrap().element), hasMore: z.boolean() });
+const watchShape = z.strictObject({ run: runs.runAnswer, events: z.array(runs.eventList.shape.data.unwrap().element) });
+
+let here: CliHere;
+let admin: Typist;
+let key: string;
+beforeEach(async () => {
+  here = cliHere();
+  admin = await here.typistOf(['admin']);
+  key = await here.api.key(['admin']);
+});
+const publish = (name: string, graph: object) => here.api.call('POST', '/v1/workflows', { key, body: { name, ...graph } });
+
+describe('start', () => {
+  test('prints the run’s id alone, and takes input from the line and from a file', async () => {
+    await publish('flow', instantGraph());
+    const { exitCode, out } = await admin.type('runs', 'start', 'flow', '--input', '{"n":1}');
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/^wrun_[0-9A-Z]{26}\n$/);
+    const cwd = freshFolder();
+    writeFileSync(join(cwd, 'input.json'), '{"n":2}');
+    const there = await here.typistOf(['admin'], { cwd });
+    const { runId } = dataIn(
+      await there.type('--json', 'runs', 'start', 'flow', '--input-file', 'input.json'),
+      runs.startedAnswer,
+    );
+    expect(dataIn(await admin.type('runs', 'get', runId, '--json'), runs.runAnswer).input).toEqual({ n: 2 });
+  });
+  test('the same key, or the same content, is the same run; neither is another', async () => {
+    await publish('flow', instantGraph());
+    const idOf = async (...more: readonly string[]) => (await admin.type('runs', 'start', 'flow', ...more)).out;
+    expect(await idOf('--idempotency-key', 'k')).toBe(await idOf('--idempotency-key', 'k'));
+    expect(await idOf('--content-key', '--input', '{"a":1,"b":2}')).toBe(await idOf('--content-key', '--input', '{"b":2,"a":1}'));
+    expect(await idOf()).not.toBe(await idOf());
+  });
+  test('hands on when to begin and when to give up', async () => {
+    await publish('flow', openGraph);
+    const times = ['--available-at', '2026-01-02T00:00:00Z', '--deadline-at', '2026-01-03T01:00:00+01:00'];
+    const { out } = await admin.type('runs', 'start', 'flow', ...times);
+    expect(dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runAnswer)).toMatchObject({
+      availableAt: '2026-01-02T00:00:00.000Z',
+      deadlineAt: '2026-01-03T00:00:00.000Z',
+    });
+  });
+  test('of a workflow that is not there is refused: 1', async () => {
+    const answer = await admin.type('--json', 'runs', 'start', 'nowhere');
+    expect([answer.exitCode, errorIn(answer)['status']]).toEqual([1, 409]);
+  });
+});
+
+describe('list', () => {
+  test('over pages, up to the limit, and says whether there are more', async () => {
+    await publish('flow', instantGraph());
+    for (let n = 0; n < 105; n += 1) await admin.type('runs', 'start', 'flow');
+    const list = async (...more: readonly string[]) => dataIn(await admin.type('--json', 'runs', 'list', ...more), listShape);
+    expect([(await list()).items.length, (await list()).hasMore]).toEqual([25, true]);
+    expect(await list('--limit', '104')).toMatchObject({ hasMore: true, items: { length: 104 } });
+    expect(await list('--all')).toMatchObject({ hasMore: false, items: { length: 105 } });
+    expect((await admin.type('runs', 'list', '--limit', '1')).out).toContain('There are more: --limit <n> or --all.');
+  });
+  test('by filters', async () => {
+    await started(here.api, key, { name: 'one', graph: instantGraph() });
+    await started(here.api, key, { name: 'two', graph: openGraph });
+    const names = async (...filters: readonly string[]) =>
+      dataIn(await admin.type('--json', 'runs', 'list', ...filters), listShape).items.map(({ workflowName }) => workflowName);
+    expect(await names('--status', 'completed')).toEqual(['one']);
+    expect(await names('--workflow', 'two')).toEqual(['two']);
+    expect(await names('--created-after', '2027-01-01T00:00:00Z')).toEqual([]);
+    expect(await names('--created-before', '2027-01-01T00:00:00Z')).toEqual(['two', 'one']);
+    expect((await admin.type('runs', 'list', '--status', 'failed')).out).toBe('There is no such run.\n');
+  });
+  test('a failure is told with its reason', async () => {
+    await started(here.api, key, { graph: instantGraph('error') });
+    expect((await admin.type('runs', 'list')).out).toMatch(/✗ failed .*ended_in_error: end node end ends the run as an error/);
+  });
+});
+
+describe('get and events', () => {
+  test('tell a person about the run and each node', async () => {
+    const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
+    const { out } = await admin.type('runs', 'get', run);
+    expect(out).toContain(`${run}  ✓ completed`);
+    expect(out).toMatch(/^input +\{"n":1\}$/m);
+    expect(out).toMatch(/^end +end +✓ completed +1 /m);
+    expect((await admin.type('runs', 'get', run, '--no-data')).out).not.toContain('{"n":1}');
+  });
+  test('a run that is not there: 1', async () => {
+    const answer = await admin.type('--json', 'runs', 'get', 'wrun_01M7XSDTEE14XW69VBQD8BT3DC');
+    expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'not_found']);
+  });
+  test('events come in order, from where one likes', async () => {
+    const run = await started(here.api, key);
+    const all = dataIn(await admin.type('--json', 'runs', 'events', run), eventShape);
+    expect(all.items.at(-1)?.type).toBe('run.completed');
+    const some = dataIn(await admin.type('--json', 'runs', 'events', run, '--after', '1', '--limit', '2'), eventShape);
+    expect([some.items.map(({ eventId }) => eventId), some.hasMore]).toEqual([[2, 3], true]);
+    expect((await admin.type('runs', 'events', run, '--limit', '2')).out).toMatch(
+      /1 +\S+ +input\.set\n.*\nThere are more: --after 2\./,
+    );
+  });
+});
+
+describe('watch and result', () => {
+  const failing = {
+    nodes: [
+      { id: 'start', type: 'start' },
+      { id: 'work', type: 'javascript', config: { code: 'throw new Error("out of tea")' } },
+    ],
+    edges: [{ source: 'start', target: 'work' }],
+  };
+
+  test('a run that completes: each event, then the end, and 0', async () => {
+    const run = await started(here.api, key, { graph: openGraph });
+    const { exitCode, out } = await here.play(admin.type('runs', 'watch', run));
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/^ +1 {2}\S+ {2}input\.set$/m);
+    expect(out).toMatch(/node\.completed {2}work$/m);
+    expect(out.trimEnd().split('\n').at(-1)).toBe(`✓ completed  ${run}`);
+  });
+  test('one that fails: why, and 1', async () => {
+    const run = await started(here.api, key, { graph: failing });
+    const { exitCode, out } = await here.play(admin.type('runs', 'watch', run));
+    expect(exitCode).toBe(1);
+    expect(out).toMatch(/✗ failed {2}wrun_\w+ {2}\w+: .*out of tea/);
+    const told = await here.play(admin.type('runs', 'result', run));
+    expect([told.exitCode, told.out]).toEqual([1, '']);
+    expect(told.err).toContain('out of tea');
+    const data = dataIn(await admin.type('--json', 'runs', 'result', run), runs.runAnswer);
+    expect(data.status).toBe('failed');
+  });
+  test('for a program: one document with the run and its events', async () => {
+    const run = await started(here.api, key, { graph: openGraph });
+    const answer = await here.play(admin.type('runs', 'watch', run, '--json'));
+    const data = dataIn(answer, watchShape);
+    expect([data.run.status, data.events.at(-1)?.type]).toEqual(['completed', 'run.completed']);
+  });
+  test('the output alone is printed', async () => {
+    const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
+    const { exitCode, out, err } = await admin.type('runs', 'result', run);
+    expect([exitCode, JSON.parse(out), err]).toEqual([0, { given: { n: 1 } }, '']);
+  });
+  test('a run that takes too long: 1, and it goes on', async () => {
+    await publish('flow', openGraph);
+    const later = new Date(here.api.world.clock.now() + hours(1)).toISOString();
+    const { out } = await admin.type('runs', 'start', 'flow', '--available-at', later);
+    const answer = await here.play(admin.type('--json', 'runs', 'result', out.trim(), '--timeout', '60'));
+    expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'not_ended']);
+    expect(dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runAnswer).status).toBe('pending');
+  });
+});
+
+describe('cancel, wake, resume and rerun', () => {
+  test('cancel says so, once more too, and an ended run is refused', async () => {
+    const run = await started(here.api, key, { graph: openGraph });
+    const cancelled = await admin.type('--json', 'runs', 'cancel', run, '--reason', 'not needed');
+    expect(dataIn(cancelled, runs.cancelledAnswer).status).toBe('cancelled');
+    expectExit(await admin.type('runs', 'cancel', run), 0);
+    expect(dataIn(await admin.type('runs', 'get', run, '--json'), runs.runAnswer).cancelReason).toBe('not needed');
+    const ended = await started(here.api, key, { name: 'done' });
+    const refused = await admin.type('--json', 'runs', 'cancel', ended);
+    expect([refused.exitCode, errorIn(refused).code]).toEqual([1, 'run_terminal']);
+  });
+  const night = {
+    nodes: [
+      { id: 'start', type: 'start' },
+      { id: 'night', type: 'delay', config: { delayMinutes: 480 } },
+      { id: 'end', type: 'end' },
+    ],
+    edges: [
+      { source: 'start', target: 'night' },
+      { source: 'night', target: 'end' },
+    ],
+  };
+  test('wake names what it woke', async () => {
+    const run = await started(here.api, key, { graph: night });
+    expect((await admin.type('runs', 'wake', run, '--node', 'start')).out).toBe('Nothing slept.\n');
+    expect((await admin.type('runs', 'wake', run, '--node', 'start', 'night')).out).toBe('Woken: night.\n');
+    expect(dataIn(await here.play(admin.type('--json', 'runs', 'result', run)), runs.runAnswer).status).toBe('completed');
+  });
+  test('resume keeps reason and payload', async () => {
+    const run = await started(here.api, key, { graph: night });
+    const resumed = await admin.type('--json', 'runs', 'resume', run, '--reason', 'paid', '--payload', '{"amount":3}');
+    expect(dataIn(resumed, runs.resumedAnswer)).toEqual({ accepted: true });
+    const { items } = dataIn(await admin.type('--json', 'runs', 'events', run), eventShape);
+    expect(items.find(({ type }) => type === 'run.resumed')?.payload).toMatchObject({ reason: 'paid' });
+  });
+  test('rerun makes a new run, of another input where one is given; the same key makes one', async () => {
+    const run = await started(here.api, key, { graph: instantGraph(), input: { n: 1 } });
+    const line = ['runs', 'rerun', run, '--input', '{"n":2}', '--idempotency-key', 'again'];
+    const { out } = await admin.type(...line);
+    expect((await admin.type(...line)).out).toBe(out);
+    const made = dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runAnswer);
+    expect([made.rerunOf, made.input]).toEqual([run, { n: 2 }]);
+  });
+});

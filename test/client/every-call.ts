@@ -1,0 +1,89 @@
+/** One call of the client for each route, and an answer that its schema describes. What is missing here does not compile. */
+import * as z from 'zod';
+import { type OperationId, routes } from '../../lib/api/routes.ts';
+import type { Route } from '../../lib/api/route.ts';
+import type { StepwellClient } from '../../lib/client/index.ts';
+
+const runId = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
+const sha256 = '0'.repeat(64);
+const manifest: Parameters<StepwellClient['createDeployment']>[0] = {
+  deploymentId: 'one',
+  specVersion: 1,
+  runtime: 'fetch',
+  workflows: [],
+  files: [{ path: 'flow.js', sha256, bytes: 1 }],
+  artifact: { sha256, bytes: 1 },
+};
+
+export const calls: Readonly<Record<OperationId, (client: StepwellClient) => Promise<unknown>>> = {
+  getHealth: (client) => client.health(),
+  getOpenApi: (client) => client.openApi(),
+  createWorkflow: (client) => client.createWorkflow({ name: 'flow', nodes: [] }),
+  listWorkflows: (client) => client.listWorkflows(),
+  validateWorkflow: (client) => client.validateWorkflow({ nodes: [] }),
+  getWorkflow: (client) => client.getWorkflow('flow'),
+  archiveWorkflow: (client) => client.archiveWorkflow('flow'),
+  publishVersion: (client) => client.publishVersion('flow', { nodes: [] }),
+  startRun: (client) => client.trigger({ workflowName: 'flow' }),
+  listRuns: (client) => client.listRuns(),
+  getRun: (client) => client.getRun(runId),
+  listRunEvents: (client) => client.listRunEvents(runId),
+  cancelRun: (client) => client.cancelRun(runId),
+  resumeRun: (client) => client.resumeRun({ runId }),
+  rerunRun: (client) => client.rerunRun(runId),
+  wakeRun: (client) => client.wakeRun(runId),
+  createDeployment: (client) => client.createDeployment(manifest),
+  listDeployments: (client) => client.listDeployments(),
+  getActiveDeployment: (client) => client.getActiveDeployment(),
+  rollbackDeployment: (client) => client.rollbackDeployment(),
+  getDeployment: (client) => client.getDeployment('one'),
+  activateDeployment: (client) => client.activateDeployment('one'),
+  removeDeployment: (client) => client.removeDeployment('one'),
+  createKey: (client) => client.createKey({ scopes: ['admin'] }),
+  listKeys: (client) => client.listKeys(),
+  revokeKey: (client) => client.revokeKey('12345678'),
+  rotateKey: (client) => client.rotateKey('12345678'),
+  listAudit: (client) => client.listAudit(),
+};
+
+export const allRoutes: readonly (Route & { readonly operationId: OperationId })[] = routes;
+
+/** The first answer that a route describes. */
+export const answerOf = ({ answers }: Route): { readonly status: number; readonly schema: z.ZodType } => {
+  const [first] = Object.entries(answers);
+  if (first === undefined) throw new Error('a route without an answer');
+  return { status: Number(first[0]), schema: first[1].schema };
+};
+
+/** A value that fits: every field there, one row in each list. */
+export const sampleOf = (schema: z.core.$ZodType): unknown => {
+  if (schema instanceof z.ZodObject)
+    return Object.fromEntries(Object.entries(schema.shape).map(([key, part]) => [key, sampleOf(part)]));
+  if (schema instanceof z.ZodExactOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly)
+    return sampleOf(schema.def.innerType);
+  if (schema instanceof z.ZodArray) return [sampleOf(schema.def.element)];
+  if (schema instanceof z.ZodRecord) return { some: sampleOf(schema.def.valueType) };
+  if (schema instanceof z.ZodEnum) return schema.options[0];
+  if (schema instanceof z.ZodLiteral) return schema.def.values[0];
+  if (schema instanceof z.ZodString) return 'text';
+  if (schema instanceof z.ZodNumber) return 1;
+  if (schema instanceof z.ZodBoolean) return false;
+  return {};
+};
+
+/** Each place of a schema where something is promised: its path, and what stands there. */
+export const promisesOf = (
+  schema: z.core.$ZodType,
+  path: readonly (string | number)[] = [],
+): readonly { readonly path: readonly (string | number)[]; readonly schema: z.core.$ZodType }[] => {
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape).flatMap(([key, part]: [string, z.core.$ZodType]) => {
+      const own = [...path, key];
+      return part instanceof z.ZodExactOptional
+        ? promisesOf(part.def.innerType, own)
+        : [{ path: own, schema: part }, ...promisesOf(part, own)];
+    });
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly) return promisesOf(schema.def.innerType, path);
+  if (schema instanceof z.ZodArray) return promisesOf(schema.def.element, [...path, 0]);
+  return [];
+};

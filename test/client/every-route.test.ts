@@ -1,0 +1,83 @@
+/** The client has a method for every route, and repeats only what may be repeated: both are asked of the table of routes. */
+import { describe, expect, test } from 'vitest';
+import type { OperationId, routes } from '../../lib/api/routes.ts';
+import { allRoutes, answerOf, calls, sampleOf } from './every-call.ts';
+import { broken, json, otherEnd, refused, silent } from './other-end.ts';
+
+type Mutation = Extract<(typeof routes)[number], { action: string }>['operationId'];
+
+/** Whether a second time changes nothing, with the reason. A new mutation does not compile until it is said here. */
+const isSafeTwice: Readonly<Record<Mutation, boolean>> = {
+  // Its key keeps it to one.
+  startRun: true,
+  rerunRun: true,
+  // What is so already stays so.
+  archiveWorkflow: true,
+  cancelRun: true,
+  createDeployment: true,
+  activateDeployment: true,
+  revokeKey: true,
+  // The second time finds another state, or makes a second one.
+  createWorkflow: false,
+  publishVersion: false,
+  resumeRun: false,
+  wakeRun: false,
+  rollbackDeployment: false,
+  removeDeployment: false,
+  createKey: false,
+  rotateKey: false,
+};
+const safe = new Map<OperationId, boolean>(Object.entries(isSafeTwice).map(([id, is]) => [routeId(id), is]));
+
+function routeId(id: string): OperationId {
+  const found = allRoutes.find(({ operationId }) => operationId === id);
+  if (found === undefined) throw new Error(`there is no route ${id}`);
+  return found.operationId;
+}
+
+const failing = (code: string) => () =>
+  Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) }));
+
+test('every route has a call, and every call is of a route', () => {
+  expect(Object.keys(calls).toSorted()).toEqual(allRoutes.map(({ operationId }) => operationId).toSorted());
+});
+
+describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s', (id, route) => {
+  const { status, schema } = answerOf(route);
+  const good = json(status, sampleOf(schema));
+
+  test('goes where the table says, and its answer is what came', async () => {
+    const { client, sent, play } = otherEnd([good]);
+    expect(await play(calls[id](client))).toEqual(sampleOf(schema));
+    const [request] = sent;
+    const pattern = route.path.replaceAll(/\{\w+\}/g, '[^/]+').replaceAll('.', String.raw`\.`);
+    expect(request?.method).toBe(route.method);
+    expect(request?.path).toMatch(new RegExp(`^${pattern}$`));
+    expect(request?.headers.has('idempotency-key')).toBe(route.idempotencyKey === 'required');
+  });
+
+  test.each([
+    ['429', refused(429, 'rate_limited')],
+    ['a connection that was refused', failing('ECONNREFUSED')],
+    ['a name that is not there', failing('ENOTFOUND')],
+  ])('is sent again after %s: nothing has been done', async (_what, trouble) => {
+    const { client, sent, play } = otherEnd([trouble, good]);
+    await play(calls[id](client));
+    expect(sent).toHaveLength(2);
+  });
+
+  const isRepeated = safe.get(id) ?? route.action === undefined;
+  test.each([
+    ['500', refused(500, 'internal')],
+    ['503', refused(503, 'unavailable')],
+    ['a connection that broke', failing('ECONNRESET')],
+    ['trouble of the network that nobody knows', broken],
+    ['a time-out', silent],
+  ])(`after %s, by which it may have been done, is sent again: ${isRepeated}`, async (_what, trouble) => {
+    const { client, sent, play, fails } = otherEnd([trouble, good]);
+    if (isRepeated) await play(calls[id](client));
+    else await fails(calls[id](client));
+    expect(sent).toHaveLength(isRepeated ? 2 : 1);
+    expect(new Set(sent.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1);
+  });
+});

@@ -1,0 +1,76 @@
+/** Artifacts: beside their manifest in one form, or by themselves to an address that was signed. */
+import { expect, test } from 'vitest';
+import { createDeploymentBody } from '../../lib/api/schemas/deployments.ts';
+import { ComputeClientError, StepwellClient } from '../../lib/client/index.ts';
+import { fetchOf } from './in-process.ts';
+import { broken, otherEnd, refused } from './other-end.ts';
+import { formOf, http } from '../functions/http.ts';
+import { packedDeployment } from '../artifact/packed.ts';
+
+const archive = new Uint8Array([1, 2, 3]);
+const headers = { 'content-length': '3', 'x-amz-checksum-sha256': 'abc=' };
+const upload = { method: 'PUT', url: 'https://api.example.com/prod/object?signature=secret', headers };
+
+test('a manifest with its archive is taken at once', async () => {
+  const api = http();
+  const apiKey = await api.key(['deploy:write', 'deploy:read']);
+  const { manifest, archive: packed } = await packedDeployment('one');
+  const client = new StepwellClient({
+    baseUrl: 'https://api.example.com',
+    apiKey,
+    fetchImpl: async (url, init) => {
+      const { body, headers: sent } = init;
+      if (!(body instanceof FormData)) return fetchOf(api)(url, init);
+      // The form's own type, with what stands between its parts, is what fetch writes.
+      expect(new Headers(sent).has('content-type')).toBe(false);
+      const parts: Record<string, string | Uint8Array> = {};
+      for (const [name, part] of body) parts[name] = typeof part === 'string' ? part : new Uint8Array(await part.arrayBuffer());
+      const answer = await api.call('POST', new URL(url).pathname, await formOf(apiKey, parts));
+      return Response.json(answer.body, { status: answer.status });
+    },
+  });
+  const created = await client.createDeployment(createDeploymentBody.parse(manifest), { artifact: new Uint8Array(packed) });
+  expect(created).toMatchObject({ deploymentId: 'one', status: 'created', verifiedAt: expect.any(String) });
+  expect(created.upload).toBeUndefined();
+  expect(await client.activateDeployment('one')).toMatchObject({ status: 'active' });
+  expect(await client.getDeployment('one')).toMatchObject({ deploymentId: 'one', status: 'active' });
+});
+
+test('an upload brings the bytes with the headers that were signed, and never the key', async () => {
+  const { client, sent, play } = otherEnd([() => new Response(null, { status: 200 })]);
+  await play(client.uploadArtifact(upload, archive));
+  expect(sent).toHaveLength(1);
+  expect(sent[0]).toMatchObject({ method: 'PUT', path: '/object?signature=secret' });
+  expect(Object.fromEntries(sent[0]?.headers ?? [])).toEqual(headers);
+});
+
+test.each([
+  ['trouble of the network', broken],
+  ['503', refused(503, 'SlowDown')],
+])('an upload is tried again after %s: the same bytes twice are once', async (_what, trouble) => {
+  const { client, sent, play } = otherEnd([trouble, () => new Response(null, { status: 200 })]);
+  await play(client.uploadArtifact(upload, archive));
+  expect(sent).toHaveLength(2);
+});
+
+test('a refusal is told by the store’s word, without the address and what else the store says', async () => {
+  const said = '<Error><Code>AccessDenied</Code><StringToSign>signature=secret</StringToSign></Error>';
+  const { client, sent, fails } = otherEnd([() => new Response(said, { status: 403 })]);
+  const error = await fails(client.uploadArtifact(upload, archive));
+  expect(error).toBeInstanceOf(ComputeClientError);
+  expect(error).toMatchObject({ status: 403, message: 'uploadArtifact: refused (403 AccessDenied)', causeBody: 'AccessDenied' });
+  expect(JSON.stringify(error)).not.toContain('secret');
+  expect(sent).toHaveLength(1);
+});
+
+test('an upload has minutes, where other requests have seconds', async () => {
+  const never = () => new Promise<Response>(() => undefined);
+  const { client, sent, fails } = otherEnd([never], { retries: 0 });
+  expect(await fails(client.uploadArtifact(upload, archive))).toMatchObject({
+    kind: 'timeout',
+    message: 'uploadArtifact: no answer within 300000 ms',
+  });
+  const short = otherEnd([never], { retries: 0 });
+  expect(await short.fails(short.client.uploadArtifact(upload, archive, { timeoutMs: 5 }))).toMatchObject({ kind: 'timeout' });
+  expect(sent).toHaveLength(1);
+});

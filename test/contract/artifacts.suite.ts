@@ -1,0 +1,75 @@
+/** What every store of artifacts must keep. */
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Scope, deploymentId, environment } from '../../lib/engine/ids.ts';
+import { after, minutes } from '../../lib/engine/time.ts';
+import type { ArtifactName, Artifacts, Upload } from '../../lib/ports/artifacts.ts';
+import { freshScope, noon } from './samples.ts';
+import type { Opened, Subject } from './subject.ts';
+
+export interface Uploading {
+  readonly artifacts: Artifacts;
+  /** Sends the bytes as the upload says. */
+  upload(upload: Upload, content: Uint8Array): Promise<void>;
+}
+
+const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
+
+export const nameFor = (content: Uint8Array, scope: Scope = freshScope(), id = 'dep_1'): ArtifactName => ({
+  scope,
+  deploymentId: deploymentId(id),
+  sha256: sha256(content),
+});
+
+export const artifactsSuite = ({ name, open }: Subject<Uploading>) =>
+  describe(`artifacts: ${name}`, () => {
+    let opened: Opened<Uploading>;
+    let artifacts: Artifacts;
+    beforeAll(async () => {
+      opened = await open();
+      artifacts = opened.port.artifacts;
+    });
+    afterAll(() => opened.close());
+
+    const content = new Uint8Array(randomBytes(300_000));
+    const bytesOf = (read: Uint8Array | 'too_large' | undefined) =>
+      read === undefined || read === 'too_large' ? read : Buffer.from(read).toString('base64');
+    const same = Buffer.from(content).toString('base64');
+
+    test('an archive comes back as it was put, under its own name alone', async () => {
+      const of = nameFor(content);
+      expect(await artifacts.read(of, content.byteLength)).toBeUndefined();
+      for (let count = 0; count < 2; count += 1) await artifacts.put(of, content);
+      expect(bytesOf(await artifacts.read(of, content.byteLength))).toBe(same);
+      const others: readonly ArtifactName[] = [
+        { ...of, scope: { ...of.scope, environment: environment('staging') } },
+        { ...of, scope: freshScope() },
+        { ...of, deploymentId: deploymentId('dep_2') },
+        { ...of, sha256: 'ab'.repeat(32) },
+      ];
+      for (const other of others) expect(await artifacts.read(other, content.byteLength)).toBeUndefined();
+    });
+
+    test('more than was promised is not read', async () => {
+      const of = nameFor(content);
+      await artifacts.put(of, content);
+      expect(await artifacts.read(of, content.byteLength - 1)).toBe('too_large');
+      expect(bytesOf(await artifacts.read(of, content.byteLength + 1))).toBe(same);
+    });
+
+    test('a removed archive is gone, and may be removed again', async () => {
+      const of = nameFor(content);
+      await artifacts.put(of, content);
+      for (let count = 0; count < 2; count += 1) await artifacts.remove(of);
+      expect(await artifacts.read(of, content.byteLength)).toBeUndefined();
+    });
+
+    test('what is uploaded as the upload says is the archive', async () => {
+      const of = nameFor(content);
+      const expiresAt = after(noon, minutes(15));
+      const upload = await artifacts.uploadTo(of, content.byteLength, expiresAt);
+      expect(upload).toMatchObject({ method: 'PUT', expiresAt });
+      await opened.port.upload(upload, content);
+      expect(bytesOf(await artifacts.read(of, content.byteLength))).toBe(same);
+    });
+  });

@@ -1,0 +1,163 @@
+/** What every store of deployments must keep. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deploymentId, environment, keyId } from '../../lib/engine/ids.ts';
+import { after, days, minutes } from '../../lib/engine/time.ts';
+import type { ActivePointer, Deployment, DeploymentPosition, Deployments } from '../../lib/ports/deployments.ts';
+import { expiresAt, freshRun, freshScope, manifestOf, noon } from './samples.ts';
+import type { Opened, Subject } from './subject.ts';
+
+export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
+  describe(`deployments: ${name}`, () => {
+    let opened: Opened<Deployments>;
+    let deployments: Deployments;
+    beforeAll(async () => {
+      opened = await open();
+      deployments = opened.port;
+    });
+    afterAll(() => opened.close());
+
+    const deployment = (id: string, facts: Partial<Deployment> = {}): Deployment => ({
+      manifest: manifestOf(id),
+      createdAt: noon,
+      createdBy: null,
+      ...facts,
+    });
+    const id = deploymentId('dep_1');
+
+    test('a deployment comes back as it was created, in its scope alone', async () => {
+      const scope = freshScope();
+      const small = deployment('dep_1', { createdBy: keyId('somebody') });
+      const large = deployment('dep_2', { manifest: manifestOf('dep_2', 2_000), verifiedAt: noon });
+      for (const one of [small, large]) {
+        expect(await deployments.create(scope, one)).toBe('stored');
+        expect(await deployments.deployment(scope, one.manifest.deploymentId)).toEqual(one);
+      }
+      expect(await deployments.deployment(scope, deploymentId('dep_3'))).toBeUndefined();
+      expect(await deployments.deployment({ ...scope, environment: environment('staging') }, id)).toBeUndefined();
+      expect(await deployments.create({ ...scope, environment: environment('staging') }, small)).toBe('stored');
+    });
+
+    test('of rivals for one id one is stored, and it stays', async () => {
+      const scope = freshScope();
+      const rivals = Array.from({ length: 8 }, (_, index) => deployment('dep_1', { createdAt: after(noon, minutes(index)) }));
+      const results = await Promise.all(rivals.map((rival) => deployments.create(scope, rival)));
+      expect(results.filter((result) => result === 'stored')).toHaveLength(1);
+      const winner = rivals[results.indexOf('stored')];
+      expect(await deployments.deployment(scope, id)).toEqual(winner);
+      expect(await deployments.list(scope, { limit: 20 })).toEqual({ deployments: [winner] });
+    });
+
+    test('what becomes of a deployment is noted, and a removal can be taken back', async () => {
+      const scope = freshScope();
+      const created = deployment('dep_1');
+      await deployments.create(scope, created);
+      const at = after(noon, minutes(1));
+      await deployments.noteVerified(scope, id, noon);
+      await deployments.noteActivated(scope, id, noon);
+      await deployments.noteActivated(scope, id, at);
+      const noted = { ...created, verifiedAt: noon, activatedAt: at };
+      expect(await deployments.deployment(scope, id)).toEqual(noted);
+      await deployments.setRemoving(scope, id, at);
+      expect(await deployments.deployment(scope, id)).toEqual({ ...noted, removingSince: at });
+      await deployments.setRemoving(scope, id, null);
+      expect(await deployments.deployment(scope, id)).toEqual(noted);
+    });
+
+    const noteAll = async (scope: ReturnType<typeof freshScope>): Promise<void> => {
+      await deployments.noteVerified(scope, id, noon);
+      await deployments.noteActivated(scope, id, noon);
+      await deployments.setRemoving(scope, id, noon);
+      await deployments.setRemoving(scope, id, null);
+    };
+
+    test('nothing is noted of a deployment that is not there', async () => {
+      const scope = freshScope();
+      await noteAll(scope);
+      await deployments.remove(scope, id, noon);
+      expect(await deployments.deployment(scope, id)).toBeUndefined();
+      expect(await deployments.create(scope, deployment('dep_1'))).toBe('stored');
+      expect(await deployments.deployment(scope, id)).toEqual(deployment('dep_1'));
+    });
+
+    test('a removed deployment is gone, and its id is never free again', async () => {
+      const scope = freshScope();
+      await deployments.create(scope, deployment('dep_1'));
+      await deployments.create(scope, deployment('dep_2'));
+      for (let count = 0; count < 2; count += 1) await deployments.remove(scope, id, noon);
+      await noteAll(scope);
+      expect(await deployments.deployment(scope, id)).toBeUndefined();
+      expect(await deployments.create(scope, deployment('dep_1'))).toBe('occupied');
+      expect(await deployments.deployment(scope, id)).toBeUndefined();
+      expect(await deployments.list(scope, { limit: 5 })).toEqual({ deployments: [deployment('dep_2')] });
+    });
+
+    test('deployments are listed newest first, page by page, and no others', async () => {
+      const scope = freshScope();
+      const all = ['dep_a', 'dep_b', 'dep_c', 'dep_d', 'dep_e'].map((one, index) =>
+        // two of them in one moment
+        deployment(one, { createdAt: after(noon, minutes(Math.min(index, 3))) }),
+      );
+      for (const one of all) await deployments.create(scope, one);
+      await deployments.create({ ...scope, environment: environment('staging') }, deployment('dep_f'));
+      await deployments.movePointer(scope, 0, { revision: 1, history: [{ deploymentId: id, at: noon, by: null }] });
+      const found: Deployment[] = [];
+      let next: DeploymentPosition | undefined;
+      do {
+        const page = await deployments.list(scope, { limit: 2, ...(next === undefined ? {} : { after: next }) });
+        expect(page.deployments.length).toBeLessThanOrEqual(2);
+        found.push(...page.deployments);
+        next = page.next;
+      } while (next !== undefined);
+      expect(found).toEqual(all.toReversed());
+      for (const limit of [5, 6]) expect(await deployments.list(scope, { limit })).toEqual({ deployments: found });
+      expect(await deployments.list(freshScope(), { limit: 5 })).toEqual({ deployments: [] });
+    });
+
+    test('the pointer is that of the scope, and keeps its history', async () => {
+      const scope = freshScope();
+      expect(await deployments.pointer(scope)).toBeUndefined();
+      const first: ActivePointer = { revision: 1, history: [] };
+      const second: ActivePointer = {
+        revision: 2,
+        history: Array.from({ length: 50 }, (_, index) => ({
+          deploymentId: deploymentId(`dep_${index}`),
+          at: after(noon, days(index)),
+          by: index % 2 === 0 ? keyId('somebody') : null,
+        })),
+      };
+      expect(await deployments.movePointer(scope, 0, first)).toBe(true);
+      expect(await deployments.pointer(scope)).toEqual(first);
+      expect(await deployments.movePointer(scope, 1, second)).toBe(true);
+      expect(await deployments.pointer(scope)).toEqual(second);
+      expect(await deployments.pointer({ ...scope, environment: environment('staging') })).toBeUndefined();
+    });
+
+    test('of rival changes decided on one revision one wins', async () => {
+      const scope = freshScope();
+      for (const from of [0, 1]) {
+        const rivals = Array.from({ length: 8 }, (_, index) => ({
+          revision: from + 1,
+          history: [{ deploymentId: deploymentId(`dep_${index}`), at: noon, by: null }],
+        }));
+        const results = await Promise.all(rivals.map((rival) => deployments.movePointer(scope, from, rival)));
+        expect(results.filter(Boolean)).toHaveLength(1);
+        expect(await deployments.pointer(scope)).toEqual(rivals[results.indexOf(true)]);
+      }
+      expect(await deployments.movePointer(scope, 5, { revision: 6, history: [] })).toBe(false);
+      expect(await deployments.movePointer(freshScope(), 5, { revision: 6, history: [] })).toBe(false);
+    });
+
+    test('runs hold on to a deployment, each once, until they let go', async () => {
+      const scope = freshScope();
+      const runs = [freshRun(scope), freshRun(scope), freshRun(scope)].map(({ runId }) => runId);
+      for (const runId of [...runs, ...runs]) await deployments.holdOpen(scope, id, runId, { since: noon, expiresAt });
+      const held = async (limit: number) => new Set((await deployments.holders(scope, id, limit)).map(({ runId }) => runId));
+      expect(await held(5)).toEqual(new Set(runs));
+      expect((await held(2)).size).toBe(2);
+      expect((await deployments.holders(scope, id, 5)).map(({ since }) => since)).toEqual([noon, noon, noon]);
+      for (const runId of [runs[1], runs[1]]) if (runId) await deployments.letGo(scope, id, runId);
+      expect(await held(5)).toEqual(new Set([runs[0], runs[2]]));
+      expect(await deployments.holders(scope, deploymentId('dep_2'), 5)).toEqual([]);
+      expect(await deployments.holders(freshScope(), id, 5)).toEqual([]);
+    });
+  });

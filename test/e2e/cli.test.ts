@@ -1,0 +1,58 @@
+/** docs/CLI.md is a session: every line of it is run by the real program, as it is written, against `npm start`. */
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freshFolder, root, startLocal, type LocalStart } from './local-start.ts';
+
+const folder = freshFolder();
+const env = {
+  ...process.env,
+  HOME: folder,
+  XDG_CONFIG_HOME: join(folder, 'config'),
+  STEPWELL_DIR: join(folder, '.stepwell'),
+  // npm asks its registry about itself otherwise, which is not what is tested
+  npm_config_update_notifier: 'false',
+  PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+};
+let local: LocalStart;
+beforeAll(async () => {
+  local = await startLocal(env.STEPWELL_DIR);
+});
+afterAll(() => local.end('SIGKILL'));
+
+const text = readFileSync(join(root, 'docs/CLI.md'), 'utf8');
+const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, lines = '']) => lines);
+
+test('the whole session ends well, and says what the page says', async () => {
+  expect(blocks.length).toBeGreaterThanOrEqual(5);
+  // One shell, for a line uses what the lines before it have found out.
+  const { stdout } = await promisify(execFile)('sh', ['-ec', blocks.join('\n')], { cwd: root, env });
+  expect(stdout).toContain('Usage: stepwell runs start [options] <workflow>');
+  expect(stdout).toMatch(/^✓ ok {4}embedded cloud: it runs at http/m);
+  expect(stdout).toContain('✓ examples/order-total/workflow.json is valid\norder-total@1\n');
+  expect(stdout).toMatch(/^ +14 {2}\S+ {2}run\.completed\n✓ completed {2}wrun_\w+\n\{\n {2}"due": 135\n\}$/m);
+  expect(stdout).toMatch(/^Node minute \(delay\) sleeps until /m);
+  expect(stdout).toContain('Woken: minute.\n');
+  expect(stdout).toMatch(/1 done, 0 skipped, 0 failed, 0 not tried\.\n[^]*1 done, 0 skipped/);
+  expect(stdout).toMatch(/^sw_local_\w+$/m);
+  expect(stdout).toMatch(/runs\.cancel +run\/wrun_\w+ +✓ success/);
+});
+
+test('an exit code comes through, and so does one form of answer', () => {
+  const { status, stdout } = spawnSync(process.execPath, ['bin/stepwell-cli.mjs', 'runs', 'get', 'nothing', '--json'], {
+    cwd: root,
+    env,
+    encoding: 'utf8',
+  });
+  expect(status).toBe(3);
+  expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'usage' } });
+});
+
+test('nobody is asked where there is no terminal', () => {
+  const args = ['bin/stepwell-cli.mjs', 'runs', 'rerun', '--workflow', 'order-total'];
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, env, encoding: 'utf8' });
+  expect(status).toBe(3);
+  expect(stderr).toContain('There is nobody to ask: add --yes.');
+});

@@ -1,0 +1,145 @@
+/** Furnishes an installation, sends it as many requests as are wanted, and holds each answer against the table of routes. */
+import fc from 'fast-check';
+import { z } from 'zod';
+import { packedDeployment } from '../../artifact/packed.ts';
+import { readDocument } from './document.ts';
+import { type FuzzAnswer, faultOf } from './judge.ts';
+import { type Bodies, type FuzzRequest, type Known, requestsOf } from './requests.ts';
+
+/** The way into an installation. */
+export interface Door {
+  readonly apiKey: string;
+  ask(request: FuzzRequest): Promise<FuzzAnswer>;
+}
+
+export interface Report {
+  /** each with its seed, its number, what is wrong and what was sent */
+  readonly faults: readonly string[];
+  /** the part of the requests that were answered with 2xx */
+  readonly good: number;
+  /** operations that never were */
+  readonly neverGood: readonly string[];
+}
+
+const atOnce = 16;
+/** Things of each kind that the requests are about. What is deleted is made again by nobody, so there is enough of it. */
+const pieces = 40;
+
+const graph = (minutes?: number) => ({
+  nodes: [
+    { id: 'start', type: 'start' },
+    ...(minutes === undefined ? [] : [{ id: 'sleep', type: 'delay', config: { delayMinutes: minutes } }]),
+    { id: 'end', type: 'end' },
+  ],
+  edges: [
+    { source: 'start', target: minutes === undefined ? 'end' : 'sleep' },
+    ...(minutes === undefined ? [] : [{ source: 'sleep', target: 'end' }]),
+  ],
+});
+
+const made = z.looseObject({ runId: z.string().optional(), keyId: z.string().optional(), cursor: z.string().nullish() });
+
+const furnish = async (door: Door): Promise<Known> => {
+  let asked = 0;
+  const ask = async (method: string, target: string, body?: string | Uint8Array, contentType = 'application/json') => {
+    const headers = [
+      ['Authorization', `Bearer ${door.apiKey}`],
+      ['Content-Type', contentType],
+      ['Idempotency-Key', `furnish-${(asked += 1)}`],
+    ] as const;
+    const { status, text } = await door.ask({ method, target, headers, body, operationId: '' });
+    if (status >= 300) throw new Error(`${method} ${target}: ${status} ${text}`);
+    return made.parse(JSON.parse(text));
+  };
+  const numbers = Array.from({ length: pieces }, (_, at) => at);
+  const names = numbers.map((at) => `flow-${at}`);
+  const [runs, keys, deployments, cursors]: string[][] = [[], [], [], []];
+  for (const at of numbers) {
+    const name = names[at] ?? '';
+    await ask('POST', '/v1/workflows', JSON.stringify({ name, ...graph(at % 2 === 0 ? 60 : undefined) }));
+    runs?.push((await ask('POST', '/v1/runs', JSON.stringify({ workflowName: name, input: { at } }))).runId ?? '');
+    keys?.push((await ask('POST', '/v1/keys', JSON.stringify({ scopes: ['runs:read'] }))).keyId ?? '');
+  }
+  for (const id of numbers.slice(0, pieces / 2).map((at) => `dep_${at}`)) {
+    const { manifest, archive } = await packedDeployment(id, { workflows: ['shipped'] });
+    const form = new FormData();
+    form.append('manifest', JSON.stringify(manifest));
+    form.append('artifact', new File([Buffer.from(archive)], 'artifact'));
+    const request = new Request('http://127.0.0.1/', { method: 'POST', body: form });
+    const body = Buffer.from(await request.arrayBuffer());
+    await ask('POST', '/v1/deployments', body, request.headers.get('content-type') ?? '');
+    deployments?.push(id);
+  }
+  for (const id of ['dep_0', 'dep_1']) await ask('POST', `/v1/deployments/${id}/activate`);
+  for (const list of ['runs', 'workflows', 'keys', 'audit', 'deployments']) {
+    cursors?.push((await ask('GET', `/v1/${list}?limit=2`)).cursor ?? '');
+  }
+  return {
+    name: names,
+    workflowName: names,
+    runId: runs ?? [],
+    rerunOf: runs ?? [],
+    keyId: keys ?? [],
+    deploymentId: deployments ?? [],
+    cursor: cursors ?? [],
+  };
+};
+
+const bodiesFor = (known: Known): Bodies => {
+  const graphs = fc.constantFrom(graph(), graph(60));
+  const names = fc.constantFrom(...(known['name'] ?? []));
+  return {
+    createWorkflow: fc.tuple(fc.uuid(), graphs).map(([id, one]) => ({ name: `made-${id}`, ...one })),
+    publishVersion: graphs,
+    validateWorkflow: graphs,
+    startRun: fc.record({ workflowName: names, input: fc.dictionary(fc.string(), fc.jsonValue()) }),
+  };
+};
+
+/** @param seed makes the same requests again; what they meet depends on what those before them did */
+export const campaign = async (door: Door, seed: number, count: number): Promise<Report> => {
+  const known = await furnish(door);
+  const described = await door.ask({ method: 'GET', target: '/v1/openapi.json', headers: [], body: undefined, operationId: '' });
+  const document = readDocument(JSON.parse(described.text));
+  const madeAt = performance.now();
+  const requests = fc.sample(requestsOf(document, known, bodiesFor(known), door.apiKey), { seed, numRuns: count });
+
+  const statuses = new Map<number, number>();
+  const answeredWell = new Set<string>();
+  const faults: string[] = [];
+  const startedAt = performance.now();
+  const making = ((startedAt - madeAt) / 1_000).toFixed(0);
+  let next = 0;
+  const sender = async (): Promise<void> => {
+    for (let at = next++; at < requests.length; at = next++) {
+      const request = requests[at];
+      if (request === undefined) return;
+      const answer = await door.ask(request);
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      if (answer.status < 300) answeredWell.add(request.operationId);
+      const fault = faultOf(request, answer);
+      if (fault !== undefined)
+        faults.push(`seed ${seed}, request ${at}: ${fault}\n${shown(request)}\n${answer.text.slice(0, 500)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, sender));
+
+  const well = [...statuses].reduce((sum, [status, times]) => sum + (status < 300 ? times : 0), 0);
+  const good = well / requests.length;
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
+  const byStatus = [...statuses].toSorted(([one], [other]) => one - other).map(([status, times]) => `${times} × ${status}`);
+  console.log(
+    `seed ${seed}: ${requests.length} requests (made in ${making} s) in ${seconds} s, ${(good * 100).toFixed(0)} % of them 2xx: ${byStatus.join(', ')}`,
+  );
+  const neverGood = document.operations.map(({ operationId }) => operationId).filter((id) => !answeredWell.has(id));
+  return { faults, good, neverGood };
+};
+
+/** The request without the key, short enough to read. */
+const shown = ({ method, target, headers, body }: FuzzRequest): string =>
+  JSON.stringify({
+    method,
+    target: target.slice(0, 300),
+    headers: headers.slice(1),
+    body: typeof body === 'string' ? body.slice(0, 500) : body && Buffer.from(body).toString('hex'),
+  });

@@ -1,0 +1,124 @@
+/** The HTTP functions in this process, over the adapters of AWS and the emulators of its services; nothing works on the runs. */
+import { randomBytes } from 'node:crypto';
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { apiOperations } from '../../../functions/api/operations/all.ts';
+import { deploymentOperations } from '../../../functions/api/operations/deployments.ts';
+import { eventOperations } from '../../../functions/api/operations/events.ts';
+import { httpFunction } from '../../../functions/api/pipeline/http-function.ts';
+import { toolsOf } from '../../../functions/api/tools.ts';
+import { newKey } from '../../../lib/api/auth/key-format.ts';
+import { S3Artifacts } from '../../../lib/aws/artifacts.ts';
+import { DynamoAudit } from '../../../lib/aws/audit.ts';
+import { S3Blobs } from '../../../lib/aws/blobs.ts';
+import { DynamoDeployments } from '../../../lib/aws/deployments.ts';
+import { SqsJobs } from '../../../lib/aws/jobs.ts';
+import { DynamoKeys } from '../../../lib/aws/keys.ts';
+import { DynamoRateWindows } from '../../../lib/aws/rate-windows.ts';
+import { DynamoReservations } from '../../../lib/aws/reservations.ts';
+import { DynamoRunIndex } from '../../../lib/aws/run-index.ts';
+import { DynamoRunLog } from '../../../lib/aws/run-log.ts';
+import { SystemClock } from '../../../lib/aws/system-clock.ts';
+import { SystemIds } from '../../../lib/aws/system-ids.ts';
+import { DynamoWorkflowStore } from '../../../lib/aws/workflow-store.ts';
+import { compile } from '../../../lib/engine/graph/compile.ts';
+import { environment, projectId } from '../../../lib/engine/ids.ts';
+import { days, hours } from '../../../lib/engine/time.ts';
+import { memoryWorld } from '../../../lib/memory/memory-world.ts';
+import { evaluatePure, inspectNode, termsOf } from '../../../lib/nodes/catalogue.ts';
+import type { Deps } from '../../../lib/service/deps.ts';
+import { Plans } from '../../../lib/service/graph.ts';
+import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../../contract/emulators/dynamo.ts';
+import { startQueuesAndBucket } from '../../contract/emulators/fauxqs.ts';
+import { context, eventOf } from '../../functions/http.ts';
+import type { Door } from './campaign.ts';
+import { type FuzzAnswer, routeOf } from './judge.ts';
+import type { FuzzRequest } from './requests.ts';
+
+export interface OpenDoor extends Door {
+  close(): Promise<void>;
+}
+
+const bucket = 'fuzz-bucket';
+
+export const openHandlers = async (): Promise<OpenDoor> => {
+  const implementation = dynamoImplementations.find(({ name }) => name === 'dynoxide') ?? dynamoImplementations[0];
+  if (implementation === undefined) throw new Error('there is no emulator of DynamoDB');
+  const emulator = await implementation.start();
+  const client = dynamoAt(emulator.endpoint);
+  const services = await startQueuesAndBucket();
+  services.server.createBucket(bucket);
+  const [runs, control] = [await createRunsTable(client), await createControlTable(client)];
+  const clock = new SystemClock();
+  const log = new DynamoRunLog(runs);
+  const urls = {
+    nodes: services.queue('nodes.fifo'),
+    code: services.queue('code.fifo'),
+    delays: services.queue('delays'),
+    results: services.queue('results.fifo'),
+  };
+  // Timers and the bus are called and have no emulator of their own here.
+  const { timers, notices } = memoryWorld();
+  const deps: Deps = {
+    clock,
+    ids: new SystemIds(),
+    log,
+    index: new DynamoRunIndex({ runs, control }, log),
+    jobs: new SqsJobs(services.sqs, urls),
+    timers,
+    notices,
+    blobs: new S3Blobs(services.s3, bucket),
+    artifacts: new S3Artifacts(services.s3, bucket, clock),
+    workflows: new DynamoWorkflowStore(control),
+    keys: new DynamoKeys(control),
+    reservations: new DynamoReservations(control),
+    audit: new DynamoAudit(control),
+    rates: new DynamoRateWindows(control),
+    deployments: new DynamoDeployments(control),
+    settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true },
+  };
+  const place = environment('fuzz');
+  const { text, keyId, secretHash } = newKey(place, randomBytes);
+  const terms = { scopes: ['admin'], createdAt: clock.now(), rateLimitPerMinute: null } as const;
+  await deps.keys.putKey({ keyId, secretHash, projectId: projectId('fuzz'), environment: place, ...terms });
+
+  const decider = {
+    deps,
+    by: 'api',
+    plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+  };
+  const silent = (): void => {};
+  const tools = toolsOf({ decider, inspect: inspectNode, logger: { info: silent, warn: silent, error: console.error } });
+  const functions = {
+    api: httpFunction(tools, apiOperations(tools)),
+    events: httpFunction(tools, eventOperations(tools)),
+    deployments: httpFunction(tools, deploymentOperations(tools)),
+  };
+  return {
+    apiKey: text,
+    ask: async (request): Promise<FuzzAnswer> => {
+      const servedBy = routeOf(request)?.servedBy ?? 'api';
+      const handler = functions[servedBy === 'events' || servedBy === 'deployments' ? servedBy : 'api'];
+      const { statusCode, headers, body } = await handler(gatewayEvent(request), context);
+      return { status: statusCode, headers, text: body };
+    },
+    async close() {
+      client.destroy();
+      await services.close();
+      await emulator.close();
+    },
+  };
+};
+
+/** The last of several headers of one name, as the gateway gives it; a form comes encoded, anything else as text. */
+const gatewayEvent = ({ method, target, headers, body }: FuzzRequest): APIGatewayProxyEvent => {
+  const url = new URL(`http://localhost${target}`);
+  const byName = new Map(headers.map(([name, value]) => [name, value]));
+  byName.set('X-Forwarded-Proto', 'https');
+  const isForm = (byName.get('Content-Type') ?? '').startsWith('multipart/');
+  const text = body === undefined ? undefined : Buffer.from(body).toString(isForm ? 'base64' : 'utf8');
+  return eventOf(method, url.pathname, {
+    headers: Object.fromEntries(byName),
+    ...(url.search === '' ? {} : { query: Object.fromEntries(url.searchParams) }),
+    ...(text === undefined ? {} : { text, isBase64Encoded: isForm }),
+  });
+};

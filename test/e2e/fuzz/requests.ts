@@ -1,0 +1,176 @@
+/** Requests of the fuzz: about half as the document has them, about things that there are; the others wrong in one way or in many. */
+import fc from 'fast-check';
+import type { ApiDocument, Operation, Schema } from './document.ts';
+import { fitting, hostile } from './values.ts';
+
+export interface FuzzRequest {
+  readonly method: string;
+  /** with its query, as it is sent */
+  readonly target: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: string | Uint8Array | undefined;
+  /** the operation that it was made for; what answers it may be another, or none */
+  readonly operationId: string;
+}
+
+/** What there is, by the names of parameters and members that name it. */
+export interface Known {
+  readonly [name: string]: readonly string[];
+}
+
+/** Bodies that a schema alone does not make good. */
+export type Bodies = Readonly<Record<string, fc.Arbitrary<unknown>>>;
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'SEARCH'];
+const tricks = [
+  '/%2e%2e/v1/keys',
+  '//v1//runs',
+  '/v1/runs/%00',
+  '/v1/../v1/health',
+  '/v1/runs/%ff',
+  '/',
+  '/v1',
+  '/v2/runs',
+  '/v1/runs/a%2fb',
+  '/v1/runs/%',
+  '/v1/workflows/%F0%9F%98%80',
+  '/v1/runs/wrun_%0d%0aset-cookie:x',
+  '/v1/keys/../runs?%00=%00',
+  '/v1/health?a=%ff&a=%',
+  `/v1/workflows/${'n'.repeat(3_000)}`,
+];
+const headerText = fc.string({
+  unit: fc
+    .integer({ min: 0x20, max: 0xff })
+    .filter((code) => code !== 0x7f)
+    .map((code) => String.fromCharCode(code)),
+  maxLength: 80,
+});
+/** The key and the form of the body are given first: a hostile header of the same name is a second one. */
+const headerNames = [
+  'Authorization',
+  'Content-Type',
+  'Accept',
+  'Idempotency-Key',
+  'traceparent',
+  'X-Workflow-Correlation-Id',
+  'X-Forwarded-Proto',
+  'X-Forwarded-For',
+  'User-Agent',
+  'X-Else',
+];
+
+/** Asked for less often: where its filters let nothing pass, it reads the days of a year. */
+const slow = ['listAudit'];
+
+export const requestsOf = (document: ApiDocument, known: Known, bodies: Bodies, apiKey: string): fc.Arbitrary<FuzzRequest> => {
+  const knownOr = (name: string, schema: Schema): fc.Arbitrary<unknown> => {
+    const there = known[name] ?? [];
+    const made = fitting(document, schema);
+    return there.length === 0
+      ? made
+      : fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...there) }, { weight: 1, arbitrary: made });
+  };
+  const anyGood = fc.oneof(
+    ...document.operations.map((operation) => ({
+      weight: slow.includes(operation.operationId) ? 1 : 4,
+      arbitrary: goodRequest(document, operation, knownOr, bodies, apiKey),
+    })),
+  );
+  return fc.oneof(
+    { weight: 13, arbitrary: anyGood },
+    { weight: 2, arbitrary: fc.tuple(anyGood, hostile).map(([request, body]) => ({ ...request, body: JSON.stringify(body) })) },
+    { weight: 2, arbitrary: fc.tuple(anyGood, fc.nat(), hostile).map(spoiled) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(anyGood, fc.uint8Array({ maxLength: 200 })).map(([request, body]) => ({ ...request, body })),
+    },
+    { weight: 1, arbitrary: fc.tuple(anyGood, fc.constantFrom(...methods)).map(([request, method]) => ({ ...request, method })) },
+    { weight: 1, arbitrary: fc.tuple(anyGood, fc.constantFrom(...tricks)).map(([request, target]) => ({ ...request, target })) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(anyGood, fc.array(fc.tuple(fc.constantFrom(...headerNames), headerText), { minLength: 1, maxLength: 4 }))
+        .map(([request, more]) => ({ ...request, headers: [...request.headers, ...more] })),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(anyGood, fc.string({ unit: 'binary', maxLength: 20 }), fc.string({ unit: 'binary', maxLength: 20 }))
+        .map(([request, name, value]) => ({ ...request, target: withQuery(request.target, [[name, value]]) })),
+    },
+  );
+};
+
+const withQuery = (target: string, pairs: readonly (readonly [string, string])[]): string => {
+  if (pairs.length === 0) return target;
+  const query = pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
+  return `${target}${target.includes('?') ? '&' : '?'}${query}`;
+};
+/** Half a character has no encoding. */
+const encode = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+/** One member of the body is something else than it should be. */
+const spoiled = ([request, at, value]: [FuzzRequest, number, unknown]): FuzzRequest => {
+  if (typeof request.body !== 'string') return request;
+  const body: unknown = JSON.parse(request.body);
+  if (typeof body !== 'object' || body === null) return request;
+  const names = Object.keys(body);
+  const name = names[at % Math.max(1, names.length)] ?? 'more';
+  return { ...request, body: JSON.stringify({ ...body, [name]: value }) };
+};
+
+const goodRequest = (
+  document: ApiDocument,
+  operation: Operation,
+  knownOr: (name: string, schema: Schema) => fc.Arbitrary<unknown>,
+  bodies: Bodies,
+  apiKey: string,
+): fc.Arbitrary<FuzzRequest> => {
+  const { method, path, operationId, parameters, requestBody } = operation;
+  const json = requestBody?.content['application/json']?.schema;
+  const body = json === undefined ? fc.constant(undefined) : (bodies[operationId] ?? bodyOf(document, json, knownOr));
+  const values = fc.tuple(
+    ...parameters.map((parameter) =>
+      fc.tuple(fc.constant(parameter), knownOr(parameter.name, parameter.schema), fc.integer({ min: 0, max: 3 })),
+    ),
+  );
+  const idempotencyKey = fc.tuple(fc.integer({ min: 0, max: 9 }), fc.uuid()).map(([one, fresh]) => (one === 0 ? 'again' : fresh));
+  return fc.tuple(values, body, idempotencyKey).map(([given, content, key]) => {
+    let target = path;
+    const query: (readonly [string, string])[] = [];
+    for (const [parameter, value, chance] of given) {
+      if (parameter.in === 'path') target = target.replace(`{${parameter.name}}`, encode(String(value)));
+      else if (parameter.in === 'query' && (parameter.required || chance === 0)) query.push([parameter.name, String(value)]);
+    }
+    return {
+      method,
+      target: withQuery(target, query),
+      headers: [
+        ['Authorization', `Bearer ${apiKey}`],
+        ['Content-Type', 'application/json'],
+        ['Idempotency-Key', key],
+      ],
+      body: content === undefined ? undefined : JSON.stringify(content),
+      operationId,
+    };
+  });
+};
+
+/** As the schema has it, with names of things that there are. */
+const bodyOf = (document: ApiDocument, schema: Schema, knownOr: (name: string, schema: Schema) => fc.Arbitrary<unknown>) => {
+  const { properties = {}, required = [] } = document.resolve(schema);
+  const named = Object.fromEntries(
+    Object.entries(properties).map(([name, member]) => [
+      name,
+      required.includes(name) ? knownOr(name, member) : fitting(document, member),
+    ]),
+  );
+  return fc
+    .tuple(fitting(document, schema), fc.record(named))
+    .map(([made, replaced]) =>
+      typeof made === 'object' && made !== null
+        ? { ...made, ...Object.fromEntries(Object.entries(replaced).filter(([name]) => required.includes(name))) }
+        : made,
+    );
+};

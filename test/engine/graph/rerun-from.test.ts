@@ -1,0 +1,146 @@
+/** A run that is run again from a chosen node keeps what stands before it, and decides the rest anew. */
+import { expect, test } from 'vitest';
+import { decideRerunFrom, resultsBefore } from '../../../lib/engine/graph/rerun-from.ts';
+import { commitNo, eventId, nodeId, nonce } from '../../../lib/engine/ids.ts';
+import { hours } from '../../../lib/engine/time.ts';
+import type { RunEvent } from '../../../lib/engine/log/events.ts';
+import { type Graph, failed, finished, graph, passes } from '../graphs.ts';
+import { Play, dawn, foldOf, plain, started, told } from '../play.ts';
+
+/** The first commit of the new run; undefined where the chosen node is not come to. */
+const again = (before: Play, from: string, on: Graph = before.graph): readonly RunEvent[] | undefined => {
+  const tools = { ...new Play(on).tools, now: before.now };
+  const kept = resultsBefore(on.plan, before.state, nodeId(from));
+  return decideRerunFrom({ value: { again: true } }, { __rerunOf: 'x' }, { from: nodeId(from), kept }, tools);
+};
+
+/** The new run, to be played on. */
+const playAgain = (before: Play, from: string, on: Graph = before.graph): Play => {
+  const events = again(before, from, on) ?? [];
+  const play = new Play(on);
+  const commit = { number: commitNo(1), firstEventId: eventId(1), events, at: before.now, by: 'test', nonce: nonce('n') };
+  Object.assign(play.state, foldOf([commit]));
+  play.commits.push(commit);
+  play.now = before.now;
+  return play;
+};
+
+const chain = graph({ nodes: { start: passes, a: { outputVariable: 'x' } }, edges: ['start -> a -> b -> c'] });
+const playedChain = (): Play => {
+  const play = started(chain);
+  play.ends('a', finished('first'));
+  play.pass(hours(1));
+  play.ends('b', failed());
+  return play;
+};
+
+test('what came of the nodes before stands, with its times, and the chosen one is on its way', () => {
+  const before = playedChain();
+  expect(before.status).toBe('failed');
+  const play = playAgain(before, 'b');
+  expect(told(play.events)).toEqual([
+    'INPUT_SET',
+    'SYSTEM_SET',
+    'RUN_STARTED',
+    'NODE_COMPLETED start',
+    'NODE_COMPLETED a',
+    'NODE_DISPATCHED b',
+  ]);
+  expect(play.node('a')).toMatchObject({ status: 'completed', endedAt: dawn, output: { value: 'first' } });
+  expect(play.inputOf('b').context.get('x')).toBe('first');
+  expect(play.inputOf('b').context.get('input')).toEqual({ again: true });
+  play.ends('b');
+  play.ends('c');
+  expect(play.status).toBe('completed');
+});
+
+test('the log of the new run folds by itself', () => {
+  const play = playAgain(playedChain(), 'b');
+  expect(plain(play.refold())).toEqual(plain(play.state));
+});
+
+test('from the first node on, it is the whole run', () => {
+  expect(told(again(playedChain(), 'start') ?? [])).toEqual([
+    'INPUT_SET',
+    'SYSTEM_SET',
+    'RUN_STARTED',
+    'NODE_COMPLETED start',
+    'NODE_DISPATCHED a',
+  ]);
+});
+
+const diamond = graph({
+  nodes: { start: passes, left: { outputVariable: 'l' }, right: { errorHandling: 'continue', outputVariable: 'r' } },
+  edges: ['start -> left -> join', 'start -> right -> join'],
+});
+
+test('a branch beside it that ended well stands, and its join waits for the chosen one alone', () => {
+  const before = started(diamond);
+  before.ends('left', finished('L'));
+  before.ends('right', failed());
+  const play = playAgain(before, 'right');
+  expect(play.statuses('left', 'right', 'join')).toEqual(['completed', 'queued', 'pending']);
+  play.ends('right', finished('R'));
+  expect(play.openIds()).toEqual(['join']);
+});
+
+test('a branch beside it that did not end well is run again too', () => {
+  const before = started(diamond);
+  before.ends('left', failed());
+  before.ends('right', failed());
+  expect(playAgain(before, 'right').openIds()).toEqual(['left', 'right']);
+});
+
+test('what was open when the earlier run was cancelled is run again', () => {
+  const before = started(diamond);
+  before.ends('right', finished('R'));
+  before.say({ kind: 'cancel-requested' });
+  const play = playAgain(before, 'join');
+  expect(play.openIds()).toEqual(['left']);
+  expect(play.statusOf('right')).toBe('completed');
+  play.ends('left');
+  expect(play.openIds()).toEqual(['join']);
+});
+
+const handled = graph({
+  nodes: { start: passes, risky: { outputVariable: 'risk' } },
+  edges: ['start -> risky', 'risky/error -> mend -> after', 'risky -> good'],
+});
+
+test('a failure that an error edge took stands, with what the branch finds of it', () => {
+  const before = started(handled);
+  before.ends('risky', failed());
+  before.ends('mend', finished('mended'));
+  const play = playAgain(before, 'mend');
+  expect(play.statuses('risky', 'good', 'mend')).toEqual(['failed', 'skipped', 'queued']);
+  expect(play.inputOf('mend').context.get('risk')).toMatchObject({ success: false, error: { cause: 'error' } });
+});
+
+test('a node that the standing results do not lead to is refused', () => {
+  const before = started(handled);
+  before.ends('risky', failed());
+  expect(again(before, 'good')).toBeUndefined();
+});
+
+test('a later version takes over what it has too, and runs what is new before the chosen node', () => {
+  const before = started(chain);
+  before.ends('a', finished('first'));
+  before.ends('b', finished('second'));
+  before.ends('c', failed());
+  const next = graph({ nodes: { start: passes, a: { outputVariable: 'x' } }, edges: ['start -> a -> c', 'start -> added -> c'] });
+  const play = playAgain(before, 'c', next);
+  expect(play.statuses('a', 'b', 'added', 'c')).toEqual(['completed', 'pending', 'queued', 'pending']);
+  play.ends('added');
+  expect(play.openIds()).toEqual(['c']);
+});
+
+test('a later writing of a context key still wins', () => {
+  const twice = graph({
+    nodes: { start: passes, a: { outputVariable: 'x' }, b: { outputVariable: 'x' } },
+    edges: ['start -> a -> join', 'start -> b -> join'],
+  });
+  const before = started(twice);
+  before.ends('b', finished('early'));
+  before.ends('a', finished('late'));
+  expect(playAgain(before, 'join').inputOf('join').context.get('x')).toBe('late');
+});

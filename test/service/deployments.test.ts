@@ -1,0 +1,316 @@
+import { describe, expect, it } from 'vitest';
+import { createHash } from 'node:crypto';
+import { deploymentId, keyId, nodeId, workflowName } from '../../lib/engine/ids.ts';
+import { after, days, hours, minutes } from '../../lib/engine/time.ts';
+import { bundlePaths } from '../../lib/ports/bundles.ts';
+import type { Deployments, Manifest } from '../../lib/ports/deployments.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { activateDeployment, rollbackDeployment } from '../../lib/service/activate-deployment.ts';
+import { createDeployment } from '../../lib/service/create-deployment.ts';
+import { activeDeployment, getDeployment, listDeployments } from '../../lib/service/get-deployments.ts';
+import { createWorkflow, publishVersion } from '../../lib/service/publish-workflow.ts';
+import { removeDeployment } from '../../lib/service/remove-deployment.ts';
+import { archiveOf } from '../artifact/archives.ts';
+import { packedDeployment } from '../artifact/packed.ts';
+import { inspectNode } from '../../lib/nodes/catalogue.ts';
+import { house, scope, workflow } from './house.ts';
+
+const somebody = keyId('somebody');
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+/** A world with deployments `dep_1`, `dep_2` … uploaded. */
+const shipped = async (count: number, wrap?: Parameters<typeof house>[0]) => {
+  const home = house(wrap);
+  for (let number = 1; number <= count; number += 1) {
+    const { manifest, archive } = await packedDeployment(`dep_${number}`);
+    await createDeployment(home.world, scope, manifest, { by: somebody, archive });
+    home.world.clock.advance(minutes(1));
+  }
+  const activate = (id: string) => activateDeployment(home.deps, scope, deploymentId(id), somebody);
+  const rollback = (id?: string) =>
+    rollbackDeployment(home.deps, scope, id === undefined ? undefined : deploymentId(id), somebody);
+  const remove = (id: string) => removeDeployment(home.deps, scope, deploymentId(id));
+  const active = async () => (await activeDeployment(home.world, scope))?.deploymentId;
+  const status = async (id: string) => (await getDeployment(home.world, scope, deploymentId(id)))?.status;
+  return { home, activate, rollback, remove, active, status };
+};
+
+describe('creating a deployment', () => {
+  it('gives an upload for a quarter of an hour, and a new one to whoever asks the same again', async () => {
+    const { world } = house();
+    const { manifest } = await packedDeployment('dep_1');
+    const first = await createDeployment(world, scope, manifest, { by: somebody });
+    expect(first).toMatchObject({
+      kind: 'created',
+      deployment: { status: 'created', createdBy: somebody },
+      upload: { method: 'PUT', expiresAt: after(world.clock.now(), minutes(15)) },
+    });
+    world.clock.advance(hours(1));
+    const again = await createDeployment(world, scope, { ...manifest, files: manifest.files.toReversed() }, { by: null });
+    expect(again).toMatchObject({
+      kind: 'standing',
+      deployment: { createdBy: somebody },
+      upload: { expiresAt: after(world.clock.now(), minutes(15)) },
+    });
+    expect(await activeDeployment(world, scope)).toBeUndefined();
+  });
+
+  it('takes the archive in the same request, and wants no upload then', async () => {
+    const { world } = house();
+    const { manifest, archive } = await packedDeployment('dep_1');
+    for (const kind of ['created', 'standing'] as const) {
+      const answer = await createDeployment(world, scope, manifest, { by: null, archive });
+      expect(answer).toEqual({ kind, deployment: expect.objectContaining({ verifiedAt: world.clock.now() }) });
+    }
+    expect(await createDeployment(world, scope, manifest, { by: null })).not.toHaveProperty('upload');
+  });
+
+  it.each<[string, Partial<Manifest>]>([
+    ['other workflows', { workflows: [{ name: 'other' }] }],
+    ['other steps', { steps: [{ name: 'other' }] }],
+    ['another digest', { artifact: { sha256: 'ab'.repeat(32), bytes: 7 } }],
+    ['other files', { files: [{ path: 'a', sha256: 'ab'.repeat(32), bytes: 7 }] }],
+  ])('refuses an id that has a manifest with %s', async (_what, change) => {
+    const { world } = house();
+    await createDeployment(world, scope, (await packedDeployment('dep_1')).manifest, { by: null });
+    const { manifest } = await packedDeployment('dep_1', { change });
+    expect(await createDeployment(world, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
+  });
+
+  it('writes nothing where the archive that came along is not what the manifest says', async () => {
+    const { world } = house();
+    const { manifest, archive } = await packedDeployment('dep_1', { files: { 'a.js': 'one' } });
+    const other = await packedDeployment('dep_1', { files: { 'a.js': 'two' } });
+    expect(await createDeployment(world, scope, manifest, { by: null, archive: other.archive })).toEqual({
+      kind: 'artifact_digest_mismatch',
+    });
+    expect(await createDeployment(world, scope, manifest, { by: null, archive })).toMatchObject({
+      kind: 'artifact_invalid',
+      faults: [{ code: 'bundle_missing', path: bundlePaths.workflow }],
+    });
+    expect(await listDeployments(world, scope, { limit: 5 })).toEqual({ deployments: [] });
+  });
+});
+
+describe('activating a deployment', () => {
+  it('changes what new runs get, once, and tells the bus', async () => {
+    const { home, activate, active, status } = await shipped(2);
+    const at = home.world.clock.now();
+    expect(await activate('dep_1')).toEqual({
+      kind: 'activated',
+      deploymentId: 'dep_1',
+      activatedAt: at,
+      previousDeploymentId: null,
+      revision: 1,
+    });
+    home.world.clock.advance(minutes(1));
+    expect(await activate('dep_1')).toMatchObject({ activatedAt: at, revision: 1 });
+    expect(home.world.notices.activations).toHaveLength(1);
+    expect(await activate('dep_2')).toMatchObject({ previousDeploymentId: 'dep_1', revision: 2 });
+    expect(await active()).toBe('dep_2');
+    expect([await status('dep_1'), await status('dep_2')]).toEqual(['inactive', 'active']);
+    expect(home.world.notices.activations.at(-1)).toMatchObject({ scope, deploymentId: 'dep_2', previousDeploymentId: 'dep_1' });
+  });
+
+  it('reads what was uploaded, and refuses what is not there or not right', async () => {
+    const { world } = house();
+    const { manifest, archive } = await packedDeployment('dep_1');
+    const created = await createDeployment(world, scope, manifest, { by: null });
+    if (!('upload' in created) || created.upload === undefined) throw new Error('no upload');
+    const activate = () => activateDeployment(world, scope, manifest.deploymentId, null);
+    expect(await activate()).toEqual({ kind: 'artifact_missing' });
+    for (const wrong of [archive.subarray(1), new Uint8Array(archive.byteLength), new Uint8Array(archive.byteLength + 1)]) {
+      world.artifacts.receive(created.upload.url, wrong);
+      expect(await activate()).toEqual({ kind: 'artifact_digest_mismatch' });
+    }
+    world.artifacts.receive(created.upload.url, archive);
+    expect(await activate()).toMatchObject({ kind: 'activated' });
+    expect(await getDeployment(world, scope, manifest.deploymentId)).toMatchObject({ verifiedAt: world.clock.now() });
+  });
+
+  it('refuses an archive that does harm, and one without its bundles', async () => {
+    const { world } = house();
+    const evil = await archiveOf([{ name: '../a.js', content: 'x' }]);
+    const artifact = { sha256: sha256(evil), bytes: evil.byteLength };
+    const { manifest } = await packedDeployment('dep_1', { change: { artifact } });
+    const created = await createDeployment(world, scope, manifest, { by: null });
+    if (!('upload' in created) || created.upload === undefined) throw new Error('no upload');
+    world.artifacts.receive(created.upload.url, evil);
+    expect(await activateDeployment(world, scope, manifest.deploymentId, null)).toMatchObject({
+      kind: 'artifact_invalid',
+      faults: [{ code: 'path_unsafe', path: '../a.js' }],
+    });
+    const steps = await packedDeployment('dep_2', { change: { steps: [{ name: 'charge' }] } });
+    expect(await createDeployment(world, scope, steps.manifest, { by: null, archive: steps.archive })).toMatchObject({
+      kind: 'artifact_invalid',
+      faults: [{ code: 'bundle_missing', path: bundlePaths.step }],
+    });
+  });
+
+  it('goes on from another change that came in between, and gives up on a crowd', async () => {
+    let losses = 3;
+    const wrap = (lost: () => boolean) => (deps: ReturnType<typeof house>['deps']) => {
+      const deployments: Deployments = Object.assign(Object.create(deps.deployments), {
+        pointer: (of: typeof scope) => deps.deployments.pointer(of),
+        deployment: (...of: Parameters<Deployments['deployment']>) => deps.deployments.deployment(...of),
+        noteActivated: (...of: Parameters<Deployments['noteActivated']>) => deps.deployments.noteActivated(...of),
+        movePointer: async (...of: Parameters<Deployments['movePointer']>) =>
+          lost() ? false : deps.deployments.movePointer(...of),
+      });
+      return { ...deps, deployments };
+    };
+    const { activate } = await shipped(1, { wrap: wrap(() => (losses -= 1) >= 0) });
+    expect(await activate('dep_1')).toMatchObject({ kind: 'activated' });
+    const crowded = await shipped(1, { wrap: wrap(() => true) });
+    await expect(crowded.activate('dep_1')).rejects.toThrow(Unavailable);
+  });
+
+  it('that died before it told the bus is finished by the next who asks', async () => {
+    let isBroken = true;
+    const { home, activate, active } = await shipped(1, {
+      wrap: (deps) => ({
+        ...deps,
+        notices: {
+          ...deps.notices,
+          deploymentActivated: async (notice) => {
+            if (isBroken) throw new Unavailable('the event bus');
+            return deps.notices.deploymentActivated(notice);
+          },
+        },
+      }),
+    });
+    await expect(activate('dep_1')).rejects.toThrow(Unavailable);
+    expect(await active()).toBe('dep_1');
+    isBroken = false;
+    for (let count = 0; count < 2; count += 1) expect(await activate('dep_1')).toMatchObject({ revision: 1 });
+    expect(home.world.notices.activations).toHaveLength(1);
+  });
+
+  it('is not possible for one that is not there', async () => {
+    const { activate } = await shipped(0);
+    expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
+  });
+});
+
+describe('going back', () => {
+  it('activates what was active before, or what is named', async () => {
+    const { home, activate, rollback, active } = await shipped(3);
+    expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
+    for (const id of ['dep_1', 'dep_2', 'dep_3']) {
+      home.world.clock.advance(minutes(1));
+      await activate(id);
+      if (id === 'dep_1') expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
+    }
+    home.world.clock.advance(minutes(1));
+    expect(await rollback()).toMatchObject({ deploymentId: 'dep_2', previousDeploymentId: 'dep_3', revision: 4 });
+    home.world.clock.advance(minutes(1));
+    expect(await rollback('dep_1')).toMatchObject({ deploymentId: 'dep_1', revision: 5 });
+    expect(await active()).toBe('dep_1');
+    const told = home.world.notices.activations.map(({ deploymentId: id }) => id);
+    expect(told).toEqual(['dep_1', 'dep_2', 'dep_3', 'dep_2', 'dep_1']);
+    expect(await rollback('dep_9')).toEqual({ kind: 'not_found' });
+  });
+
+  it('passes over what has been removed', async () => {
+    const { activate, rollback, remove } = await shipped(3);
+    for (const id of ['dep_1', 'dep_2', 'dep_3']) await activate(id);
+    expect(await remove('dep_2')).toMatchObject({ kind: 'removed' });
+    expect(await rollback()).toMatchObject({ deploymentId: 'dep_1' });
+    await remove('dep_3');
+    expect(await rollback()).toEqual({ kind: 'no_previous_deployment' });
+  });
+});
+
+describe('a name means one workflow:', () => {
+  it('a deployment with the name of a published graph is not activated, until the graph is archived', async () => {
+    const { home, activate } = await shipped(1);
+    await home.publish(workflow('hello', 'a>b'));
+    expect(await activate('dep_1')).toEqual({ kind: 'workflow_name_taken', names: ['hello'] });
+    await home.world.workflows.archive(scope, workflowName('hello'), home.world.clock.now());
+    expect(await activate('dep_1')).toMatchObject({ kind: 'activated' });
+  });
+
+  it('no graph is published under a name that the active deployment has', async () => {
+    const { home, activate } = await shipped(1);
+    const { version: _version, ...definition } = workflow('hello', 'a>b');
+    const graph = { ...definition, nodes: [{ id: nodeId('a'), type: 'start', config: {} }], edges: [] };
+    expect(await createWorkflow(home.world, scope, graph, inspectNode)).toMatchObject({ kind: 'published' });
+    await home.world.workflows.archive(scope, workflowName('hello'), home.world.clock.now());
+    await activate('dep_1');
+    const other = { ...graph, name: workflowName('other') };
+    expect(await createWorkflow(home.world, scope, graph, inspectNode)).toEqual({ kind: 'workflow_name_taken' });
+    expect(await createWorkflow(home.world, scope, other, inspectNode)).toMatchObject({ kind: 'published' });
+    expect(await publishVersion(home.world, scope, other, inspectNode)).toMatchObject({ kind: 'published', version: 2 });
+  });
+});
+
+describe('removing a deployment', () => {
+  it('takes the artifact with it, and its id is never free again', async () => {
+    const { home, remove, status } = await shipped(1);
+    const { manifest, archive } = await packedDeployment('dep_1');
+    const name = { scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 };
+    expect(await home.world.artifacts.read(name, archive.byteLength)).toBeDefined();
+    expect(await remove('dep_1')).toEqual({ kind: 'removed', removedAt: home.world.clock.now() });
+    expect(await home.world.artifacts.read(name, archive.byteLength)).toBeUndefined();
+    expect(await status('dep_1')).toBeUndefined();
+    expect(await remove('dep_1')).toEqual({ kind: 'not_found' });
+    expect(await createDeployment(home.world, scope, manifest, { by: null, archive })).toEqual({ kind: 'deployment_exists' });
+  });
+
+  it('is refused while it is active, and it stays what it was', async () => {
+    const { home, activate, remove } = await shipped(1);
+    await activate('dep_1');
+    expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
+    expect(await getDeployment(home.world, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
+  });
+
+  it('is refused while a run that has not ended holds on to it', async () => {
+    const { home, remove } = await shipped(1);
+    await home.publish(workflow('flow', 'a>b'));
+    const { runId } = await home.begin('flow');
+    const hold = { since: home.world.clock.now(), expiresAt: after(home.world.clock.now(), days(37)) };
+    await home.world.deployments.holdOpen(scope, deploymentId('dep_1'), runId, hold);
+    expect(await remove('dep_1')).toEqual({ kind: 'deployment_in_use', runId });
+    expect(await getDeployment(home.world, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
+    await home.settle();
+    expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
+  });
+
+  it('waits an hour for a run that has said it would come', async () => {
+    const { home, remove } = await shipped(1);
+    const runId = home.world.ids.runId(home.world.clock.now());
+    const hold = { since: home.world.clock.now(), expiresAt: after(home.world.clock.now(), days(37)) };
+    await home.world.deployments.holdOpen(scope, deploymentId('dep_1'), runId, hold);
+    expect(await remove('dep_1')).toEqual({ kind: 'deployment_in_use', runId });
+    home.world.clock.advance(hours(1));
+    expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
+  });
+
+  it('that has begun keeps an activation decided before from coming through', async () => {
+    let removing: Promise<unknown> | undefined;
+    const { home, activate, active, remove } = await shipped(1, {
+      wrap: (deps) => ({
+        ...deps,
+        workflows: Object.assign(Object.create(deps.workflows), {
+          // Between the look at the deployment and the write of the pointer.
+          summary: async (...of: Parameters<typeof deps.workflows.summary>) => {
+            removing ??= removeDeployment(deps, scope, deploymentId('dep_1'));
+            await removing;
+            return deps.workflows.summary(...of);
+          },
+        }),
+      }),
+    });
+    expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
+    expect(await active()).toBeUndefined();
+    expect(await remove('dep_1')).toEqual({ kind: 'not_found' });
+    expect(home.world.notices.activations).toEqual([]);
+  });
+
+  it('that died on its way is gone on with; until then nobody activates it', async () => {
+    const { home, activate, remove } = await shipped(1);
+    await home.world.deployments.setRemoving(scope, deploymentId('dep_1'), home.world.clock.now());
+    expect(await activate('dep_1')).toEqual({ kind: 'not_found' });
+    expect(await remove('dep_1')).toMatchObject({ kind: 'removed' });
+  });
+});
