@@ -22,6 +22,9 @@ async function take(record: SQSRecord, context: Context): Promise<void> {
   switch (job.kind) {
     case 'node':
       return runNode(worker, job, delivery);
+    case 'message':
+      // Its wait is over: its code is run by the function that has the deployments.
+      return worker.deps.jobs.send([job]);
     case 'wake':
       return wakeNode(worker, job, delivery);
     case 'nudge':

@@ -116,6 +116,23 @@ export const errorCatalogue = {
     message: 'The manifest is not one that this takes.',
     recovery: 'See "errors" for each place and what is wrong there.',
   },
+  deployment_not_verified: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The artifact of the deployment has not been verified yet.',
+    recovery: 'Activate the deployment, or upload its artifact in one request with the manifest: both verify it.',
+  },
+  deployment_mismatch: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The run is on another deployment, and stays there.',
+  },
+  node_not_reached: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The results before that node do not lead to it.',
+    recovery: 'Go on from a node further up, or run the whole run again.',
+  },
   deployment_exists: {
     status: 409,
     trouble: 'caller',

@@ -34,7 +34,7 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   requestParams: {
     ...(route.params === undefined ? {} : { path: route.params }),
     ...(route.query === undefined ? {} : { query: route.query }),
-    ...(route.idempotencyKey === 'required' ? { header: idempotencyHeader } : {}),
+    ...(route.idempotencyKey === 'none' ? {} : { header: idempotencyHeaders[route.idempotencyKey] }),
   },
   ...(route.body === undefined
     ? {}
@@ -65,7 +65,11 @@ const formOf = ({ schema, form }: RouteBody) =>
         },
       };
 
-const idempotencyHeader = z.object({ 'Idempotency-Key': z.string().min(1).max(255) });
+const idempotencyKey = z.string().min(1).max(255);
+const idempotencyHeaders = {
+  required: z.object({ 'Idempotency-Key': idempotencyKey }),
+  optional: z.object({ 'Idempotency-Key': idempotencyKey.exactOptional() }),
+};
 
 const errorResponses = (codes: readonly ErrorCode[]) => {
   const byStatus = Map.groupBy(codes, (code) => errorCatalogue[code].status);

@@ -20,7 +20,7 @@ export interface Route {
   readonly missing?: ErrorCode;
   readonly query?: z.ZodObject;
   readonly body?: RouteBody;
-  readonly idempotencyKey: 'required' | 'none';
+  readonly idempotencyKey: 'required' | 'optional' | 'none';
   /** the name of the mutation in the audit trail; absent: nothing is changed */
   readonly action?: string;
   readonly answers: Readonly<Record<number, { readonly description: string; readonly schema: z.ZodType }>>;

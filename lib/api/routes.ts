@@ -13,12 +13,15 @@ import * as keys from './schemas/keys.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
+import * as world from './schemas/world.ts';
 
 /** A start's input ends in the run's log, or beside it in the bucket. */
 const inputLimitBytes = 1_048_576;
 const smallLimitBytes = 16_384;
 /** A thousand node ids of the longest kind. */
 const wakeLimitBytes = 262_144;
+/** A message is kept in the log of its run, or beside it in the bucket; a queue carries only its name. */
+const messageLimitBytes = 262_144;
 /** What a resumption brings is kept in the log of its run. */
 const resumeLimitBytes = 65_536;
 
@@ -154,6 +157,7 @@ export const routes = [
       'input_invalid',
       'unsupported_spec_version',
       'not_found',
+      'deployment_not_verified',
     ],
   },
   {
@@ -219,10 +223,10 @@ export const routes = [
     servedBy: 'api',
     scope: 'runs:write',
     body: { schema: runs.resumeRunBody, limitBytes: resumeLimitBytes },
-    idempotencyKey: 'none',
+    idempotencyKey: 'optional',
     action: 'runs.resume',
     answers: { 202: ok('It is in the log, and what slept goes on', runs.resumedAnswer) },
-    errors: ['not_found', 'run_terminal'],
+    errors: ['not_found', 'run_terminal', 'idempotency_conflict'],
   },
   {
     method: 'POST',
@@ -237,7 +241,16 @@ export const routes = [
     idempotencyKey: 'required',
     action: 'runs.rerun',
     answers: { 202: ok('The new run exists and will be worked on', runs.rerunAnswer) },
-    errors: ['idempotency_required', 'idempotency_conflict', 'not_found', 'workflow_archived', 'input_invalid'],
+    errors: [
+      'idempotency_required',
+      'idempotency_conflict',
+      'not_found',
+      'workflow_archived',
+      'workflow_not_found',
+      'input_invalid',
+      'node_not_reached',
+      'deployment_not_verified',
+    ],
   },
   {
     method: 'POST',
@@ -255,6 +268,30 @@ export const routes = [
     errors: ['not_found', 'run_terminal'],
   },
   ...deploymentRoutes,
+  {
+    method: 'POST',
+    path: '/v1/queue/publish',
+    operationId: 'publishMessage',
+    summary: 'Sends a run of a deployment a message',
+    servedBy: 'api',
+    scope: 'world:proxy',
+    body: { schema: world.publishBody, limitBytes: messageLimitBytes },
+    idempotencyKey: 'none',
+    action: 'world.queue.publish',
+    answers: { 200: ok('It is in the log of its run, and on its way', world.publishedMessageAnswer) },
+    errors: ['not_found', 'run_terminal', 'idempotency_conflict', 'deployment_mismatch'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/world/deployment-id',
+    operationId: 'getWorldDeploymentId',
+    summary: 'The id of the active deployment',
+    servedBy: 'api',
+    scope: 'world:proxy',
+    idempotencyKey: 'none',
+    answers: { 200: ok('The active deployment', world.worldDeploymentAnswer) },
+    errors: ['no_active_deployment'],
+  },
   {
     method: 'POST',
     path: '/v1/keys',

@@ -28,13 +28,16 @@ export const nodeHandler =
     return false;
   };
 
+/** Methods that a Request cannot have. */
+const unspeakable: readonly string[] = ['CONNECT', 'TRACE', 'TRACK'];
+
 const answerTo = async (host: AppHost, incoming: IncomingMessage): Promise<Response | undefined> => {
   const { method = 'GET', url = '/' } = incoming;
   // Who was meant does not matter here, so what a caller writes into Host is not looked at.
   const base = 'http://host.invalid';
   if (!URL.canParse(url, base)) return undefined;
   const address = new URL(url, base);
-  if (!host.isFor(method, address.pathname)) return undefined;
+  if (unspeakable.includes(method) || !host.isFor(method, address.pathname)) return undefined;
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers))
     for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) headers.append(name, each);
@@ -43,15 +46,27 @@ const answerTo = async (host: AppHost, incoming: IncomingMessage): Promise<Respo
   return host.answer(new Request(new URL(address.pathname, base), { method, headers, ...body }));
 };
 
+/** Nothing is read before it is wanted: a body that nobody wants is thrown away by the server itself. */
 const bodyOf = (incoming: IncomingMessage): ReadableStream<Uint8Array> => {
-  const chunks = incoming.iterator({ destroyOnReturn: false });
-  return new ReadableStream({
-    pull: async (controller) => {
-      const { done, value } = await chunks.next();
-      if (done === true) controller.close();
-      else controller.enqueue(Buffer.from(value));
+  let hasBegun = false;
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => {
+        if (hasBegun) return void incoming.resume();
+        hasBegun = true;
+        incoming.on('data', (chunk: Buffer) => {
+          incoming.pause();
+          controller.enqueue(chunk);
+        });
+        incoming.once('end', () => controller.close());
+        incoming.once('error', (trouble) => controller.error(trouble));
+      },
+      // What is left is read all the same, so that the connection stays of use.
+      cancel: () => {
+        for (const event of ['data', 'end', 'error']) incoming.removeAllListeners(event);
+        incoming.on('error', () => undefined).resume();
+      },
     },
-    // What is left is read and thrown away, so that the answer can leave and the connection stay.
-    cancel: () => void incoming.resume(),
-  });
+    { highWaterMark: 0 },
+  );
 };

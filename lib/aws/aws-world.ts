@@ -44,6 +44,9 @@ export const awsWorld = (settings: Settings): World => {
     get nodes() {
       return settings.nodeQueueUrl;
     },
+    get code() {
+      return settings.codeQueueUrl;
+    },
     get delays() {
       return settings.delayQueueUrl;
     },

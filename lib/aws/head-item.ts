@@ -3,9 +3,9 @@ import { z } from 'zod';
 import * as schema from '../codec/ids.ts';
 import { failure } from '../codec/events.ts';
 import { unpack } from '../codec/packed.ts';
-import { read, readJson } from '../codec/unreadable.ts';
+import { Unreadable, read, readJson } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
-import { firstCommit } from '../engine/ids.ts';
+import { type DeploymentId, firstCommit } from '../engine/ids.ts';
 import { type Head, type HeadProjection, type RunCreation, firstProjection, runStatuses } from '../engine/log/head.ts';
 import {
   type Item,
@@ -25,9 +25,9 @@ import { creationSort, projectPartitionOf, runIn } from './run-keys.ts';
 const headItem = z.object({
   ...commitShape,
   pk: textAttribute.transform(runIn),
-  k: textAttribute.pipe(z.literal('graph')),
+  k: textAttribute.pipe(z.enum(['graph', 'fetch'])),
   w: textAttribute,
-  wv: numberAttribute,
+  wv: numberAttribute.exactOptional(),
   d: textAttribute.pipe(schema.deploymentId).exactOptional(),
   ca: instantAttribute,
   da: instantAttribute,
@@ -48,7 +48,7 @@ export const headAttributes = (run: RunCreation): Item => ({
   ...present({
     k: text(run.kind),
     w: text(run.workflow.name),
-    wv: number(run.workflow.version),
+    wv: run.kind === 'graph' ? number(run.workflow.version) : undefined,
     d: run.deploymentId === null ? undefined : text(run.deploymentId),
     ca: number(run.createdAt),
     da: number(run.deadlineAt),
@@ -83,9 +83,7 @@ export const headIn = (item: Item): Head => {
   );
   return {
     address: pk,
-    kind: k,
-    workflow: { name: w, version: wv },
-    deploymentId: d ?? null,
+    ...madeOf(k, w, wv, d),
     createdAt: ca,
     deadlineAt: da,
     ...(aa !== undefined && { availableAt: aa }),
@@ -101,4 +99,10 @@ export const headIn = (item: Item): Head => {
       ...(error !== undefined && { error: readJson('the error of a head', failure, unpack('the error of a head', error)) }),
     },
   };
+};
+
+const madeOf = (kind: 'graph' | 'fetch', name: string, version: number | undefined, deployment: DeploymentId | undefined) => {
+  if (kind === 'graph' && version !== undefined) return { kind, workflow: { name, version }, deploymentId: null };
+  if (kind === 'fetch' && deployment !== undefined) return { kind, workflow: { name }, deploymentId: deployment };
+  throw new Unreadable('a head', `a ${kind} run without its ${kind === 'graph' ? 'version' : 'deployment'}`);
 };

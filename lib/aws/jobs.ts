@@ -9,13 +9,15 @@ import {
 import { jobBody, resultBody } from '../codec/jobs.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { DurationMs } from '../engine/time.ts';
-import { type Job, type Jobs, type NodeJob, type ResultMessage, longestQueueDelayMs } from '../ports/jobs.ts';
+import { type Job, type Jobs, type ResultMessage, type WorkJob, longestQueueDelayMs } from '../ports/jobs.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { type MessageIdentity, nodeJobIdentity, resultIdentity } from './message-identity.ts';
+import { type MessageIdentity, messageJobIdentity, nodeJobIdentity, resultIdentity } from './message-identity.ts';
 import { reach } from './reach.ts';
 
 export interface QueueUrls {
   readonly nodes: string;
+  /** messages for the code of deployments */
+  readonly code: string;
   readonly delays: string;
   readonly results: string;
 }
@@ -32,13 +34,20 @@ export class SqsJobs implements Jobs {
     this.#urls = urls;
   }
 
-  async send(jobs: readonly NodeJob[]): Promise<void> {
-    const entries = jobs.map((job, index) => ({
+  async send(jobs: readonly WorkJob[]): Promise<void> {
+    const nodes = jobs.flatMap((job) => (job.kind === 'node' ? [{ job, identity: nodeJobIdentity(job) }] : []));
+    const messages = jobs.flatMap((job) => (job.kind === 'message' ? [{ job, identity: messageJobIdentity(job) }] : []));
+    if (nodes.length > 0) await this.#sendTo(this.#urls.nodes, nodes);
+    if (messages.length > 0) await this.#sendTo(this.#urls.code, messages);
+  }
+
+  async #sendTo(url: string, jobs: readonly { readonly job: Job; readonly identity: MessageIdentity }[]): Promise<void> {
+    const entries = jobs.map(({ job, identity }, index) => ({
       Id: String(index),
       MessageBody: jobBody(job),
-      ...onQueue(this.#urls.nodes, nodeJobIdentity(job)),
+      ...onQueue(url, identity),
     }));
-    await Promise.all(batchesOf(entries).map((batch) => this.#sendAll(batch)));
+    await Promise.all(batchesOf(entries).map((batch) => this.#sendAll(url, batch)));
   }
 
   async sendLater(job: Job, delay: DurationMs): Promise<void> {
@@ -61,19 +70,19 @@ export class SqsJobs implements Jobs {
   }
 
   /** A batch may fail in part: what failed is sent once more. */
-  async #sendAll(batch: readonly SendMessageBatchRequestEntry[]): Promise<void> {
-    const failed = await this.#sendBatch(batch);
+  async #sendAll(url: string, batch: readonly SendMessageBatchRequestEntry[]): Promise<void> {
+    const failed = await this.#sendBatch(url, batch);
     if (failed.length === 0) return;
     const again = batch.filter(({ Id }) => failed.some((failure) => failure.Id === Id));
-    const failedAgain = await this.#sendBatch(again);
-    if (failedAgain.length > 0) throw new Unavailable('the node queue', { cause: failedAgain });
+    const failedAgain = await this.#sendBatch(url, again);
+    if (failedAgain.length > 0) throw new Unavailable('a queue of work', { cause: failedAgain });
   }
 
-  async #sendBatch(batch: readonly SendMessageBatchRequestEntry[]): Promise<readonly BatchResultErrorEntry[]> {
-    const command = new SendMessageBatchCommand({ QueueUrl: this.#urls.nodes, Entries: [...batch] });
-    const failed = (await reach('the node queue', () => this.#client.send(command))).Failed ?? [];
+  async #sendBatch(url: string, batch: readonly SendMessageBatchRequestEntry[]): Promise<readonly BatchResultErrorEntry[]> {
+    const command = new SendMessageBatchCommand({ QueueUrl: url, Entries: [...batch] });
+    const failed = (await reach('a queue of work', () => this.#client.send(command))).Failed ?? [];
     const fault = failed.find(({ SenderFault }) => SenderFault);
-    if (fault !== undefined) throw new Error(`the node queue refused a message: ${fault.Code}: ${fault.Message}`);
+    if (fault !== undefined) throw new Error(`a queue of work refused a message: ${fault.Code}: ${fault.Message}`);
     return failed;
   }
 }

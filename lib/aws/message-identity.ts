@@ -1,7 +1,8 @@
 /** What parts and what marks a message on a FIFO queue. */
 import { createHash } from 'node:crypto';
+import { isStepMessage } from '../engine/fetch/message.ts';
 import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
-import type { NodeJob, ResultMessage } from '../ports/jobs.ts';
+import type { MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
 
 export interface MessageIdentity {
   /** messages of one group are taken one after the other; a dead one locks its group for the visibility time */
@@ -28,6 +29,16 @@ export const nodeJobIdentity = (job: NodeJob): MessageIdentity => {
     // Deep iterations make long names; their digest parts them just as well.
     group: group.length <= longestId ? group : `${job.run.runId}#${digest(nodeKey(job))}${resend}`,
     deduplication: digest('node', ...attemptParts(job), job.resend),
+  };
+};
+
+/** The messages to a run's workflow follow each other, and each to a step goes by itself; one sent again goes past what may be dead. */
+export const messageJobIdentity = (job: MessageJob): MessageIdentity => {
+  const resend = job.resend === 0 ? '' : `#r${job.resend}`;
+  const lane = isStepMessage(job.nodeId) ? `#${digest(nodeKey(job))}` : '';
+  return {
+    group: `${job.run.runId}${lane}${resend}`,
+    deduplication: digest('message', ...attemptParts(job), job.resend),
   };
 };
 

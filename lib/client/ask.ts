@@ -21,7 +21,9 @@ export interface Question {
   readonly body?: object;
   /** sent beside the body, as the file of a form */
   readonly file?: Uint8Array<ArrayBuffer>;
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
+  /** the body has a key of its own */
+  readonly isBodyKeyed?: boolean;
 }
 
 /** @param schema of the route's answer */
@@ -32,7 +34,9 @@ export const ask = async <Schema extends z.ZodType>(
   question: Question,
   { signal, correlationId = parts.newId() }: CallOptions = {},
 ): Promise<Open<z.output<Schema>>> => {
-  const asked = { operationId: route.operationId, correlationId };
+  const { operationId, action } = route;
+  const asked = { operationId, correlationId };
+  const isKeyed = question.idempotencyKey !== undefined || question.isBodyKeyed === true;
   const url = `${parts.baseUrl}${pathOf(route, question)}`;
   const init = initOf(parts, route, question, correlationId);
   for (let triesBefore = 0; ; triesBefore += 1) {
@@ -41,7 +45,7 @@ export const ask = async <Schema extends z.ZodType>(
     if (hasAnswer && Object.hasOwn(route.answers, came.status)) return answerIn(came, schema, asked);
     const error = hasAnswer ? refusalIn(came, asked) : came;
     const retryAfterMs = hasAnswer ? retryAfterMsIn(came.headers) : undefined;
-    const waitMs = waitBeforeRetry(route, error, { triesBefore, retryAfterMs, random: parts.random });
+    const waitMs = waitBeforeRetry({ operationId, action, isKeyed }, error, { triesBefore, retryAfterMs, random: parts.random });
     if (waitMs === undefined || triesBefore === parts.retries) throw error;
     await pause(parts.sleep, waitMs, signal);
   }

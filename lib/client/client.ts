@@ -36,16 +36,22 @@ const getActiveDeployment = routeOf('getActiveDeployment');
 const activateDeployment = routeOf('activateDeployment');
 const rollbackDeployment = routeOf('rollbackDeployment');
 const removeDeployment = routeOf('removeDeployment');
+const publishMessage = routeOf('publishMessage');
+const getWorldDeploymentId = routeOf('getWorldDeploymentId');
 const createKey = routeOf('createKey');
 const listKeys = routeOf('listKeys');
 const revokeKey = routeOf('revokeKey');
 const rotateKey = routeOf('rotateKey');
 const listAudit = routeOf('listAudit');
 
-export interface TriggerOptions extends CallOptions {
-  /** 1 to 255 printable characters; without one, a new one for this call */
+export interface KeyedOptions extends CallOptions {
+  /** 1 to 255 printable characters: calls with the same one are one. Without one, see the method */
   readonly idempotencyKey?: string;
 }
+/** Without a key of the caller's own, one is made for the call. */
+export type TriggerOptions = KeyedOptions;
+
+type Message = Pick<BodyGiven<'publishMessage'>, 'queueName' | 'message'>;
 
 export interface CreateDeploymentOptions extends CallOptions {
   /** the archive, sent beside the manifest; where it is too large for that, upload it */
@@ -125,8 +131,7 @@ export class StepwellClient {
   }
 
   #keyOf({ idempotencyKey = this.#parts.newId() }: TriggerOptions): string {
-    if (idempotencyKeyIn(idempotencyKey) === idempotencyKey) return idempotencyKey;
-    throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters, without spaces or quotes around them');
+    return checkedKey(idempotencyKey);
   }
 
   getRun(runId: string, query: QueryGiven<'getRun'> = {}, options?: CallOptions): Promise<Run> {
@@ -170,9 +175,10 @@ export class StepwellClient {
     return ask(this.#parts, cancelRun, cancelRun.answers[200].schema, { params: { runId }, body }, options);
   }
 
-  /** Tells an open run to go on, and why; each call is told in its log once more. */
-  resumeRun(body: BodyGiven<'resumeRun'>, options?: CallOptions): Promise<Answer<'resumeRun'>> {
-    return ask(this.#parts, resumeRun, resumeRun.answers[202].schema, { body }, options);
+  /** Tells an open run to go on, and why. Without a key, each call is told in its log once more. */
+  async resumeRun(body: BodyGiven<'resumeRun'>, options: KeyedOptions = {}): Promise<Answer<'resumeRun'>> {
+    const idempotencyKey = options.idempotencyKey === undefined ? undefined : checkedKey(options.idempotencyKey);
+    return ask(this.#parts, resumeRun, resumeRun.answers[202].schema, { body, idempotencyKey }, options);
   }
 
   /** Wakes the sleeping nodes that are named, or all of them. */
@@ -221,6 +227,23 @@ export class StepwellClient {
 
   removeDeployment(deploymentId: string, options?: CallOptions): Promise<Answer<'removeDeployment'>> {
     return ask(this.#parts, removeDeployment, removeDeployment.answers[200].schema, { params: { deploymentId } }, options);
+  }
+
+  /** Sends a run of a deployment a message. Without `opts.idempotencyKey`, each call sends one. */
+  publish(
+    queueName: Message['queueName'],
+    message: Message['message'],
+    opts?: BodyGiven<'publishMessage'>['opts'],
+    options?: CallOptions,
+  ): Promise<Answer<'publishMessage'>> {
+    const body = { queueName, message, ...(opts === undefined ? {} : { opts }) };
+    const isBodyKeyed = opts?.idempotencyKey !== undefined;
+    return ask(this.#parts, publishMessage, publishMessage.answers[200].schema, { body, isBodyKeyed }, options);
+  }
+
+  /** As `getActiveDeployment`, for keys of the programs of deployments. */
+  getWorldDeploymentId(options?: CallOptions): Promise<Answer<'getWorldDeploymentId'>> {
+    return ask(this.#parts, getWorldDeploymentId, getWorldDeploymentId.answers[200].schema, {}, options);
   }
 
   /** The answer is the only one that shows the key. */
@@ -285,3 +308,9 @@ export class StepwellClient {
     return contentKey(workflowName, input);
   }
 }
+
+/** The service would read another as none, or as a different one. */
+const checkedKey = (idempotencyKey: string): string => {
+  if (idempotencyKeyIn(idempotencyKey) === idempotencyKey) return idempotencyKey;
+  throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters, without spaces or quotes around them');
+};

@@ -1,5 +1,11 @@
 /** The client's public door. */
-export { StepwellClient, type CreateDeploymentOptions, type PollOptions, type TriggerOptions } from './client.ts';
+export {
+  StepwellClient,
+  type CreateDeploymentOptions,
+  type KeyedOptions,
+  type PollOptions,
+  type TriggerOptions,
+} from './client.ts';
 export type { CallOptions } from './ask.ts';
 export type { ClientOptions, Fetch, Sleep } from './options.ts';
 export {

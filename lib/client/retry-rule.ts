@@ -17,12 +17,17 @@ const doneOnce: readonly string[] = [
   'revokeKey',
 ] satisfies readonly OperationId[];
 
-/** What of a route says whether a request may be repeated. */
-export type Repeated = Pick<Route, 'action' | 'idempotencyKey' | 'operationId'>;
+/** What says whether a request may be repeated. */
+export interface Repeated {
+  readonly operationId: Route['operationId'];
+  readonly action?: Route['action'] | undefined;
+  /** it carries an idempotency key, so that two of it are one */
+  readonly isKeyed: boolean;
+}
 
 /** Sent twice, has the effect of once: it reads, or its idempotency key or its nature keeps it to one. */
-const isRepeatable = ({ action, idempotencyKey, operationId }: Repeated): boolean =>
-  action === undefined || idempotencyKey === 'required' || doneOnce.includes(operationId);
+const isRepeatable = ({ action, isKeyed, operationId }: Repeated): boolean =>
+  action === undefined || isKeyed || doneOnce.includes(operationId);
 
 /** Nobody listens there, or there is no such name: not a byte of the request has left. */
 const neverSent: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
@@ -45,12 +50,12 @@ const isPassing = (error: ComputeClientError): boolean =>
  * @param triesBefore tries that have been made, this one not counted
  */
 export const waitBeforeRetry = (
-  route: Repeated,
+  request: Repeated,
   error: ComputeClientError,
   { triesBefore, retryAfterMs = 0, random }: { triesBefore: number; retryAfterMs: number | undefined; random: () => number },
 ): number | undefined => {
   const isUnseen = error instanceof RateLimitedComputeClientError || wasNeverSent(error);
-  if (!isPassing(error) || (!isUnseen && !isRepeatable(route)) || retryAfterMs > longestRetryAfterMs) return undefined;
+  if (!isPassing(error) || (!isUnseen && !isRepeatable(request)) || retryAfterMs > longestRetryAfterMs) return undefined;
   // Full jitter, also behind a Retry-After: else all who were refused together come back together.
   return retryAfterMs + Math.floor(random() * Math.min(capMs, baseMs * 2 ** triesBefore));
 };

@@ -37,7 +37,7 @@ export const uploaded = async (
     if (hasAnswer && came.status >= 200 && came.status < 300) return;
     const error = hasAnswer ? refusal(came, correlationId) : came;
     const retryAfterMs = hasAnswer ? retryAfterMsIn(came.headers) : undefined;
-    const waitMs = waitBeforeRetry({ operationId, idempotencyKey: 'none' }, error, {
+    const waitMs = waitBeforeRetry({ operationId, isKeyed: false }, error, {
       triesBefore,
       retryAfterMs,
       random: parts.random,

@@ -48,7 +48,12 @@ const members = {
   RUN_TIMED_OUT: is<'RUN_TIMED_OUT'>()(z.strictObject({ type: z.literal('RUN_TIMED_OUT'), error: failure })),
   RUN_CANCELLED: is<'RUN_CANCELLED'>()(z.strictObject({ type: z.literal('RUN_CANCELLED'), reason: z.string().exactOptional() })),
   RUN_RESUMED: is<'RUN_RESUMED'>()(
-    z.strictObject({ type: z.literal('RUN_RESUMED'), reason: z.string().exactOptional(), payload: payload.exactOptional() }),
+    z.strictObject({
+      type: z.literal('RUN_RESUMED'),
+      reason: z.string().exactOptional(),
+      payload: payload.exactOptional(),
+      token: z.string().exactOptional(),
+    }),
   ),
   RUN_RECOVERED: is<'RUN_RECOVERED'>()(
     z.strictObject({ type: z.literal('RUN_RECOVERED'), nodes: z.array(z.string()).readonly() }),
@@ -67,6 +72,25 @@ const members = {
     z.strictObject({ type: z.literal('SLEEP_STARTED'), ...ofAttempt, wakeAt: instant, output: payload }),
   ),
   NODE_WOKEN: is<'NODE_WOKEN'>()(z.strictObject({ type: z.literal('NODE_WOKEN'), ...ofAttempt })),
+  SIGNAL_AWAITED: is<'SIGNAL_AWAITED'>()(
+    z.strictObject({
+      type: z.literal('SIGNAL_AWAITED'),
+      ...ofAttempt,
+      name: z.string(),
+      correlation: z.string(),
+      expiresAt: instant.exactOptional(),
+      expiryHandle: z.string().exactOptional(),
+    }),
+  ),
+  SIGNAL_RECEIVED: is<'SIGNAL_RECEIVED'>()(
+    z.strictObject({
+      type: z.literal('SIGNAL_RECEIVED'),
+      ...ofAttempt,
+      signalId: z.string(),
+      name: z.string(),
+      correlation: z.string(),
+    }),
+  ),
   NODE_COMPLETED: is<'NODE_COMPLETED'>()(
     z.strictObject({
       type: z.literal('NODE_COMPLETED'),
@@ -126,6 +150,8 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.NODE_STARTED,
   members.SLEEP_STARTED,
   members.NODE_WOKEN,
+  members.SIGNAL_AWAITED,
+  members.SIGNAL_RECEIVED,
   members.NODE_COMPLETED,
   members.NODE_RETRIED,
   members.NODE_FAILED,

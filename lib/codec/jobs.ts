@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import type { Trace } from '../engine/trace.ts';
-import type { Job, NodeJob, NudgeJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
+import type { Job, MessageJob, NodeJob, NudgeJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
 import { exactly } from './exact.ts';
 import {
   attempt,
@@ -32,11 +32,12 @@ const ofAttempt = { run: runAddress, commit: commitNo, nodeId, iteration: iterat
 
 const jobs = {
   node: exactly<NodeJob>()(z.strictObject({ kind: z.literal('node'), ...ofAttempt, resend: z.int().min(0) })),
+  message: exactly<MessageJob>()(z.strictObject({ kind: z.literal('message'), ...ofAttempt, resend: z.int().min(0) })),
   wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt })),
   nudge: exactly<NudgeJob>()(z.strictObject({ kind: z.literal('nudge'), run: runAddress, ...traced })),
 } satisfies { [Kind in Job['kind']]: z.ZodType<Extract<Job, { kind: Kind }>> };
 
-const job: z.ZodType<Job> = z.discriminatedUnion('kind', [jobs.node, jobs.wake, jobs.nudge]);
+const job: z.ZodType<Job> = z.discriminatedUnion('kind', [jobs.node, jobs.message, jobs.wake, jobs.nudge]);
 
 const result = exactly<ResultMessage>()(
   z.strictObject({

@@ -2,7 +2,15 @@
 import { invariant } from '../engine/invariant.ts';
 import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
-import { type Job, type Jobs, type NodeJob, type ResultMessage, longestQueueDelayMs } from '../ports/jobs.ts';
+import {
+  type Job,
+  type Jobs,
+  type MessageJob,
+  type NodeJob,
+  type ResultMessage,
+  type WorkJob,
+  longestQueueDelayMs,
+} from '../ports/jobs.ts';
 import { kept } from './kept.ts';
 
 export interface DelayedJob {
@@ -15,6 +23,8 @@ export class MemoryJobs implements Jobs {
   readonly #clock: Clock;
   /** not yet taken, in the order of sending */
   readonly sent: NodeJob[] = [];
+  /** messages for the code of deployments, not yet taken */
+  readonly messages: MessageJob[] = [];
   readonly delayed: DelayedJob[] = [];
   readonly results: ResultMessage[] = [];
 
@@ -22,8 +32,11 @@ export class MemoryJobs implements Jobs {
     this.#clock = clock;
   }
 
-  async send(jobs: readonly NodeJob[]): Promise<void> {
-    this.sent.push(...jobs.map(kept));
+  async send(jobs: readonly WorkJob[]): Promise<void> {
+    for (const job of jobs.map(kept)) {
+      if (job.kind === 'node') this.sent.push(job);
+      else this.messages.push(job);
+    }
   }
 
   async sendLater(job: Job, delay: DurationMs): Promise<void> {
@@ -46,6 +59,10 @@ export class MemoryJobs implements Jobs {
     const due = this.delayed.filter(({ dueAt }) => dueAt <= now).toSorted((one, other) => one.dueAt - other.dueAt);
     this.delayed.splice(0, this.delayed.length, ...this.delayed.filter(({ dueAt }) => dueAt > now));
     return due.map(({ job }) => job);
+  }
+
+  takeMessages(): readonly MessageJob[] {
+    return this.messages.splice(0);
   }
 
   takeResults(): readonly ResultMessage[] {

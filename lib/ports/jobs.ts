@@ -21,6 +21,11 @@ export interface NodeJob extends Traced {
   readonly resend: number;
 }
 
+/** Give this message of a fetch run to the code of its deployment. */
+export interface MessageJob extends Omit<NodeJob, 'kind'> {
+  readonly kind: 'message';
+}
+
 /** A node sleeps until now: wake it. Early: it waits again. Stale: it changes nothing. */
 export interface WakeJob extends Traced {
   readonly kind: 'wake';
@@ -37,7 +42,9 @@ export interface NudgeJob extends Traced {
   readonly run: RunAddress;
 }
 
-export type Job = NodeJob | WakeJob | NudgeJob;
+export type Job = NodeJob | MessageJob | WakeJob | NudgeJob;
+/** Work that is sent to be taken at once. */
+export type WorkJob = NodeJob | MessageJob;
 
 /** The result of an attempt that is collected with its siblings'. */
 export interface ResultMessage extends Traced {
@@ -54,7 +61,7 @@ export interface ResultMessage extends Traced {
 
 export interface Jobs {
   /** To be taken at once. All are sent when it returns; when it throws, any number may have been. */
-  send(jobs: readonly NodeJob[]): Promise<void>;
+  send(jobs: readonly WorkJob[]): Promise<void>;
   /** To be taken after a delay of at most 900 s, in whole seconds, rounded up. */
   sendLater(job: Job, delay: DurationMs): Promise<void>;
   sendResult(result: ResultMessage): Promise<void>;

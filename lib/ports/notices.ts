@@ -1,13 +1,12 @@
 /** Telling others what a run's status became, and which deployment is active. At least once; nothing correct depends on it. */
 import type { DeploymentId, RunAddress, Scope } from '../engine/ids.ts';
-import type { PinnedVersion } from '../engine/log/commit.ts';
-import type { RunStatus } from '../engine/log/head.ts';
+import type { RunCreation, RunStatus } from '../engine/log/head.ts';
 import type { CorrelationId } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
 export interface RunStatusNotice {
   readonly run: RunAddress;
-  readonly workflow: PinnedVersion;
+  readonly workflow: RunCreation['workflow'];
   readonly status: RunStatus;
   /** of the request that asked for the run */
   readonly correlationId?: CorrelationId;

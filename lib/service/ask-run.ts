@@ -1,14 +1,13 @@
 /**
- * Tells an open run a fact for somebody who holds no message: nothing would come back if this died after the commit, so
+ * Tells an open run something for somebody who holds no message: nothing would come back if this died after the commit, so
  * what looks at the run again is left first.
  */
-import type { Fact } from '../engine/graph/facts.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import type { TerminalStatus } from '../engine/log/head.ts';
 import { minuteOf } from '../engine/log/silence.ts';
 import { after, minutes } from '../engine/time.ts';
 import type { Appended } from './append.ts';
-import { type Decider, decideRun } from './decide-run.ts';
+import type { Decider } from './decide-run.ts';
 import { nudgeLater } from './later.ts';
 import { nudgeDelay } from './nudge-run.ts';
 import type { RunFold } from './read-log.ts';
@@ -16,14 +15,14 @@ import type { RunFold } from './read-log.ts';
 /** By then what the fact set going is seen at work, or its sends were lost. */
 const firstLook = minutes(2);
 
-export async function askRun(decider: Decider, fold: RunFold, fact: Fact): Promise<Appended> {
+/** @param decide commits what was asked */
+export async function askRun(decider: Decider, fold: RunFold, decide: () => Promise<Appended>): Promise<Appended> {
   const { deps } = decider;
   const run = fold.head.address;
   await nudgeLater(deps, fold.head, nudgeDelay);
   // The run may sleep, and its next look be as far off as the end of its sleep.
   await deps.index.markDue({ run, minute: minuteOf(after(deps.clock.now(), firstLook)) });
-  const plan = await decider.plans.of(deps, run, fold.head.workflow);
-  return decideRun(decider, fold, plan, [fact]);
+  return decide();
 }
 
 /** How the run ended, as far as the fold knows. */

@@ -3,12 +3,25 @@
  * the first one died, and nobody is answered before the head exists. All racers write commit 1 under the reservation's
  * own nonce, so whoever finds it written knows that it is theirs.
  */
+import { decideFetchStart } from '../engine/fetch/decide.ts';
+import { workflowQueue } from '../engine/fetch/message.ts';
 import { decideStart } from '../engine/graph/decide.ts';
 import type { WorkflowVersion } from '../engine/graph/definition.ts';
-import { type RunId, type Scope, eventId, firstCommit, nonce } from '../engine/ids.ts';
-import type { JsonValue } from '../engine/json.ts';
+import { type KeptNode, decideRerunFrom } from '../engine/graph/rerun-from.ts';
+import {
+  type DeploymentId,
+  type NodeId,
+  type RunAddress,
+  type RunId,
+  type Scope,
+  eventId,
+  firstCommit,
+  nonce,
+} from '../engine/ids.ts';
+import type { JsonValue, Payload } from '../engine/json.ts';
+import type { RunEvent } from '../engine/log/events.ts';
 import { emptyState, applyCommit } from '../engine/log/fold.ts';
-import type { Head, RunCreation } from '../engine/log/head.ts';
+import type { FetchCreation, GraphCreation, Head, RunCreation } from '../engine/log/head.ts';
 import { minuteOf } from '../engine/log/silence.ts';
 import type { Trace } from '../engine/trace.ts';
 import { type Instant, after, days, instant, minutes, seconds } from '../engine/time.ts';
@@ -16,6 +29,7 @@ import type { Reservation } from '../ports/control.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { isWon, untilDefinite } from './append.ts';
 import { carryOut } from './carry-out.ts';
+import { newMessage } from './decide-fetch-run.ts';
 import type { Decider } from './decide-run.ts';
 import { decideTools } from './graph.ts';
 import { spillEvents, spillInput, withPayloads } from './payloads.ts';
@@ -35,16 +49,32 @@ export interface BeginRequest {
 }
 
 /** What is to be run, with an input that its version has accepted. */
-export interface Resolved {
+export type Resolved = ResolvedGraph | ResolvedCode;
+
+interface Found {
   readonly kind: 'found';
-  readonly version: WorkflowVersion;
   readonly input: JsonValue;
   /** what the system itself says of the run, in its first commit */
   readonly system?: Readonly<Record<string, JsonValue>>;
 }
 
+interface ResolvedGraph extends Found {
+  readonly version: WorkflowVersion;
+  /** it goes on from this node, and these results of an earlier run stand */
+  readonly goesOn?: { readonly from: NodeId; readonly kept: readonly KeptNode[] };
+}
+
+interface ResolvedCode extends Found {
+  readonly deploymentId: DeploymentId;
+  readonly workflowName: string;
+}
+
 export type BeginAnswer =
-  | { readonly kind: 'started'; readonly runId: RunId; readonly deploymentId: null; readonly isReplay: boolean }
+  | { readonly kind: 'started'; readonly runId: RunId; readonly deploymentId: DeploymentId | null; readonly isReplay: boolean }
+  /** the deployment's removal has begun in the meantime */
+  | { readonly kind: 'deployment_not_found'; readonly deploymentId: DeploymentId }
+  /** the results that stand do not lead to the node that it was to go on from */
+  | { readonly kind: 'node_not_reached' }
   | { readonly kind: 'idempotency_conflict' }
   | { readonly kind: 'run_exists'; readonly runId: RunId };
 
@@ -89,60 +119,124 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     if (!isReplay) await release();
     return resolved;
   }
-  const head = await createHead(decider, request, standing, resolved, now);
-  if (head === undefined) {
+  const made = await createHead(decider, request, standing, resolved, now);
+  if ('kind' in made && made.kind !== 'graph' && made.kind !== 'fetch') {
     if (!isReplay) await release();
-    return { kind: 'run_exists', runId: standing.runId };
+    return made;
   }
-  return { kind: 'started', runId: standing.runId, deploymentId: null, isReplay };
+  return { kind: 'started', runId: standing.runId, deploymentId: made.deploymentId, isReplay };
 }
 
 const answerFor = (head: Head, standing: Reservation, isReplay: boolean): BeginAnswer =>
   head.commit.nonce === standing.owner
-    ? { kind: 'started', runId: standing.runId, deploymentId: null, isReplay }
+    ? { kind: 'started', runId: standing.runId, deploymentId: head.deploymentId, isReplay }
     : { kind: 'run_exists', runId: standing.runId };
 
 const isFound = (resolved: Resolved | { readonly kind: string }): resolved is Resolved => resolved.kind === 'found';
 
-/** Writes the run and sends its first jobs; undefined where another start has made a run of this id. */
+type NotMade = Exclude<BeginAnswer, { kind: 'started' | 'idempotency_conflict' }>;
+
+/** Writes the run and sends its first jobs. */
 async function createHead(
   decider: Decider,
   request: BeginRequest,
   standing: Reservation,
-  { version, input, system }: Resolved,
+  resolved: Resolved,
   now: Instant,
-): Promise<RunCreation | undefined> {
-  const { deps, plans, by } = decider;
+): Promise<RunCreation | NotMade> {
+  const { deps, by } = decider;
   const address = { ...request.scope, runId: standing.runId };
   const startsAt = request.availableAt !== undefined && request.availableAt > now ? request.availableAt : undefined;
-  const ownLimit = version.options.deadlineSeconds === undefined ? defaultDeadline : seconds(version.options.deadlineSeconds);
-  const deadlineAt = request.deadlineAt ?? after(startsAt ?? now, ownLimit);
+  const deadlineAt = request.deadlineAt ?? after(startsAt ?? now, ownLimitOf(resolved));
   const expiresAt = after(deadlineAt, deps.settings.retentionMs);
-  const payload = await spillInput(deps, address, input, expiresAt);
-  const plan = plans.keep(request.scope, version);
-  const decided = await withPayloads(deps, address, (loaded) =>
-    decideStart(payload, system ?? {}, decideTools(deps, plans, plan, { deadlineAt }, loaded), startsAt),
-  );
-  const events = await spillEvents(deps, address, decided);
+  const terms: Terms = { address, now, deadlineAt, expiresAt, startsAt };
+  const first =
+    'version' in resolved ? await firstOfGraph(decider, resolved, terms) : await firstOfCode(decider, resolved, terms);
+  if ('kind' in first) return first;
   const creation: RunCreation = {
+    ...first.made,
     address,
-    kind: 'graph',
-    workflow: { name: version.name, version: version.version },
-    deploymentId: null,
     createdAt: now,
     deadlineAt,
     ...(startsAt === undefined ? {} : { availableAt: startsAt }),
     expiresAt,
     bodyHash: request.bodyHash,
     ...(request.trace === undefined ? {} : { trace: request.trace }),
-    commit: { number: firstCommit, firstEventId: eventId(1), events, at: now, by, nonce: nonce(standing.owner) },
+    commit: {
+      number: firstCommit,
+      firstEventId: eventId(1),
+      events: await spillEvents(deps, address, first.events),
+      at: now,
+      by,
+      nonce: nonce(standing.owner),
+    },
   };
   // Before the head: a run that exists is always one the sweep will look at.
   await deps.index.markDue({ run: address, minute: minuteOf(after(now, firstLook)) });
   const result = await untilDefinite(deps, () => deps.log.create(creation));
-  if (!isWon(result, creation.commit)) return undefined;
+  if (!isWon(result, creation.commit)) return { kind: 'run_exists', runId: standing.runId };
   await sendFirstJobs(decider, creation);
   return creation;
+}
+
+const ownLimitOf = (resolved: Resolved) =>
+  'version' in resolved && resolved.version.options.deadlineSeconds !== undefined
+    ? seconds(resolved.version.options.deadlineSeconds)
+    : defaultDeadline;
+
+interface Terms {
+  readonly address: RunAddress;
+  readonly now: Instant;
+  readonly deadlineAt: Instant;
+  readonly expiresAt: Instant;
+  readonly startsAt: Instant | undefined;
+}
+
+/** What a run is made from, and its first events. */
+interface First {
+  readonly made:
+    | Pick<GraphCreation, 'kind' | 'workflow' | 'deploymentId'>
+    | Pick<FetchCreation, 'kind' | 'workflow' | 'deploymentId'>;
+  readonly events: readonly RunEvent[];
+}
+
+async function firstOfGraph(
+  { deps, plans }: Decider,
+  { version, input, system = {}, goesOn }: ResolvedGraph,
+  { address, deadlineAt, expiresAt, startsAt }: Terms,
+): Promise<First | NotMade> {
+  const payload: Payload = await spillInput(deps, address, input, expiresAt);
+  const plan = plans.keep(address, version);
+  const events = await withPayloads(deps, address, (loaded) => {
+    const tools = decideTools(deps, plans, plan, { deadlineAt }, loaded);
+    return goesOn === undefined ? decideStart(payload, system, tools, startsAt) : decideRerunFrom(payload, system, goesOn, tools);
+  });
+  if (events === undefined) return { kind: 'node_not_reached' };
+  const workflow = { name: version.name, version: version.version };
+  return { made: { kind: 'graph', workflow, deploymentId: null }, events };
+}
+
+async function firstOfCode(
+  { deps }: Decider,
+  { deploymentId, workflowName, input, system = {} }: ResolvedCode,
+  { address, now, deadlineAt, expiresAt, startsAt }: Terms,
+): Promise<First | NotMade> {
+  // Held first, looked at again after: a removal marks first and looks for holders after, so one of the two sees the other.
+  await deps.deployments.holdOpen(address, deploymentId, address.runId, { since: now, expiresAt });
+  const deployment = await deps.deployments.deployment(address, deploymentId);
+  if (deployment === undefined || deployment.removingSince !== undefined) {
+    await deps.deployments.letGo(address, deploymentId, address.runId);
+    return { kind: 'deployment_not_found', deploymentId };
+  }
+  const payload: Payload = await spillInput(deps, address, input, expiresAt);
+  const body = { runId: address.runId, input };
+  // The id follows from the run's, so that every repetition of this start writes the same commit.
+  const first = newMessage(deps, 'workflow', { queueName: workflowQueue(workflowName), body }, address.runId);
+  const tools = { now, deadlineAt, chance: () => deps.ids.chance() };
+  return {
+    made: { kind: 'fetch', workflow: { name: workflowName }, deploymentId },
+    events: decideFetchStart(payload, system, first, tools, startsAt),
+  };
 }
 
 async function sendFirstJobs({ deps }: Decider, creation: RunCreation): Promise<void> {

@@ -2,10 +2,11 @@
 import type { RunAddress } from '../engine/ids.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import type { TerminalStatus } from '../engine/log/head.ts';
-import { type Decider, decideRun } from './decide-run.ts';
+import type { Decider } from './decide-run.ts';
 import { nudgeLater } from './later.ts';
 import { nudgeDelay } from './nudge-run.ts';
 import { readRun } from './read-log.ts';
+import { tellRun } from './tell-run.ts';
 
 export type CancelAnswer =
   | { readonly kind: 'cancelled' }
@@ -20,8 +21,7 @@ export async function cancelRun(decider: Decider, run: RunAddress, reason?: stri
   if (!isTerminal(fold.state.progress)) {
     // First of all: this caller holds no message that would come back if it died after the commit.
     await nudgeLater(deps, fold.head, nudgeDelay);
-    const plan = await decider.plans.of(deps, run, fold.head.workflow);
-    await decideRun(decider, fold, plan, [{ kind: 'cancel-requested', ...(reason === undefined ? {} : { reason }) }]);
+    await tellRun(decider, fold, [{ kind: 'cancel-requested', ...(reason === undefined ? {} : { reason }) }]);
   }
   const { progress } = fold.state;
   if (progress.status === 'completed' || progress.status === 'failed') return { kind: 'run_terminal', status: progress.status };

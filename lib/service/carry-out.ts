@@ -3,26 +3,26 @@ import { attempt } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { minuteOf, nextLook } from '../engine/log/silence.ts';
-import type { NodeJob } from '../ports/jobs.ts';
+import type { WorkJob } from '../ports/jobs.ts';
 import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
-import { nodeJob, wakeJob } from './jobs-of.ts';
+import { workJob, wakeJob } from './jobs-of.ts';
 import { later } from './later.ts';
 import type { RunFold } from './read-log.ts';
 
 export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promise<void> {
   const run = fold.head.address;
-  const now: NodeJob[] = [];
+  const now: WorkJob[] = [];
   let hasParked = false;
   for (const event of commit.events) {
     switch (event.type) {
       case 'NODE_DISPATCHED':
-        if (event.notBefore !== undefined) await later(deps, event.notBefore, nodeJob(fold.head, commit.number, event));
-        else if (event.via !== 'inline') now.push(nodeJob(fold.head, commit.number, event));
+        if (event.notBefore !== undefined) await later(deps, event.notBefore, workJob(fold.head, commit.number, event));
+        else if (event.via !== 'inline') now.push(workJob(fold.head, commit.number, event));
         break;
       case 'NODE_RETRIED':
         if (event.via !== 'inline') {
-          await later(deps, event.retryAt, nodeJob(fold.head, commit.number, { ...event, attempt: attempt(event.attempt + 1) }));
+          await later(deps, event.retryAt, workJob(fold.head, commit.number, { ...event, attempt: attempt(event.attempt + 1) }));
         }
         break;
       case 'SLEEP_STARTED':

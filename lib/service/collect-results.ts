@@ -2,6 +2,7 @@
 import { mostDirectSiblings } from '../engine/graph/advance.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import { isTerminal } from '../engine/log/fold.ts';
+import { pinnedVersion } from '../engine/log/head.ts';
 import { durationMs } from '../engine/time.ts';
 import type { ResultMessage } from '../ports/jobs.ts';
 import { type Decider, decideRun } from './decide-run.ts';
@@ -28,7 +29,7 @@ export async function collectResults(
   const fold = await collector.folds.take(collector.deps, run, { atLeast: newest.commit, isFresh: isRedelivered });
   if (fold === undefined) return;
   if (isWorthWaiting(results.length, fold.state.open.size)) await collector.deps.clock.sleep(linger);
-  const plan = await collector.plans.of(collector.deps, run, fold.head.workflow);
+  const plan = await collector.plans.of(collector.deps, run, pinnedVersion(fold.head));
   const appended = isTerminal(fold.state.progress)
     ? { kind: 'nothing' as const }
     : await decideRun(

@@ -2,9 +2,10 @@
 import { isTerminal } from '../engine/log/fold.ts';
 import type { Failure } from '../engine/log/events.ts';
 import type { Job, ResultMessage } from '../ports/jobs.ts';
-import { type Decider, decideRun } from './decide-run.ts';
+import type { Decider } from './decide-run.ts';
 import { mendRun } from './mend-run.ts';
 import { readRun } from './read-log.ts';
+import { tellRun } from './tell-run.ts';
 
 const lost: Failure = {
   cause: 'lost',
@@ -18,8 +19,7 @@ export async function failLostNode(decider: Decider, message: Job | ResultMessag
   if (fold === undefined) return;
   if (!isTerminal(fold.state.progress) && 'nodeId' in message) {
     const node = { nodeId: message.nodeId, iteration: message.iteration };
-    const plan = await decider.plans.of(deps, message.run, fold.head.workflow);
-    await decideRun(decider, fold, plan, [{ kind: 'node-lost', node, attempt: message.attempt, failure: lost }]);
+    await tellRun(decider, fold, [{ kind: 'node-lost', node, attempt: message.attempt, failure: lost }]);
   }
   // Whatever else the message was to do, a redelivery would have done by looking at the whole run.
   await mendRun(deps, fold);

@@ -18,6 +18,8 @@ export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<v
     startedAt: head.createdAt,
     endedAt: progress.endedAt,
   });
+  // From here on its deployment may be removed.
+  if (head.kind === 'fetch') await deps.deployments.letGo(head.address, head.deploymentId, head.address.runId);
   await deps.log.project(head.address, {
     status: progress.status,
     asOf,

@@ -4,7 +4,7 @@ import { nodeKey, topLevel } from '../engine/ids.ts';
 import type { PlanNode } from '../engine/graph/plan.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
 import { type RunProgress, type RunState, isTerminal } from '../engine/log/fold.ts';
-import type { Head } from '../engine/log/head.ts';
+import { type Head, pinnedVersion } from '../engine/log/head.ts';
 import type { NodeState } from '../engine/log/node-state.ts';
 import type { Decider } from './decide-run.ts';
 import { load } from './payloads.ts';
@@ -25,7 +25,7 @@ export interface RunView {
   readonly progress: RunProgress;
   readonly input?: Shown;
   readonly output?: Shown;
-  /** in the order of the definition */
+  /** in the order of the definition; of a fetch run its messages, in the order of their sending */
   readonly nodes: readonly ShownNode[];
   readonly lastEventId: number;
 }
@@ -44,7 +44,8 @@ export async function getRun(
   const fold = await readRun(deps, address);
   if (fold === undefined) return { kind: 'not_found' };
   const { head, state } = fold;
-  const plan = await plans.of(deps, address, head.workflow);
+  const named =
+    head.kind === 'fetch' ? messagesOf(state) : [...(await plans.of(deps, address, pinnedVersion(head))).nodes.values()];
 
   const budget = { bytes: withValues ? largestValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<Shown | undefined> => {
@@ -58,7 +59,7 @@ export async function getRun(
 
   const input = shown(state.written.get('input')?.at(-1)?.payload);
   const output = shown(state.progress.status === 'completed' ? state.progress.output : undefined);
-  const nodes = [...plan.nodes.values()].map(async (node): Promise<ShownNode> => {
+  const nodes = named.map(async (node: ShownNode['node']): Promise<ShownNode> => {
     const known = stateOf(state, node);
     const value = await shown(known?.status === 'completed' ? known.output : undefined);
     return { node, ...(known === undefined ? {} : { state: known }), ...(value === undefined ? {} : { output: value }) };
@@ -77,7 +78,11 @@ export async function getRun(
   };
 }
 
-const stateOf = (state: RunState, node: PlanNode): NodeState | undefined =>
+/** A fetch run has no definition: it was sent what its log says. */
+const messagesOf = (state: RunState): readonly ShownNode['node'][] =>
+  [...state.nodes.entries()].map(([, { nodeId }]) => ({ id: nodeId, type: 'message' }));
+
+const stateOf = (state: RunState, node: ShownNode['node']): NodeState | undefined =>
   state.nodes.get(nodeKey({ nodeId: node.id, iteration: topLevel }));
 
 /** What a node without a state is: still to come, or cut off by the end of the run. */

@@ -2,10 +2,13 @@
 import type { CommitNo, NodeRef } from '../engine/ids.ts';
 import type { Attempt } from '../engine/ids.ts';
 import type { Head } from '../engine/log/head.ts';
-import type { NodeJob, WakeJob } from '../ports/jobs.ts';
+import type { NodeJob, WakeJob, WorkJob } from '../ports/jobs.ts';
 
 /** The run that asks, and the request that it goes back to. */
 export type Asking = Pick<Head, 'address' | 'trace'>;
+
+/** What kind of work an open node is, besides. */
+export type AskingForWork = Pick<Head, 'address' | 'trace' | 'kind'>;
 
 /** What every message says of its run. */
 export const ofRun = ({ address, trace }: Asking) => ({ run: address, ...(trace === undefined ? {} : { trace }) });
@@ -24,6 +27,12 @@ export const nodeJob = (asking: Asking, commit: CommitNo, { nodeId, iteration, a
   attempt,
   resend,
 });
+
+/** An open node of a graph run is worked on by a worker, one of a fetch run is a message for its code. */
+export const workJob = (asking: AskingForWork, commit: CommitNo, asked: Asked, resend = 0): WorkJob => {
+  const job = nodeJob(asking, commit, asked, resend);
+  return asking.kind === 'graph' ? job : { ...job, kind: 'message' };
+};
 
 export const wakeJob = (asking: Asking, commit: CommitNo, { nodeId, iteration, attempt }: Asked): WakeJob => ({
   kind: 'wake',

@@ -1,19 +1,19 @@
 /** Asking for work at a later time: a queue's delay where it is long enough, a timer beyond it. */
 import { type NodeKey, type RunAddress, nodeKey } from '../engine/ids.ts';
 import { type Instant, between } from '../engine/time.ts';
-import { type NodeJob, type WakeJob, longestQueueDelayMs } from '../ports/jobs.ts';
+import { type WakeJob, type WorkJob, longestQueueDelayMs } from '../ports/jobs.ts';
 import type { Deps } from './deps.ts';
 import { type Asking, ofRun } from './jobs-of.ts';
 
 /** Delivers the job at that time or a little later; one that comes early waits again. */
-export async function later(deps: Pick<Deps, 'clock' | 'jobs' | 'timers'>, at: Instant, job: NodeJob | WakeJob): Promise<void> {
+export async function later(deps: Pick<Deps, 'clock' | 'jobs' | 'timers'>, at: Instant, job: WorkJob | WakeJob): Promise<void> {
   const wait = between(deps.clock.now(), at);
   if (wait <= longestQueueDelayMs) return deps.jobs.sendLater(job, wait);
   return deps.timers.set({ name: timerName(job.run, nodeKey(job), job), at, job });
 }
 
 /** The same wait has the same name, so that setting it twice sets it once. */
-const timerName = (run: RunAddress, node: NodeKey, job: NodeJob | WakeJob): string =>
+const timerName = (run: RunAddress, node: NodeKey, job: WorkJob | WakeJob): string =>
   [run.projectId, run.environment, run.runId, node, job.attempt, job.commit, job.kind].join('#');
 
 /** Leaves a message that looks at the run again, whatever becomes of the sender. */

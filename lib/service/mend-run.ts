@@ -9,7 +9,7 @@ import { silences } from '../engine/log/silence.ts';
 import { durationMs } from '../engine/time.ts';
 import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
-import { nodeJob, wakeJob } from './jobs-of.ts';
+import { workJob, wakeJob } from './jobs-of.ts';
 import { later } from './later.ts';
 import type { RunFold } from './read-log.ts';
 
@@ -44,7 +44,7 @@ export async function mendRun(deps: Deps, fold: RunFold): Promise<Mended> {
         const { node } = silence;
         const resends = silence.resends + 1;
         if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(fold.head, node.dispatchedIn, node), noDelay);
-        else await deps.jobs.send([nodeJob(fold.head, node.dispatchedIn, node, resends)]);
+        else await deps.jobs.send([workJob(fold.head, node.dispatchedIn, node, resends)]);
         // Sent first, noted second: a crash between the two sends once more under the same deduplication id.
         await deps.log.beat(run, { node: key, at: now, resends }, fold.head.expiresAt);
         resent.push(key);
@@ -60,7 +60,7 @@ async function sendAgainWhenDue(deps: Deps, { head, state }: RunFold, key: NodeK
   invariant(node !== undefined, `${key} is open and has no state`);
   if (node.status === 'waiting') await later(deps, node.wakeAt, wakeJob(head, node.dispatchedIn, node));
   else if (node.status === 'queued' && node.notBefore !== undefined) {
-    await later(deps, node.notBefore, nodeJob(head, node.dispatchedIn, node));
+    await later(deps, node.notBefore, workJob(head, node.dispatchedIn, node));
   }
 }
 

@@ -68,6 +68,7 @@ export async function spillEvents(
       spilled.map(async (event) => {
         if (event.type === 'NODE_COMPLETED' || event.type === 'RUN_COMPLETED' || event.type === 'SLEEP_STARTED')
           return { ...event, output: await spill(deps, run, event.output, limitBytes) };
+        if (event.type === 'SYSTEM_SET') return { ...event, value: await spill(deps, run, event.value, limitBytes) };
         return event.type === 'RUN_RESUMED' && event.payload !== undefined
           ? { ...event, payload: await spill(deps, run, event.payload, limitBytes) }
           : event;

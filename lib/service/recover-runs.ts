@@ -7,10 +7,11 @@ import { attentionOf } from '../engine/log/attention.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { minuteOf, nextLook } from '../engine/log/silence.ts';
 import { type Instant } from '../engine/time.ts';
-import { type Decider, decideRun } from './decide-run.ts';
+import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
 import { mendRun } from './mend-run.ts';
 import { type RunFold, readRun } from './read-log.ts';
+import { tellRun } from './tell-run.ts';
 
 export interface Swept {
   readonly minutes: number;
@@ -72,8 +73,7 @@ export async function recoverRun(decider: Decider, run: RunAddress): Promise<boo
   const { resent } = await mendRun(deps, fold);
   if (wasTerminal) return false;
   if (resent.length > 0 || deps.clock.now() >= fold.head.deadlineAt) {
-    const plan = await decider.plans.of(deps, run, fold.head.workflow);
-    await decideRun(decider, fold, plan, [{ kind: 'recovered', nodes: resent }, { kind: 'deadline-passed' }]);
+    await tellRun(decider, fold, [{ kind: 'recovered', nodes: resent }, { kind: 'deadline-passed' }]);
   }
   if (isTerminal(fold.state.progress)) return resent.length > 0;
   const now = deps.clock.now();

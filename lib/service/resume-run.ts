@@ -1,32 +1,104 @@
-/** Tells a run that it shall go on, and why: the log keeps the reason and what was brought, and whatever sleeps is woken. */
+/**
+ * Tells a run that it shall go on, and why: the log keeps the reason and what was brought. Whatever sleeps in a graph run
+ * is woken; the workflow of a fetch run is given a message that says so.
+ */
 import type { RunAddress } from '../engine/ids.ts';
+import { firstCommit } from '../engine/ids.ts';
 import { type JsonValue, inline } from '../engine/json.ts';
-import type { TerminalStatus } from '../engine/log/head.ts';
+import { type TerminalStatus, pinnedVersion } from '../engine/log/head.ts';
+import { after, instant } from '../engine/time.ts';
+import type { Reservation } from '../ports/control.ts';
+import type { Appended } from './append.ts';
 import { askRun, endOf } from './ask-run.ts';
-import type { Decider } from './decide-run.ts';
-import { readRun } from './read-log.ts';
+import { decideFetchRun } from './decide-fetch-run.ts';
+import { type Decider, decideRun } from './decide-run.ts';
+import { type RunFold, readRun } from './read-log.ts';
+import { workflowMessage } from './workflow-message.ts';
 
 export interface Resumption {
   readonly reason?: string;
   readonly payload?: JsonValue;
+  /** where the request may be repeated: one effect for the key, for as long as keys are remembered */
+  readonly once?: { readonly key: string; readonly bodyHash: string };
 }
 
 export type ResumeAnswer =
-  | { readonly kind: 'resumed' }
+  | { readonly kind: 'resumed'; readonly isReplay: boolean }
   | { readonly kind: 'not_found' }
+  | { readonly kind: 'idempotency_conflict' }
   /** the run had ended, before or while this was asked */
   | { readonly kind: 'run_terminal'; readonly status: TerminalStatus };
 
-export async function resumeRun(decider: Decider, run: RunAddress, { reason, payload }: Resumption): Promise<ResumeAnswer> {
-  const fold = await readRun(decider.deps, run);
+const resumeEndpoint = 'POST /v1/runs/resume';
+
+export async function resumeRun(decider: Decider, run: RunAddress, resumption: Resumption): Promise<ResumeAnswer> {
+  const { deps } = decider;
+  const fold = await readRun(deps, run);
   if (fold === undefined) return { kind: 'not_found' };
+  const { once } = resumption;
+  if (once === undefined) return resume(decider, fold, resumption);
+
+  const now = deps.clock.now();
+  const own: Reservation = {
+    runId: deps.ids.runId(now),
+    bodyHash: once.bodyHash,
+    reservedAt: now,
+    owner: deps.ids.nonce(),
+  };
+  const { idempotencyMs } = deps.settings;
+  const reserved = await deps.reservations.reserve(run, resumeEndpoint, once.key, own, {
+    notBefore: instant(now - idempotencyMs),
+    expiresAt: after(now, idempotencyMs),
+  });
+  const standing = reserved.kind === 'taken' ? reserved.by : own;
+  if (standing.bodyHash !== once.bodyHash) return { kind: 'idempotency_conflict' };
+  if (reserved.kind === 'taken' && (await wasResumed(decider, run, standing))) return { kind: 'resumed', isReplay: true };
+  const answer = await resume(decider, fold, resumption, standing);
+  // Nothing was tried, so the key is free again; only its own reserver may say so.
+  if (answer.kind !== 'resumed' && reserved.kind === 'reserved')
+    await deps.reservations.release(run, resumeEndpoint, once.key, own.owner);
+  return answer;
+}
+
+/** Whether the request that made the reservation got as far as the log. */
+async function wasResumed({ deps }: Decider, run: RunAddress, { owner }: Reservation): Promise<boolean> {
+  const commits = await deps.log.commitsAfter(run, firstCommit);
+  return commits.some(({ events }) => events.some((event) => event.type === 'RUN_RESUMED' && event.token === owner));
+}
+
+async function resume(
+  decider: Decider,
+  fold: RunFold,
+  resumption: Resumption,
+  standing?: Reservation,
+): Promise<Extract<ResumeAnswer, { kind: 'resumed' | 'run_terminal' }>> {
   const before = endOf(fold);
   if (before !== undefined) return { kind: 'run_terminal', status: before };
-  const appended = await askRun(decider, fold, {
-    kind: 'resume-requested',
+  const appended = await askRun(decider, fold, () => commit(decider, fold, resumption, standing));
+  const since = endOf(fold);
+  return appended.kind === 'committed' || since === undefined
+    ? { kind: 'resumed', isReplay: false }
+    : { kind: 'run_terminal', status: since };
+}
+
+async function commit(
+  decider: Decider,
+  fold: RunFold,
+  { reason, payload }: Resumption,
+  standing: Reservation | undefined,
+): Promise<Appended> {
+  const { deps, plans } = decider;
+  const { head } = fold;
+  const why = {
     ...(reason === undefined ? {} : { reason }),
     ...(payload === undefined ? {} : { payload: inline(payload) }),
-  });
-  const since = endOf(fold);
-  return appended.kind === 'committed' || since === undefined ? { kind: 'resumed' } : { kind: 'run_terminal', status: since };
+    ...(standing === undefined ? {} : { token: standing.owner }),
+  };
+  if (head.kind === 'graph') {
+    const plan = await plans.of(deps, head.address, pinnedVersion(head));
+    return decideRun(decider, fold, plan, [{ kind: 'resume-requested', ...why }]);
+  }
+  const told = { ...(reason === undefined ? {} : { reason }), ...(payload === undefined ? {} : { payload }) };
+  const sent = await workflowMessage(deps, head, told, standing?.runId);
+  return decideFetchRun(decider, fold, [{ kind: 'resumed', sent, ...why }]);
 }

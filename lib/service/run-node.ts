@@ -7,6 +7,7 @@ import { type NodeRef, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
+import { pinnedVersion } from '../engine/log/head.ts';
 import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
@@ -61,7 +62,7 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
   } else if (node.wakeAt > worker.deps.clock.now()) {
     await later(worker.deps, node.wakeAt, job);
   } else {
-    const plan = await worker.plans.of(worker.deps, job.run, fold.head.workflow);
+    const plan = await worker.plans.of(worker.deps, job.run, pinnedVersion(fold.head));
     await freshen(worker, fold, job);
     const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
     const appended = await decideRun(worker, fold, plan, [{ kind: 'node-woken', node: ref, attempt: job.attempt }], true);
@@ -71,7 +72,7 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
 }
 
 async function runChain(worker: Worker, fold: RunFold, first: OpenNode, delivery: Delivery): Promise<void> {
-  const plan = await worker.plans.of(worker.deps, fold.head.address, fold.head.workflow);
+  const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
   await announce(worker, fold, plan, first);
   const commit = await runOne(worker, fold, plan, first);
   if (commit !== undefined) await goOn(worker, fold, plan, commit, delivery);

@@ -1,20 +1,24 @@
-/** Starting a run of a workflow's latest version. */
+/** Starting a run of a workflow's latest version, or of a deployment's code. */
 import { acceptInput, type InputFault } from '../engine/graph/arguments.ts';
-import type { WorkflowName } from '../engine/ids.ts';
+import type { DeploymentId, WorkflowName } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { activeIn } from '../ports/deployments.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { type BeginAnswer, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
 import type { Decider } from './decide-run.ts';
+import type { Deps } from './deps.ts';
+import { type NotReady, readyDeployment } from './ready-deployment.ts';
 
 export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
   readonly workflowName: WorkflowName;
   readonly input?: JsonValue;
+  /** absent: the graph of that name, else the active deployment's */
+  readonly deploymentId?: DeploymentId;
 }
 
 type StartRefusal =
+  | NotReady
   | { readonly kind: 'no_active_deployment' }
-  | { readonly kind: 'workflow_not_found' }
   | { readonly kind: 'workflow_archived' }
   | { readonly kind: 'input_invalid'; readonly faults: readonly InputFault[] };
 
@@ -26,19 +30,32 @@ const startEndpoint = 'POST /v1/runs';
 export const startRun = (decider: Decider, request: StartRequest): Promise<StartAnswer> =>
   beginRun(decider, { ...request, endpoint: startEndpoint }, () => resolve(decider, request));
 
-/** The graph of that name; else the active deployment's workflow of that name, where there is a deployment. */
+/** The graph of that name; else the active deployment's workflow of that name; or the one of the deployment that was named. */
 async function resolve({ deps, plans }: Decider, request: StartRequest): Promise<Resolved | StartRefusal> {
-  const summary = await deps.workflows.summary(request.scope, request.workflowName);
-  if (summary === undefined) {
-    return {
-      kind: activeIn(await deps.deployments.pointer(request.scope)) === undefined ? 'no_active_deployment' : 'workflow_not_found',
-    };
+  const { scope, workflowName, deploymentId } = request;
+  if (deploymentId !== undefined) return onDeployment(deps, request, deploymentId);
+  const summary = await deps.workflows.summary(scope, workflowName);
+  if (summary === undefined || summary.archivedAt !== undefined) {
+    const active = activeIn(await deps.deployments.pointer(scope));
+    const otherwise = summary === undefined ? 'workflow_not_found' : 'workflow_archived';
+    if (active === undefined) return { kind: summary === undefined ? 'no_active_deployment' : otherwise };
+    const found = await onDeployment(deps, request, active);
+    // The pointer's deployment goes only when another has taken its place.
+    return found.kind === 'workflow_not_found' || found.kind === 'deployment_not_found' ? { kind: otherwise } : found;
   }
-  if (summary.archivedAt !== undefined) return { kind: 'workflow_archived' };
-  const version = await plans.version(deps, request.scope, { name: summary.name, version: summary.latestVersion });
+  const version = await plans.version(deps, scope, { name: summary.name, version: summary.latestVersion });
   if (version === undefined) throw new Unavailable(`version ${summary.latestVersion} of ${summary.name}`);
   const verdict = acceptInput(version.options.args, request.input);
   return verdict.kind === 'refused'
     ? { kind: 'input_invalid', faults: verdict.faults }
     : { kind: 'found', version, input: verdict.input };
+}
+
+async function onDeployment(
+  deps: Deps,
+  { scope, workflowName, input = {} }: StartRequest,
+  deploymentId: DeploymentId,
+): Promise<Resolved | NotReady> {
+  const ready = await readyDeployment(deps, scope, deploymentId, workflowName);
+  return ready.kind === 'ready' ? { kind: 'found', deploymentId, workflowName, input } : ready;
 }

@@ -1,10 +1,12 @@
 /** Wakes sleeping nodes of a run before their time. Their timers still come, and change nothing then. */
 import { sleepersOf } from '../engine/graph/sleepers.ts';
 import type { NodeId, RunAddress } from '../engine/ids.ts';
-import type { TerminalStatus } from '../engine/log/head.ts';
+import { type FetchHead, type TerminalStatus, pinnedVersion } from '../engine/log/head.ts';
 import { askRun, endOf } from './ask-run.ts';
-import type { Decider } from './decide-run.ts';
-import { readRun } from './read-log.ts';
+import { decideFetchRun } from './decide-fetch-run.ts';
+import { type Decider, decideRun } from './decide-run.ts';
+import { type RunFold, readRun } from './read-log.ts';
+import { workflowMessage } from './workflow-message.ts';
 
 export type WakeAnswer =
   /** the nodes that this call woke, each once */
@@ -19,8 +21,12 @@ export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: reado
   if (fold === undefined) return { kind: 'not_found' };
   const before = endOf(fold);
   if (before !== undefined) return { kind: 'run_terminal', status: before };
+  const { head } = fold;
+  if (head.kind === 'fetch') return wakeCode(decider, fold, head);
   if (sleepersOf(fold.state, nodeIds).length === 0) return { kind: 'woken', nodeIds: [] };
-  const appended = await askRun(decider, fold, { kind: 'wake-requested', ...(nodeIds === undefined ? {} : { nodeIds }) });
+  const plan = await decider.plans.of(decider.deps, run, pinnedVersion(head));
+  const fact = { kind: 'wake-requested' as const, ...(nodeIds === undefined ? {} : { nodeIds }) };
+  const appended = await askRun(decider, fold, () => decideRun(decider, fold, plan, [fact]));
   if (appended.kind === 'committed') {
     const woken = appended.commit.events.flatMap((event) => (event.type === 'NODE_WOKEN' ? [event.nodeId] : []));
     return { kind: 'woken', nodeIds: [...new Set(woken)] };
@@ -28,4 +34,14 @@ export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: reado
   // Others were quicker: the run has ended since, or its sleepers woke by themselves.
   const since = endOf(fold);
   return since === undefined ? { kind: 'woken', nodeIds: [] } : { kind: 'run_terminal', status: since };
+}
+
+/** What a fetch run waits for, its code alone knows: its workflow is given a message, and looks. */
+async function wakeCode(decider: Decider, fold: RunFold, head: FetchHead): Promise<WakeAnswer> {
+  const sent = await workflowMessage(decider.deps, head);
+  const appended = await askRun(decider, fold, () => decideFetchRun(decider, fold, [{ kind: 'message-sent', sent }]));
+  const since = endOf(fold);
+  return appended.kind === 'committed' || since === undefined
+    ? { kind: 'woken', nodeIds: [sent.id] }
+    : { kind: 'run_terminal', status: since };
 }

@@ -39,7 +39,7 @@ beforeEach(async () => {
   });
   const url = (name: string) => `${recorder.endpoint}/000000000000/${name}`;
   const client = new SQSClient({ endpoint: recorder.endpoint, region: 'eu-central-1', credentials: testCredentials });
-  const others = { delays: url('delays'), results: url('results.fifo') };
+  const others = { code: url('code.fifo'), delays: url('delays'), results: url('results.fifo') };
   jobs = new SqsJobs(client, { nodes: url('nodes.fifo'), ...others });
   onStandardQueue = new SqsJobs(client, { nodes: url('nodes'), ...others });
 });
@@ -80,7 +80,7 @@ test('what fails twice is trouble', async () => {
 test('a message that the queue will never take is no trouble of the moment', async () => {
   failing = (id) => (id === '1' ? 'sender' : undefined);
   const sending = send(3);
-  await expect(sending).rejects.toThrow('the node queue refused a message: InternalError: no');
+  await expect(sending).rejects.toThrow('a queue of work refused a message: InternalError: no');
   await expect(sending).rejects.not.toThrow(Unavailable);
   expect(recorder.requests).toHaveLength(1);
 });

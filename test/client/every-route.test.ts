@@ -1,6 +1,8 @@
 /** The client has a method for every route, and repeats only what may be repeated: both are asked of the table of routes. */
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import type { OperationId, routes } from '../../lib/api/routes.ts';
+import type { StepwellClient } from '../../lib/client/index.ts';
 import { allRoutes, answerOf, calls, sampleOf } from './every-call.ts';
 import { broken, json, otherEnd, refused, silent } from './other-end.ts';
 
@@ -24,6 +26,7 @@ const isSafeTwice: Readonly<Record<Mutation, boolean>> = {
   wakeRun: false,
   rollbackDeployment: false,
   removeDeployment: false,
+  publishMessage: false,
   createKey: false,
   rotateKey: false,
 };
@@ -80,4 +83,38 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
     expect(sent).toHaveLength(isRepeated ? 2 : 1);
     expect(new Set(sent.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1);
   });
+});
+
+const runId = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
+interface Keyed {
+  readonly id: OperationId;
+  readonly call: (client: StepwellClient) => Promise<unknown>;
+  readonly keyOf: (sent: { readonly headers: Headers; readonly body: unknown }) => string | null;
+}
+const keyedBody = z.object({ opts: z.object({ idempotencyKey: z.string() }) });
+const keyed: readonly Keyed[] = [
+  {
+    id: 'resumeRun',
+    call: (client) => client.resumeRun({ runId }, { idempotencyKey: 'mine' }),
+    keyOf: ({ headers }) => headers.get('idempotency-key'),
+  },
+  {
+    id: 'publishMessage',
+    call: (client) => client.publish('__wkf_step_send', { workflowRunId: runId }, { idempotencyKey: 'mine' }),
+    keyOf: ({ body }) => keyedBody.parse(body).opts.idempotencyKey,
+  },
+];
+test.each(keyed)('$id with a key of the caller’s own is sent again with it, whatever went wrong', async ({ id, call, keyOf }) => {
+  const route = allRoutes.find(({ operationId }) => operationId === id);
+  if (route === undefined) throw new Error(`there is no route ${id}`);
+  const { status, schema } = answerOf(route);
+  const { client, sent, play } = otherEnd([broken, refused(503, 'unavailable'), json(status, sampleOf(schema))]);
+  await play(call(client));
+  expect(sent.map(keyOf)).toEqual(['mine', 'mine', 'mine']);
+});
+
+test('a key that cannot be one is not sent with a resumption', async () => {
+  const { client, sent, fails } = otherEnd([broken]);
+  expect(await fails(client.resumeRun({ runId }, { idempotencyKey: ' x' }))).toBeInstanceOf(TypeError);
+  expect(sent).toHaveLength(0);
 });

@@ -25,8 +25,13 @@ const close = async (): Promise<void> => {};
 
 const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
   const { sqs, server, queue } = services;
-  const names = { nodes: `${prefix}-${nodes}`, delays: `${prefix}-delays`, results: `${prefix}-results.fifo` };
-  const urls = { nodes: queue(names.nodes), delays: queue(names.delays), results: queue(names.results) };
+  const names = {
+    nodes: `${prefix}-${nodes}`,
+    code: `${prefix}-code.fifo`,
+    delays: `${prefix}-delays`,
+    results: `${prefix}-results.fifo`,
+  };
+  const urls = { nodes: queue(names.nodes), code: queue(names.code), delays: queue(names.delays), results: queue(names.results) };
   const takeAll = async (url: string): Promise<readonly string[]> => {
     const bodies: string[] = [];
     for (;;) {

@@ -112,12 +112,13 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       test('a head is read as soon as its run is acknowledged, with all it was made from, pending as of commit 1', async () => {
         const plain = creation(freshRun());
         const full = creation(freshRun(), {
-          deploymentId: deploymentId('dep_1'),
           availableAt: after(noon, minutes(5)),
           commit: commit(1, { events: allEvents }),
         });
         const { trace: _trace, ...untraced } = creation(freshRun());
-        for (const run of [plain, full, untraced]) {
+        const { workflow, deploymentId: _none, ...terms } = creation(freshRun());
+        const code = { ...terms, kind: 'fetch' as const, workflow: { name: workflow.name }, deploymentId: deploymentId('dep_1') };
+        for (const run of [plain, full, untraced, code]) {
           await log.create(run);
           expect(await log.head(run.address)).toEqual({ ...run, projection: { status: 'pending', asOf: 1 } });
         }

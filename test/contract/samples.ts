@@ -18,7 +18,7 @@ import {
 import { inline } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
-import type { RunCreation } from '../../lib/engine/log/head.ts';
+import type { GraphCreation } from '../../lib/engine/log/head.ts';
 import { type Instant, after, days, durationMs, instant, minutes } from '../../lib/engine/time.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
 import type { Manifest } from '../../lib/ports/deployments.ts';
@@ -49,7 +49,7 @@ export const commit = (number: number, facts: Partial<Commit> = {}): Commit => (
   ...facts,
 });
 
-export const creation = (address: RunAddress, facts: Partial<RunCreation> = {}): RunCreation => ({
+export const creation = (address: RunAddress, facts: Partial<GraphCreation> = {}): GraphCreation => ({
   address,
   kind: 'graph',
   workflow: { name: 'order', version: 3 },

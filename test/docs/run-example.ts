@@ -75,7 +75,7 @@ export async function runExample({ name, workflow, input }: Example, reach?: Rea
     const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
     const jobs = [...world.jobs.takeSent(), ...world.jobs.takeDue(), ...world.timers.takeDue().map(({ job }) => job)];
     for (const job of jobs) {
-      if (job.kind === 'nudge') continue;
+      if (job.kind === 'nudge' || job.kind === 'message') continue;
       await (job.kind === 'node' ? runNode(worker, job, delivery) : wakeNode(worker, job, delivery));
     }
     const next = Math.min(...world.jobs.delayed.map(({ dueAt }) => dueAt), ...world.timers.pending().map(({ at }) => at));

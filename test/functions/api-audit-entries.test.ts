@@ -116,6 +116,12 @@ describe('what was done', () => {
       await activated(api, key, 'two');
       return ['POST', '/v1/deployments/rollback'];
     },
+    'world.queue.publish': async (api, key) => {
+      await shipped(api, key, 'one');
+      const body = { workflowName: 'hello', deploymentId: 'one' };
+      const run = await api.call('POST', '/v1/runs', { key, body, headers: { 'Idempotency-Key': 'code' } });
+      return ['POST', '/v1/queue/publish', { body: { queueName: '__wkf_step_x', message: { runId: run.body['runId'] } } }];
+    },
     'deployments.remove': async (api, key) => {
       await shipped(api, key, 'one');
       return ['DELETE', '/v1/deployments/one'];

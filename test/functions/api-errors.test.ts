@@ -131,6 +131,37 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     await api.call('POST', '/v1/deployments/d/activate', { key });
     return api.call('DELETE', '/v1/deployments/d', { key });
   },
+  deployment_not_verified: async () => {
+    const [api, key] = await withKey();
+    const { manifest } = await packedDeployment('d');
+    await api.call('POST', '/v1/deployments', { key, body: manifest });
+    return api.call('POST', '/v1/runs', start({ workflowName: 'hello', deploymentId: 'd' }, key));
+  },
+  deployment_mismatch: async () => {
+    const [api, key] = await shipped();
+    const run = await api.call('POST', '/v1/runs', start({ workflowName: 'hello', deploymentId: 'd' }, key));
+    const body = { queueName: '__wkf_step_x', message: { runId: run.body['runId'] }, opts: { deploymentId: 'other' } };
+    return api.call('POST', '/v1/queue/publish', { key, body });
+  },
+  node_not_reached: async () => {
+    const [api, key] = await withKey();
+    const branches = [{ id: 'taken', conditions: [{ leftValue: '1', operator: 'equals', rightValue: '1' }] }];
+    const node = (id: string, type: string, config = {}) => ({ id, type, config });
+    await api.call('POST', '/v1/workflows', {
+      key,
+      body: {
+        name: 'forks',
+        nodes: [node('start', 'start'), node('fork', 'condition', { branches }), node('here', 'end'), node('there', 'end')],
+        edges: [
+          { source: 'start', target: 'fork' },
+          { source: 'fork', target: 'here', sourceHandle: 'taken' },
+          { source: 'fork', target: 'there', sourceHandle: 'default' },
+        ],
+      },
+    });
+    const run = await api.call('POST', '/v1/runs', start({ workflowName: 'forks' }, key));
+    return api.call('POST', `/v1/runs/${String(run.body['runId'])}/rerun`, start({ fromNode: 'there' }, key, 'again'));
+  },
   deployment_in_use: async () => {
     const [api, key] = await shipped();
     const scope = { projectId: projectId('acme'), environment: environment('test') };

@@ -82,7 +82,10 @@ describe('cancelling a run', () => {
 
   it('that dies after its commit is finished by the nudge it left first', async () => {
     const home = house({
-      wrap: (deps: Deps) => ({ ...deps, notices: { ...deps.notices, runStatusChanged: async () => Promise.reject(new Error('killed here')) } }),
+      wrap: (deps: Deps) => ({
+        ...deps,
+        notices: { ...deps.notices, runStatusChanged: async () => Promise.reject(new Error('killed here')) },
+      }),
     });
     await home.publish(workflow('flow', 'a>b'));
     const run = await home.begin('flow');

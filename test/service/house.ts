@@ -5,8 +5,10 @@ import { type RunAddress, type Scope, environment, nodeId, projectId, topLevel, 
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { type Instant, after, days, minutes } from '../../lib/engine/time.ts';
 import { type MemoryWorld, memoryWorld } from '../../lib/memory/memory-world.ts';
+import type { BundleAnswer, BundleRequest, Bundles } from '../../lib/ports/bundles.ts';
 import type { Job, NodeJob } from '../../lib/ports/jobs.ts';
 import { type RunResults, byRun, collectResults } from '../../lib/service/collect-results.ts';
+import { deliverMessage } from '../../lib/service/deliver-message.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
@@ -30,12 +32,17 @@ export function workflow(name: string, drawn: string, configs: Record<string, Js
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
 }
 
+/** The code of the deployments, as a test plays it. */
+export type Code = (request: BundleRequest, deploymentId: string, signal: AbortSignal) => BundleAnswer | Promise<BundleAnswer>;
+
 export interface House {
   readonly world: MemoryWorld;
   readonly deps: Deps;
   readonly worker: Worker;
   /** the attempts that were run, in order: `node#attempt` */
   readonly attempts: string[];
+  /** what the code of deployments was given, in order */
+  readonly asked: readonly BundleRequest[];
   publish(version: WorkflowVersion): Promise<void>;
   start(request?: Partial<StartRequest>): Promise<StartAnswer>;
   /** starts the workflow and gives the run's address */
@@ -49,7 +56,11 @@ export interface House {
 }
 
 export function house(
-  options: { answer?: (node: string, attempt: number) => Outcome | Promise<Outcome>; wrap?: (deps: Deps) => Deps } = {},
+  options: {
+    answer?: (node: string, attempt: number) => Outcome | Promise<Outcome>;
+    wrap?: (deps: Deps) => Deps;
+    code?: Code;
+  } = {},
 ): House {
   const world = memoryWorld({ seed: 7 });
   const plain: Deps = Object.assign(world, { settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } });
@@ -60,6 +71,13 @@ export function house(
     const outcome = await (options.answer?.(node.id, attempt.number) ?? finished(node.id));
     return { outcome, printed: [] };
   };
+  const asked: BundleRequest[] = [];
+  const bundles: Bundles = {
+    deliver: async (_scope, manifest, request, { signal }) => {
+      asked.push(request);
+      return options.code?.(request, manifest.deploymentId, signal) ?? { kind: 'answered', status: 200, body: {} };
+    },
+  };
   const newWorker = (): Worker => ({ deps, plans: new Plans(simulatedTypes), by: 'worker', folds: new WarmFolds(), runAttempt });
   const worker = newWorker();
   const mustEndAt = (): Instant => after(world.clock.now(), minutes(15));
@@ -69,6 +87,7 @@ export function house(
     deps,
     worker,
     attempts,
+    asked,
     publish: async (version) => {
       await world.workflows.putVersion(scope, version, world.clock.now());
       await world.workflows.advance(scope, version.name, version.version, world.clock.now());
@@ -90,14 +109,15 @@ export function house(
     take: async (job, { isRedelivered = false, worker: taker = newWorker() } = {}) => {
       if (job.kind === 'node') await runNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
       else if (job.kind === 'wake') await wakeNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
-      else await nudgeRun(taker.deps, job);
+      else if (job.kind === 'nudge') await nudgeRun(taker.deps, job);
+      else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
     collect: async (results) => {
       for (const each of results) await collectResults(newWorker(), each);
     },
     settle: async () => {
       for (;;) {
-        const jobs: readonly Job[] = [...world.jobs.takeSent(), ...world.jobs.takeDue()];
+        const jobs: readonly Job[] = [...world.jobs.takeSent(), ...world.jobs.takeMessages(), ...world.jobs.takeDue()];
         for (const job of jobs) await self.take(job, { worker });
         const results = world.jobs.takeResults();
         await self.collect(byRun(results.map((result) => ({ result, isRedelivered: false }))));

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { type RunAddress, environment, runId } from '../../lib/engine/ids.ts';
+import { type RunAddress, deploymentId, environment, nodeId, runId } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
-import { rerunOf } from '../../lib/engine/log/lineage.ts';
+import { pinnedVersion } from '../../lib/engine/log/head.ts';
+import { rerunFrom, rerunOf } from '../../lib/engine/log/lineage.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import { listRuns } from '../../lib/service/list-runs.ts';
 import { load } from '../../lib/service/payloads.ts';
 import { type RerunRequest, rerunRun } from '../../lib/service/rerun-run.ts';
-import { type House, house, scope, workflow } from './house.ts';
+import { type House, failing, finished, house, scope, workflow } from './house.ts';
 
 const rerun = (home: House, of: RunAddress, more: Partial<RerunRequest> = {}) =>
   rerunRun(home.worker, { of, idempotencyKey: 'r1', bodyHash: 'h1', ...more });
@@ -83,8 +84,8 @@ describe('running a run again', () => {
     const old = await begun(home);
     await home.publish({ ...workflow('flow', 'a>b b>d'), version: 2 });
     const [pinned, chosen] = [await rerunAddress(home, old), await rerunAddress(home, old, { idempotencyKey: 'r2', version: 2 })];
-    expect((await home.fold(pinned)).head.workflow.version).toBe(1);
-    expect((await home.fold(chosen)).head.workflow.version).toBe(2);
+    expect(pinnedVersion((await home.fold(pinned)).head).version).toBe(1);
+    expect(pinnedVersion((await home.fold(chosen)).head).version).toBe(2);
     expect(await rerun(home, old, { idempotencyKey: 'r3', version: 3 })).toEqual({
       kind: 'version_not_found',
       workflowName: 'flow',
@@ -126,5 +127,60 @@ describe('running a run again', () => {
     expect(await rerun(home, { ...old, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') })).toEqual({ kind: 'not_found' });
     await home.world.workflows.archive(scope, workflow('flow', 'a>b').name, home.world.clock.now());
     expect(await rerun(home, old)).toEqual({ kind: 'workflow_archived' });
+  });
+});
+
+describe('from a chosen node', () => {
+  const large = noise(60_000);
+  /** `b` fails the first time that it is run, and never again. */
+  const failingOnce = (): House => {
+    let hasFailed = false;
+    return house({
+      answer: (node) => {
+        if (node !== 'b' || hasFailed) return finished(node === 'a' ? large : node);
+        hasFailed = true;
+        return failing('invalid');
+      },
+    });
+  };
+  const failed = async (home: House): Promise<RunAddress> => {
+    await home.publish(workflow('flow', 'a>b b>d'));
+    const run = await home.begin('flow');
+    await home.settle();
+    expect((await home.fold(run)).state.progress.status).toBe('failed');
+    return run;
+  };
+
+  it('keeps what came before it, and runs it and what follows', async () => {
+    const home = failingOnce();
+    const old = await failed(home);
+    const anew = await rerunAddress(home, old, { from: nodeId('b') });
+    await home.settle();
+    expect((await home.fold(anew)).state.progress.status).toBe('completed');
+    expect(home.attempts).toEqual(['a#1', 'b#1', 'b#1', 'd#1']);
+    const { head } = await home.fold(anew);
+    expect([rerunOf(head), rerunFrom(head)]).toEqual([old.runId, 'b']);
+  });
+
+  it('has a copy of its own of a large result: each expires with its run', async () => {
+    const home = failingOnce();
+    const anew = await rerunAddress(home, await failed(home), { from: nodeId('b') });
+    const kept = [...(await home.fold(anew)).state.nodes.entries()].map(([, node]) => node).find(({ nodeId: id }) => id === 'a');
+    const output = kept?.status === 'completed' ? kept.output : undefined;
+    expect(output !== undefined && 'ref' in output ? output.ref.includes(anew.runId) : output).toBe(true);
+    expect(output !== undefined && 'ref' in output && (await load(home.deps, anew, output.ref))).toBe(large);
+  });
+
+  it('refuses a node that there is none of', async () => {
+    const home = failingOnce();
+    const old = await failed(home);
+    expect(await rerun(home, old, { from: nodeId('nobody') })).toEqual({ kind: 'node_not_found', nodeId: 'nobody' });
+    expect(await rerun(home, old, { from: nodeId('b') })).toMatchObject({ kind: 'started' });
+  });
+
+  it('is of graphs: a deployment is not for them', async () => {
+    const home = failingOnce();
+    const old = await failed(home);
+    expect(await rerun(home, old, { deploymentId: deploymentId('v1') })).toEqual({ kind: 'fits_not', field: 'deploymentId' });
   });
 });

@@ -105,6 +105,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     jobs: {
       send: async (jobs) => {
         for (const job of jobs) {
+          if (job.kind !== 'node') throw new Error('no run of a deployment is simulated here');
           const node = `${job.run.runId}#${job.nodeId}@${job.iteration}`;
           nodeQueue.send(job, job.resend === 0 ? node : `${node}#r${job.resend}`, `${node}#${job.attempt}#${job.resend}`);
         }
@@ -172,7 +173,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
         const worker = { ...decider, runAttempt };
         if (job.kind === 'node') await runNode(worker, job, delivery);
         else if (job.kind === 'wake') await wakeNode(worker, job, delivery);
-        else await nudgeRun(worker.deps, job);
+        else if (job.kind === 'nudge') await nudgeRun(worker.deps, job);
+        else throw new Error('no run of a deployment is simulated here');
       },
       done,
     );

@@ -33,8 +33,16 @@ const plan = {
   api: { rooms: ['artifact', 'engine', 'ports'], packages: ['canonicalize', 'zod', 'zod-openapi'], node: ['crypto', 'zlib'] },
   // The API from its other side, for programs that call it: no store and no sentence, and of Node only what others have too.
   client: { rooms: ['api', 'engine'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
+  // What an application that uses the service answers by itself. It stands alone: it runs where nothing else of this does.
+  'app-host': { rooms: [], packages: ['zod'], node: ['crypto', 'http'] },
+  // Whether traffic reaches the right place, and a configuration says what it should: judged from what was read and answered.
+  ownership: { rooms: ['app-host'], packages: ['zod'], node: [] },
   // The command line: a person's side of the client. What is packed for a deployment is packed here too.
-  cli: { rooms: ['client', 'api', 'engine', 'artifact'], packages: ['commander', '@clack/prompts', 'zod'], node: 'any' },
+  cli: {
+    rooms: ['client', 'api', 'app-host', 'artifact', 'engine', 'ownership'],
+    packages: ['commander', '@clack/prompts', 'zod'],
+    node: 'any',
+  },
   // The ports on AWS: the one room of the product that speaks to it.
   aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', 'ulid', 'zod'], node: 'any' },
   // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
@@ -57,7 +65,11 @@ const plan = {
   },
   bin: { rooms: ['stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },
   // The bundles carry the sandbox's files along; a key is made and stored as the product itself does it.
-  scripts: { rooms: ['cli', 'bundles', 'contract', 'nodes', 'api', 'aws', 'engine', 'ports'], packages: ['esbuild', 'zod'], node: 'any' },
+  scripts: {
+    rooms: ['cli', 'bundles', 'contract', 'nodes', 'api', 'aws', 'engine', 'ports'],
+    packages: ['esbuild', 'zod'],
+    node: 'any',
+  },
 } as const satisfies Record<string, { rooms: readonly string[]; packages: readonly string[]; node: readonly string[] | 'any' }>;
 
 export type RoomName = keyof typeof plan;

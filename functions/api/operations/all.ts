@@ -6,6 +6,7 @@ import { keyOperations } from './keys.ts';
 import { runOperations } from './runs.ts';
 import { serviceOperations } from './service.ts';
 import { workflowOperations } from './workflows.ts';
+import { worldOperations } from './world.ts';
 
 export const apiOperations = (tools: Tools): Operations<'api'> => ({
   ...serviceOperations(tools),
@@ -13,4 +14,5 @@ export const apiOperations = (tools: Tools): Operations<'api'> => ({
   ...runOperations(tools),
   ...keyOperations(tools),
   ...auditOperations(tools),
+  ...worldOperations(tools),
 });

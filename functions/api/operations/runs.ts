@@ -31,7 +31,7 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
     const audit = { resource: `workflow/${body.workflowName}` };
     const refusal = startRefusal(body, decider.deps.clock.now());
     if (refusal !== undefined) return { ...refusal, audit };
-    const { specVersion: _specVersion, deploymentId: _deploymentId, ...wanted } = body;
+    const { specVersion: _specVersion, ...wanted } = body;
     const result = await startRun(decider, { ...wanted, scope, idempotencyKey, bodyHash: bodyHash(body), trace });
     switch (result.kind) {
       case 'started': {
@@ -45,9 +45,14 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
       }
       case 'input_invalid':
         return { ...refuse(result.kind, { errors: result.faults }), audit };
+      case 'deployment_not_found':
+        return { ...refuse('not_found', { message: `There is no deployment ${result.deploymentId}.` }), audit };
+      case 'node_not_reached':
+        throw new Error('a start goes on from no node');
       case 'run_exists':
       case 'idempotency_conflict':
       case 'no_active_deployment':
+      case 'deployment_not_verified':
       case 'workflow_not_found':
       case 'workflow_archived':
         return { ...refuse(result.kind), audit };
@@ -86,7 +91,9 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
     const facts = { rerunOf: params.runId };
     const audit = { resource: `run/${params.runId}`, facts };
     const asked = { idempotencyKey, bodyHash: bodyHash({ ...params, ...body }), trace };
-    const result = await rerunRun(decider, { ...asked, of: { ...scope, ...params }, ...body });
+    const { fromNode: from, ...edited } = body;
+    const of = { ...scope, ...params };
+    const result = await rerunRun(decider, { ...asked, of, ...edited, ...(from === undefined ? {} : { from }) });
     switch (result.kind) {
       case 'started': {
         const { runId, deploymentId, isReplay } = result;
@@ -101,22 +108,38 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
         return { ...refuse(result.kind, { errors: result.faults }), audit };
       case 'version_not_found':
         return { ...refuse('not_found', { message: `${result.workflowName} has no version ${body.version}.` }), audit };
+      case 'fits_not':
+        return { ...refuse('invalid_request', { errors: [otherKind(result.field)] }), audit };
+      case 'node_not_found':
+        return { ...refuse('not_found', { message: `The workflow has no node ${result.nodeId}.` }), audit };
+      case 'deployment_not_found':
+        return { ...refuse('not_found', { message: `There is no deployment ${result.deploymentId}.` }), audit };
       case 'run_exists':
         // The id was drawn for this rerun, and somebody else has it: the key is free again, and another is drawn.
         throw new Unavailable('a run id that is free');
       case 'idempotency_conflict':
       case 'not_found':
       case 'workflow_archived':
+      case 'workflow_not_found':
+      case 'node_not_reached':
+      case 'deployment_not_verified':
         return { ...refuse(result.kind), audit };
     }
   },
 
-  resumeRun: async ({ scope, body: { runId, ...resumption } }) => {
+  resumeRun: async ({ scope, body, idempotencyKey: key }) => {
+    const { runId, ...told } = body;
     const audit = { resource: `run/${runId}`, facts: { runId } };
-    const result = await resumeRun(decider, { ...scope, runId }, resumption);
+    const once = key === '' ? {} : { once: { key, bodyHash: bodyHash(body) } };
+    const result = await resumeRun(decider, { ...scope, runId }, { ...told, ...once });
     switch (result.kind) {
-      case 'resumed':
-        return { status: 202, body: { accepted: true }, audit };
+      case 'resumed': {
+        const headers: Record<string, string> = result.isReplay ? { 'idempotency-replayed': 'true' } : {};
+        const facts = { ...audit.facts, ...(key === '' ? {} : { deduped: result.isReplay }) };
+        return { status: 202, body: { accepted: true }, headers, audit: { ...audit, facts } };
+      }
+      case 'idempotency_conflict':
+        return { ...refuse(result.kind), audit };
       case 'run_terminal':
         return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
       case 'not_found':
@@ -138,14 +161,19 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
   },
 });
 
+/** A graph has versions and nodes, a deployment's code has deployments. */
+const otherKind = (field: string): Fault => ({
+  place: `/${field}`,
+  code: 'not_of_this_run',
+  message: 'is not what a run of this kind has',
+});
+
 /**
  * What is wrong with a start before anything is looked up. Only bounds that a later repetition keeps are checked
  * against the clock: a start that was accepted once must be answered the same way again.
  */
-const startRefusal = ({ specVersion, deploymentId, availableAt, deadlineAt }: BodyOf<'startRun'>, now: Instant) => {
+const startRefusal = ({ specVersion, availableAt, deadlineAt }: BodyOf<'startRun'>, now: Instant) => {
   if (specVersion !== knownSpecVersion) return refuse('unsupported_spec_version');
-  // A drawn graph pins its version and belongs to no deployment, so no id names one that could run it.
-  if (deploymentId !== undefined) return refuse('not_found', { message: `There is no deployment ${deploymentId}.` });
   const latest = after(now, longestWait);
   const faults: Fault[] = [];
   if (availableAt !== undefined && availableAt > latest) {

@@ -29,7 +29,7 @@ export const readRequest = async (
   const faults = [
     ...('faults' in query ? query.faults : []),
     ...('faults' in body ? body.faults : []),
-    ...(route.idempotencyKey === 'required' && idempotencyKey === undefined ? [keyFault] : []),
+    ...(takesKey(route) && header !== undefined && idempotencyKey === undefined ? [keyFault] : []),
   ];
   if ('faults' in query || 'faults' in body || faults.length > 0) {
     const code = route.body?.faultCode?.(faults) ?? 'invalid_request';
@@ -65,6 +65,8 @@ const givenBody = async ({ body }: Route, call: HttpCall): Promise<GivenBody | {
   if (read.kind === 'refused') return { refusal: refuse('invalid_request', { errors: read.faults }) };
   return Buffer.byteLength(read.text) > body.limitBytes ? { refusal: tooLarge } : read;
 };
+
+const takesKey = ({ idempotencyKey }: Route): boolean => idempotencyKey !== 'none';
 
 const keyFault: Fault = {
   place: 'header/idempotency-key',

@@ -2,7 +2,7 @@
 import type { AnswerOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import type { Head, RunStatus } from '../../../lib/engine/log/head.ts';
-import { rerunOf } from '../../../lib/engine/log/lineage.ts';
+import { rerunFrom, rerunOf } from '../../../lib/engine/log/lineage.ts';
 import type { NodeState } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import { type RunView, type Shown, type ShownNode, statusWithoutState } from '../../../lib/service/get-run.ts';
@@ -22,7 +22,8 @@ const failureOf = ({ cause, message, code, details }: Failure) => ({
 
 const lineageOf = (head: Head) => {
   const original = rerunOf(head);
-  return original === undefined ? {} : { rerunOf: original };
+  const from = rerunFrom(head);
+  return { ...(original === undefined ? {} : { rerunOf: original }), ...(from === undefined ? {} : { rerunFrom: from }) };
 };
 
 const factsOf = (head: Head, status: RunStatus) => ({ ...ownFactsOf(head, status), ...lineageOf(head) });
@@ -31,7 +32,7 @@ const ownFactsOf = ({ address, workflow, deploymentId, createdAt, deadlineAt, av
   runId: address.runId,
   status,
   workflowName: workflow.name,
-  workflowVersion: workflow.version,
+  workflowVersion: 'version' in workflow ? workflow.version : null,
   deploymentId,
   specVersion: 1 as const,
   createdAt: iso(createdAt),

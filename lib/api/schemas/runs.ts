@@ -67,6 +67,8 @@ export const rerunRunBody = z
   .strictObject({
     input: json.exactOptional().meta({ description: 'absent: what the run was given' }),
     version: z.int().min(1).exactOptional().meta({ description: 'absent: the version that the run was pinned to' }),
+    deploymentId: deploymentId.exactOptional().meta({ description: 'absent: the deployment that the run was on' }),
+    fromNode: nodeId.exactOptional().meta({ description: 'goes on from this node; the results before it stand' }),
   })
   .meta({ id: 'RerunRun' });
 export const rerunAnswer = startedAnswer.extend({ rerunOf: z.string() });
@@ -86,9 +88,10 @@ const runFacts = {
   runId: z.string(),
   status: z.enum(runStatuses),
   workflowName: z.string(),
-  workflowVersion: z.int(),
+  workflowVersion: z.int().nullable().meta({ description: "null: the run is of a deployment's code" }),
   deploymentId: z.string().nullable(),
   rerunOf: z.string().exactOptional().meta({ description: 'the run that this one runs again' }),
+  rerunFrom: z.string().exactOptional().meta({ description: 'the node that it went on from' }),
   specVersion: z.literal(1),
   createdAt: moment,
   availableAt: moment.exactOptional(),

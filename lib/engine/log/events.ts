@@ -41,7 +41,8 @@ export type RunEvent =
   | { readonly type: 'RUN_FAILED'; readonly error: Failure }
   | { readonly type: 'RUN_TIMED_OUT'; readonly error: Failure }
   | { readonly type: 'RUN_CANCELLED'; readonly reason?: string }
-  | { readonly type: 'RUN_RESUMED'; readonly reason?: string; readonly payload?: Payload }
+  /** `token` tells the request that asked for it from others, where it may be repeated */
+  | { readonly type: 'RUN_RESUMED'; readonly reason?: string; readonly payload?: Payload; readonly token?: string }
   | { readonly type: 'RUN_RECOVERED'; readonly nodes: readonly string[] }
   | (OfNode & {
       readonly type: 'NODE_DISPATCHED';
@@ -55,6 +56,24 @@ export type RunEvent =
   | (OfNode & { readonly type: 'SLEEP_STARTED'; readonly attempt: Attempt; readonly wakeAt: Instant; readonly output: Payload })
   /** a sleep ended before its time, because somebody asked for it; the completion follows in the same commit */
   | (OfNode & { readonly type: 'NODE_WOKEN'; readonly attempt: Attempt })
+  | (OfNode & {
+      readonly type: 'SIGNAL_AWAITED';
+      readonly attempt: Attempt;
+      readonly name: string;
+      readonly correlation: string;
+      /** when the wait is over without a signal; absent: it lasts as long as the run */
+      readonly expiresAt?: Instant;
+      /** the way out of a wait that is over without a signal; absent: the node fails then */
+      readonly expiryHandle?: string;
+    })
+  /** the completion follows in the same commit */
+  | (OfNode & {
+      readonly type: 'SIGNAL_RECEIVED';
+      readonly attempt: Attempt;
+      readonly signalId: string;
+      readonly name: string;
+      readonly correlation: string;
+    })
   | (OfNode & {
       readonly type: 'NODE_COMPLETED';
       readonly attempt: Attempt;

@@ -1,5 +1,6 @@
 /** The head: commit 1 of a run and, beside it, a projection that may be late and never wrong about an ending. */
 import { type CommitNo, type DeploymentId, type RunAddress, firstCommit } from '../ids.ts';
+import { invariant } from '../invariant.ts';
 import type { Instant } from '../time.ts';
 import type { Trace } from '../trace.ts';
 import type { Commit, PinnedVersion } from './commit.ts';
@@ -11,12 +12,8 @@ export const terminalStatuses = ['completed', 'failed', 'cancelled'] as const sa
 export type TerminalStatus = (typeof terminalStatuses)[number];
 
 /** What a run was made from and under which terms; written once, with commit 1. */
-export interface RunCreation {
+interface AnyCreation {
   readonly address: RunAddress;
-  /** a drawn graph, pinned to a version; code runs come beside it */
-  readonly kind: 'graph';
-  readonly workflow: PinnedVersion;
-  readonly deploymentId: DeploymentId | null;
   readonly createdAt: Instant;
   /** the run fails here if it has not ended */
   readonly deadlineAt: Instant;
@@ -29,6 +26,28 @@ export interface RunCreation {
   /** of the request that asked for the run; absent in runs that were made before requests were traced */
   readonly trace?: Trace;
   readonly commit: Commit;
+}
+
+/** A drawn graph, pinned to a version. */
+export interface GraphCreation extends AnyCreation {
+  readonly kind: 'graph';
+  readonly workflow: PinnedVersion;
+  readonly deploymentId: null;
+}
+
+/** The code of a deployment, pinned to it; it is given messages. */
+export interface FetchCreation extends AnyCreation {
+  readonly kind: 'fetch';
+  readonly workflow: { readonly name: string };
+  readonly deploymentId: DeploymentId;
+}
+
+export type RunCreation = GraphCreation | FetchCreation;
+
+/** The version that a graph run is pinned to. Whoever holds a node's job, or a result, holds a graph run's. */
+export function pinnedVersion(run: Pick<RunCreation, 'kind' | 'workflow' | 'address'>): PinnedVersion {
+  invariant('version' in run.workflow, `${run.address.runId} is no run of a graph`);
+  return run.workflow;
 }
 
 /** What lists show. Every write of it names the commit it was made from, and an older one never wins. */
@@ -44,6 +63,9 @@ export interface HeadProjection {
 /** What a store projects of a run that was just created. */
 export const firstProjection: HeadProjection = { status: 'pending', asOf: firstCommit };
 
-export interface Head extends RunCreation {
+interface Projected {
   readonly projection: HeadProjection;
 }
+export type GraphHead = GraphCreation & Projected;
+export type FetchHead = FetchCreation & Projected;
+export type Head = GraphHead | FetchHead;

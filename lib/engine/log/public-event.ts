@@ -32,7 +32,9 @@ export const publicEvents = (run: RunAddress, commit: Commit): readonly PublicEv
 
 const payloadOf = (event: RunEvent): JsonObject => {
   const { type: _type, ...facts } = event;
-  const entries = Object.entries(facts).filter(([key, value]) => value !== undefined && !(key === 'iteration' && value === ''));
+  const entries = Object.entries(facts).filter(
+    ([key, value]) => value !== undefined && key !== 'token' && !(key === 'iteration' && value === ''),
+  );
   return Object.fromEntries(entries.map(([key, value]) => [key, publicValue(key, value as JsonValue)]));
 };
 

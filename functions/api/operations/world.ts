@@ -1,0 +1,45 @@
+/** The routes for the programs of deployments. */
+import { bodyHash } from '../../../lib/api/idempotency.ts';
+import { type RunId, runId, runIdPattern } from '../../../lib/engine/ids.ts';
+import type { JsonObject } from '../../../lib/engine/json.ts';
+import { seconds } from '../../../lib/engine/time.ts';
+import { activeIn } from '../../../lib/ports/deployments.ts';
+import { publishMessage } from '../../../lib/service/publish-message.ts';
+import { type Operations, refuse } from '../operation.ts';
+import type { Tools } from '../tools.ts';
+
+export const worldOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'publishMessage' | 'getWorldDeploymentId'> => ({
+  publishMessage: async ({ scope, body: { queueName, message, opts = {} } }) => {
+    const id = runOf(message);
+    const audit = { resource: `queue/${queueName}`, facts: id === undefined ? {} : { runId: id } };
+    if (id === undefined) return { ...refuse('not_found', { message: 'The message names no run.' }), audit };
+    const { idempotencyKey: key, delaySeconds, deploymentId } = opts;
+    const result = await publishMessage(decider, {
+      run: { ...scope, runId: id },
+      queueName,
+      message,
+      ...(deploymentId === undefined ? {} : { deploymentId }),
+      ...(delaySeconds === undefined ? {} : { delay: seconds(delaySeconds) }),
+      ...(key === undefined ? {} : { once: { key, bodyHash: bodyHash({ queueName, message, ...opts }) } }),
+    });
+    if (result.kind !== 'published') return { ...refuse(result.kind), audit };
+    const { messageId, isReplay } = result;
+    const facts = { ...audit.facts, deduped: isReplay, messageId };
+    return {
+      status: 200,
+      body: { messageId },
+      audit: { ...audit, facts: key === undefined ? facts : { ...facts, idempotencyKeyHash: bodyHash(key) } },
+    };
+  },
+
+  getWorldDeploymentId: async ({ scope }) => {
+    const active = activeIn(await decider.deps.deployments.pointer(scope));
+    return active === undefined ? refuse('no_active_deployment') : { status: 200, body: { deploymentId: active } };
+  },
+});
+
+/** The run that a message is for, under either of the names that DevKit's messages have for it. */
+const runOf = ({ runId: own, workflowRunId }: JsonObject): RunId | undefined => {
+  const named = own ?? workflowRunId;
+  return typeof named === 'string' && runIdPattern.test(named) ? runId(named) : undefined;
+};

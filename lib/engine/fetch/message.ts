@@ -1,0 +1,54 @@
+/** The messages of a fetch run. Each is a node of its fold, and what it says lies in the context under a hidden key. */
+import { type NodeId, type RunId, nodeId } from '../ids.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
+
+/** Which bundle of the artifact takes a message. */
+export type Lane = 'workflow' | 'step';
+
+/** `__wkf_workflow_<name>`, `__wkf_step_<name>`, also with a namespace: `__<namespace>_wkf_workflow_<name>`. */
+export const queueNamePattern = /^__(?:[a-z][a-z0-9]*_)?wkf_(?<lane>workflow|step)_[\x21-\x7e]{1,200}$/;
+
+export const laneOf = (queueName: string): Lane | undefined => {
+  const lane = queueNamePattern.exec(queueName)?.groups?.['lane'];
+  return lane === 'workflow' || lane === 'step' ? lane : undefined;
+};
+
+export const workflowQueue = (workflow: string): string => `__wkf_workflow_${workflow}`;
+
+export interface Message {
+  readonly queueName: string;
+  readonly body: JsonValue;
+  /** why the run is told to go on, where somebody said so */
+  readonly reason?: string;
+  readonly payload?: JsonValue;
+}
+
+const lanePrefix = { workflow: 'msg_w', step: 'msg_s' } as const satisfies Record<Lane, string>;
+
+/** @param drawn an id that nothing else has; its ULID becomes the message's */
+export const messageId = (lane: Lane, drawn: RunId): NodeId => nodeId(`${lanePrefix[lane]}${drawn.slice('wrun_'.length)}`);
+
+/** Messages to a run's workflow follow each other; its steps go side by side. */
+export const isStepMessage = (id: NodeId): boolean => id.startsWith(lanePrefix.step);
+
+export const messageKey = (id: NodeId): string => `__message_${id}`;
+
+export const storedMessage = ({ queueName, body, reason, payload }: Message): JsonObject => ({
+  queueName,
+  body,
+  ...(reason === undefined ? {} : { reason }),
+  ...(payload === undefined ? {} : { payload }),
+});
+
+/** The message as it was stored; undefined where it is none. */
+export function messageIn(value: JsonValue): Message | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { queueName, body, reason, payload } = value;
+  if (typeof queueName !== 'string' || body === undefined) return undefined;
+  return {
+    queueName,
+    body,
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(payload === undefined ? {} : { payload }),
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * Gives a message of a fetch run to the code of its deployment, if it is still wanted, and commits what the code's answer
+ * means. The same message may be given twice, as with every queue: the code has to bear that.
+ */
+import type { FetchFact } from '../engine/fetch/decide.ts';
+import { type Message, laneOf, messageIn, messageKey } from '../engine/fetch/message.ts';
+import { type Handed, verdictOf } from '../engine/fetch/verdict.ts';
+import { type NodeRef, nodeKey } from '../engine/ids.ts';
+import { invariant } from '../engine/invariant.ts';
+import type { JsonValue } from '../engine/json.ts';
+import { isTerminal } from '../engine/log/fold.ts';
+import type { FetchHead } from '../engine/log/head.ts';
+import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
+import { type Instant, durationMs, instant } from '../engine/time.ts';
+import type { Bundles } from '../ports/bundles.ts';
+import type { MessageJob } from '../ports/jobs.ts';
+import { decideFetchRun, newMessage } from './decide-fetch-run.ts';
+import type { Decider } from './decide-run.ts';
+import { later } from './later.ts';
+import { mendAndHandOn } from './nudge-run.ts';
+import { load } from './payloads.ts';
+import { type RunFold, readRun } from './read-log.ts';
+import type { Delivery } from './run-node.ts';
+import { watchDelivery } from './watch-delivery.ts';
+
+export interface Deliverer extends Decider {
+  readonly bundles: Bundles;
+}
+
+/** Left at the end of an invocation for the commit and its sends. */
+const reserveMs = durationMs(5_000);
+
+export async function deliverMessage(deliverer: Deliverer, job: MessageJob, delivery: Delivery): Promise<void> {
+  const { deps } = deliverer;
+  const fold = await readRun(deps, job.run, job.commit);
+  if (fold === undefined) return;
+  const { head } = fold;
+  invariant(head.kind === 'fetch', `${head.address.runId} is no run of a deployment's code`);
+  const open = wanted(fold, job);
+  if (open === undefined) {
+    // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit.
+    if (delivery.isRedelivered) await mendAndHandOn(deps, fold);
+  } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > deps.clock.now()) {
+    await later(deps, open.notBefore, job);
+  } else {
+    await deliver(deliverer, { fold, head, open }, delivery);
+  }
+}
+
+function wanted({ state }: RunFold, job: MessageJob): OpenNode | undefined {
+  const node = state.nodes.get(nodeKey(job));
+  return node !== undefined && isOpen(node) && node.attempt === job.attempt ? node : undefined;
+}
+
+interface Delivered {
+  readonly fold: RunFold;
+  readonly head: FetchHead;
+  readonly open: OpenNode;
+}
+
+async function deliver(deliverer: Deliverer, { fold, head, open }: Delivered, { mustEndAt }: Delivery): Promise<void> {
+  const { deps } = deliverer;
+  const startedAt = deps.clock.now();
+  const message = await messageOf(deliverer, fold, open);
+  const endsAt = instant(Math.max(startedAt, mustEndAt - reserveMs));
+  const handed = await handOver(deliverer, { fold, head, open }, message, endsAt);
+  if (isTerminal(fold.state.progress)) return;
+  const node: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
+  const answered: FetchFact = {
+    kind: 'message-answered',
+    node,
+    attempt: open.attempt,
+    verdict: verdictOf(handed),
+    // What resumed the run was told once.
+    again: newMessage(deps, laneOf(message.queueName) ?? 'workflow', { queueName: message.queueName, body: message.body }),
+    startedAt,
+    endedAt: deps.clock.now(),
+  };
+  await decideFetchRun(deliverer, fold, [answered]);
+}
+
+async function messageOf({ deps }: Deliverer, { head, state }: RunFold, { nodeId }: OpenNode): Promise<Message> {
+  const stored = state.written.get(messageKey(nodeId))?.at(-1)?.payload;
+  invariant(stored !== undefined, `message ${nodeId} of ${head.address.runId} was sent without a word`);
+  const message = messageIn('ref' in stored ? await load(deps, head.address, stored.ref) : stored.value);
+  invariant(message !== undefined, `message ${nodeId} of ${head.address.runId} is none`);
+  return message;
+}
+
+async function handOver(deliverer: Deliverer, delivered: Delivered, message: Message, endsAt: Instant): Promise<Handed> {
+  const { deps, bundles } = deliverer;
+  const { head, open } = delivered;
+  const deployment = await deps.deployments.deployment(head.address, head.deploymentId);
+  if (deployment === undefined) return { kind: 'unloadable', message: `deployment ${head.deploymentId} is gone` };
+  const stop = new AbortController();
+  const done = new AbortController();
+  const watching = watchDelivery(deliverer, delivered.fold, open, stop, done.signal);
+  const request = { queueName: message.queueName, headers: headersOf(head, open, message), body: message.body };
+  try {
+    return await bundles.deliver(head.address, deployment.manifest, request, { endsAt, signal: stop.signal });
+  } finally {
+    done.abort();
+    await watching;
+  }
+}
+
+/** What the code is told besides the message itself. */
+const headersOf = (head: FetchHead, open: OpenNode, { queueName, reason, payload }: Message): Record<string, string> => ({
+  'content-type': 'application/json',
+  'x-vqs-queue-name': queueName,
+  'x-vqs-message-id': open.nodeId,
+  'x-vqs-message-attempt': String(open.attempt),
+  'x-workflow-run-id': head.address.runId,
+  ...(head.trace === undefined
+    ? {}
+    : { 'x-workflow-correlation-id': head.trace.correlationId, traceparent: head.trace.traceparent }),
+  ...(reason === undefined ? {} : { 'x-workflow-resume-reason': asHeader(reason) }),
+  ...(payload === undefined ? {} : { 'x-workflow-resume-payload': asHeader(jsonOf(payload)) }),
+});
+
+const jsonOf = (value: JsonValue): string => JSON.stringify(value);
+
+/** A header holds printable ASCII: anything else is written as JSON escapes it, so that a payload stays the same JSON. */
+const asHeader = (text: string): string =>
+  text.replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);

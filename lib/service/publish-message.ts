@@ -1,0 +1,64 @@
+/**
+ * Sends a fetch run a message for one of its deployment's bundles. Only a key that the caller gives makes two calls one:
+ * a run may rightly be told the same thing twice.
+ */
+import { laneOf } from '../engine/fetch/message.ts';
+import { type DeploymentId, type NodeId, type RunAddress, nodeKey, topLevel } from '../engine/ids.ts';
+import type { JsonValue } from '../engine/json.ts';
+import { type DurationMs, after, instant } from '../engine/time.ts';
+import { askRun, endOf } from './ask-run.ts';
+import { decideFetchRun, newMessage } from './decide-fetch-run.ts';
+import type { Decider } from './decide-run.ts';
+import { readRun } from './read-log.ts';
+
+export interface Publication {
+  readonly run: RunAddress;
+  readonly queueName: string;
+  readonly message: JsonValue;
+  /** must be the run's own: a run stays on its deployment */
+  readonly deploymentId?: DeploymentId;
+  readonly delay?: DurationMs;
+  readonly once?: { readonly key: string; readonly bodyHash: string };
+}
+
+export type PublishAnswer =
+  | { readonly kind: 'published'; readonly messageId: NodeId; readonly isReplay: boolean }
+  | { readonly kind: 'not_found' | 'idempotency_conflict' | 'run_terminal' | 'deployment_mismatch' };
+
+const publishEndpoint = 'POST /v1/queue/publish';
+
+export async function publishMessage(decider: Decider, publication: Publication): Promise<PublishAnswer> {
+  const { deps } = decider;
+  const { run, queueName, message, once, delay, deploymentId } = publication;
+  const lane = laneOf(queueName);
+  const fold = await readRun(deps, run);
+  if (lane === undefined || fold === undefined || fold.head.kind !== 'fetch') return { kind: 'not_found' };
+  if (deploymentId !== undefined && deploymentId !== fold.head.deploymentId) return { kind: 'deployment_mismatch' };
+
+  const now = deps.clock.now();
+  const own = { runId: deps.ids.runId(now), bodyHash: once?.bodyHash ?? '', reservedAt: now, owner: deps.ids.nonce() };
+  const reserved =
+    once === undefined
+      ? undefined
+      : await deps.reservations.reserve(run, publishEndpoint, once.key, own, {
+          notBefore: instant(now - deps.settings.idempotencyMs),
+          expiresAt: after(now, deps.settings.idempotencyMs),
+        });
+  const standing = reserved?.kind === 'taken' ? reserved.by : own;
+  if (standing.bodyHash !== own.bodyHash) return { kind: 'idempotency_conflict' };
+  // The message's id follows from the reservation: whoever repeats the call sends the same message, or finds it sent.
+  const sent = newMessage(deps, lane, { queueName, body: message }, standing.runId);
+  if (fold.state.nodes.has(nodeKey({ nodeId: sent.id, iteration: topLevel })))
+    return { kind: 'published', messageId: sent.id, isReplay: true };
+
+  if (endOf(fold) === undefined) {
+    const notBefore = delay === undefined || delay === 0 ? undefined : after(now, delay);
+    const fact = { kind: 'message-sent' as const, sent, ...(notBefore === undefined ? {} : { notBefore }) };
+    const appended = await askRun(decider, fold, () => decideFetchRun(decider, fold, [fact]));
+    if (appended.kind === 'committed' || endOf(fold) === undefined)
+      return { kind: 'published', messageId: sent.id, isReplay: reserved?.kind === 'taken' };
+  }
+  if (once !== undefined && reserved?.kind === 'reserved')
+    await deps.reservations.release(run, publishEndpoint, once.key, own.owner);
+  return { kind: 'run_terminal' };
+}

@@ -1,0 +1,281 @@
+/** `validate-ownership` and `check-config`: a line for each check, and an exit code that says the worst of them. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { appHost } from '../../lib/app-host/index.ts';
+import { fetchOf } from '../client/in-process.ts';
+import { packedDeployment } from '../artifact/packed.ts';
+import { formOf, http } from '../functions/http.ts';
+import { dataIn, errorIn, freshFolder, typist, url } from './cli-here.ts';
+
+const shape = z.strictObject({
+  checks: z.array(z.strictObject({ name: z.string(), verdict: z.enum(['pass', 'warn', 'fail']), message: z.string() })),
+});
+
+const appUrl = 'https://app.example.com';
+const token = 'a-token-of-32-characters-or-more';
+const production = {
+  NODE_ENV: 'production',
+  WORKFLOW_EXECUTION_MODE: 'remote',
+  WORKFLOW_TARGET_WORLD: 'workflow-studio/world-remote',
+  WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN: token,
+};
+
+interface World {
+  /** answers instead of the service where it returns something */
+  readonly service?: (path: string) => Response | undefined;
+  /** the environment of the application; undefined: nobody answers there */
+  readonly app?: Record<string, string>;
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
+}
+
+const well = (path: string): Response | undefined => {
+  if (path === '/v1/health') return Response.json({ healthy: true, timestamp: 't' });
+  return path === '/v1/deployments/active' ? Response.json({ deploymentId: 'one', activatedAt: 't', revision: 1 }) : undefined;
+};
+
+const inWorld = ({ service = well, app = production, env = {}, cwd }: World = {}) => {
+  const host = appHost({ env: app, now: () => Date.UTC(2026, 0, 1) });
+  const made = typist({
+    env: { HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: 'sw_test_key', ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+    fetch: async (target, init) => {
+      const { origin, pathname } = new URL(target);
+      if (origin === appUrl) return (await host.answer(new Request(target, init))) ?? new Response('', { status: 404 });
+      const answer = service(pathname);
+      if (answer === undefined) throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') });
+      return answer;
+    },
+  });
+  return { ...made, host };
+};
+
+const strictly = ['validate-ownership', '--strict', '--app-url', appUrl, '--diagnostics-token', token];
+
+describe('validate-ownership', () => {
+  test('all is well: a line for each check, and 0', async () => {
+    const { exitCode, out } = await inWorld().type(...strictly);
+    expect(out.trim().split('\n')).toEqual([
+      '[PASS] worker_health: the service says that it is well',
+      '[PASS] active_deployment: one is active',
+      '[PASS] diagnostics: the application answers',
+      '[PASS] remote_mode: runs are carried out by the service',
+      '[PASS] strict_mode: the guard stops a wrong start',
+      '[PASS] target_world: workflow-studio/world-remote',
+      '[PASS] ownership_status: no callback has reached the application',
+    ]);
+    expect(exitCode).toBe(0);
+  });
+
+  test('without an application only the service is asked', async () => {
+    const { type, sent } = inWorld();
+    expect((await type('validate-ownership')).exitCode).toBe(0);
+    expect(sent.map(({ path }) => path)).toEqual(['/v1/health', '/v1/deployments/active']);
+  });
+
+  test('a callback that reached the application fails, and 1; fifteen minutes later it is a warning, and 2', async () => {
+    const time = { now: 0 };
+    const host = appHost({ env: production, now: () => time.now });
+    const headers = { 'content-type': 'application/json', 'x-vqs-signature': 'abc' };
+    const callback = new Request(`${appUrl}/.well-known/workflow/v1/flow`, { method: 'POST', headers, body: '{}' });
+    expect((await host.answer(callback))?.status).toBe(409);
+    const { type } = typist({
+      env: { HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: 'sw_test_key' },
+      fetch: async (target, init) =>
+        (target.startsWith(appUrl) ? await host.answer(new Request(target, init)) : well(new URL(target).pathname)) ??
+        Response.error(),
+    });
+    const failed = await type(...strictly);
+    expect(failed.out).toContain('[FAIL] ownership_status: unexpected hits: 1 in 15 minutes, 1 ever, the last at 1970-01-01');
+    expect(failed.exitCode).toBe(1);
+    time.now = 16 * 60_000;
+    const warned = await type(...strictly);
+    expect(warned.out).toContain('[WARN] ownership_status: unexpected hits: 0 in 15 minutes, 1 ever');
+    expect(warned.exitCode).toBe(2);
+  });
+
+  test.each([
+    ['another world', { ...production, WORKFLOW_TARGET_WORLD: 'local' }, 'target_world'],
+    ['local mode', { ...production, WORKFLOW_EXECUTION_MODE: 'local' }, 'remote_mode'],
+    ['another token', { ...production, WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN: 'other' }, 'diagnostics'],
+  ])('an application with %s fails strictly, and is a warning otherwise', async (_what, app, name) => {
+    const strict = await inWorld({ app }).type(...strictly);
+    expect(strict.out).toMatch(new RegExp(String.raw`^\[FAIL\] ${name}: `, 'm'));
+    expect(strict.exitCode).toBe(1);
+    const loose = await inWorld({ app }).type(...strictly.filter((word) => word !== '--strict'));
+    expect(loose.out).toMatch(new RegExp(String.raw`^\[WARN\] ${name}: `, 'm'));
+    expect(loose.exitCode).toBe(2);
+  });
+
+  test('no active deployment fails, with the service’s words', async () => {
+    const refusal = {
+      code: 'no_active_deployment',
+      message: 'No active deployment. Activate a deployment before triggering runs.',
+    };
+    const service = (path: string) => (path === '/v1/health' ? well(path) : Response.json(refusal, { status: 409 }));
+    const { exitCode, out } = await inWorld({ service }).type(...strictly);
+    expect(out).toContain('[FAIL] active_deployment: 409 no_active_deployment No active deployment.');
+    expect(exitCode).toBe(1);
+  });
+
+  test('a service that does not answer is asked again, fails, and is not told the key', async () => {
+    const { type, sent } = inWorld({ service: () => undefined });
+    const { exitCode, out } = await type('validate-ownership');
+    expect(out).toBe('[FAIL] worker_health: no answer: connect ECONNREFUSED\n');
+    expect(exitCode).toBe(1);
+    expect(sent.map(({ headers }) => headers.has('authorization'))).toEqual([false, false, false]);
+  });
+
+  test('the key goes to the service alone, and the token to the application alone', async () => {
+    const { type, sent } = inWorld();
+    await type(...strictly);
+    expect(sent.map(({ path, headers }) => [path.split('/').at(-1), headers.get('authorization')])).toEqual([
+      ['health', null],
+      ['active', 'Bearer sw_test_key'],
+      ['remote-ownership', `Bearer ${token}`],
+    ]);
+  });
+
+  test('the token may come from the environment', async () => {
+    const { type } = inWorld({ env: { WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN: token } });
+    expect((await type('validate-ownership', '--strict', '--app-url', appUrl)).exitCode).toBe(0);
+  });
+
+  test('--json has the checks', async () => {
+    const printed = await inWorld().type(...strictly, '--json');
+    expect(dataIn(printed, shape).checks).toHaveLength(7);
+    expect(dataIn(printed, shape).checks[1]).toEqual({ name: 'active_deployment', verdict: 'pass', message: 'one is active' });
+  });
+
+  test('a configuration names the service, the key and the world; --url goes before it', async () => {
+    const cwd = freshFolder();
+    const config = {
+      execution: { mode: 'remote', remoteWorkerUrl: 'https://configured.example.com/prod', apiKeyEnv: 'ITS_KEY', retries: 0 },
+      remoteWorldTarget: 'acme/world',
+    };
+    writeFileSync(join(cwd, 'stepwell.config.json'), JSON.stringify(config));
+    const app = { ...production, WORKFLOW_TARGET_WORLD: 'acme/world', WORKFLOW_STUDIO_REMOTE_WORLD_TARGET: 'acme/world' };
+    const given = { cwd, app, env: { ITS_KEY: 'sw_its_key' }, service: (path: string) => well(path.replace('/prod', '')) };
+    const { type, sent } = inWorld(given);
+    expect((await type(...strictly, '--config', 'stepwell.config.json')).exitCode).toBe(0);
+    expect(sent.map(({ path }) => path)).toContain('/prod/v1/deployments/active');
+    expect(sent[1]?.headers.get('authorization')).toBe('Bearer sw_its_key');
+    // Without the file the usual world is expected.
+    expect((await inWorld(given).type(...strictly)).out).toContain("[FAIL] target_world: the application's is acme/world");
+    const direct = inWorld(given);
+    await direct.type(...strictly, '--config', 'stepwell.config.json', '--url', url);
+    expect(direct.sent[1]).toMatchObject({ path: '/v1/deployments/active' });
+    expect(direct.sent[1]?.headers.get('authorization')).toBe('Bearer sw_test_key');
+  });
+
+  test('an invalid configuration is told, and nothing is sent', async () => {
+    const cwd = freshFolder();
+    writeFileSync(join(cwd, 'c.json'), '{"execution":{"failPolicy":"fallback-local"}}');
+    const { type, sent } = inWorld({ cwd });
+    const printed = await type('validate-ownership', '--config', 'c.json', '--json');
+    expect(errorIn(printed)).toMatchObject({ code: 'config_invalid', message: expect.stringContaining('/execution/failPolicy') });
+    expect([printed.exitCode, sent.length]).toEqual([1, 0]);
+  });
+
+  test.each([
+    [['--strict'], '--strict asks the application'],
+    [['--app-url', 'app.example.com'], '--app-url must be an address'],
+  ])('%j cannot be meant so: 3', async (words, message) => {
+    const { exitCode, err } = await inWorld().type('validate-ownership', ...words);
+    expect(err).toContain(message);
+    expect(exitCode).toBe(3);
+  });
+
+  test('the service itself: first without a deployment, then with one', async () => {
+    const api = http();
+    const key = await api.key(['deploy:read', 'deploy:write']);
+    const host = appHost({ env: production });
+    const { type } = typist({
+      env: { HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: key },
+      fetch: async (target, init = {}) =>
+        target.startsWith(appUrl)
+          ? ((await host.answer(new Request(target, init))) ?? Response.error())
+          : fetchOf(api)(target, init),
+    });
+    const before = await type(...strictly);
+    expect(before.out).toContain('[FAIL] active_deployment: 409 no_active_deployment No active deployment.');
+    expect(before.exitCode).toBe(1);
+    const { manifest, archive } = await packedDeployment('one');
+    await api.call('POST', '/v1/deployments', await formOf(key, { manifest: JSON.stringify(manifest), artifact: archive }));
+    await api.call('POST', '/v1/deployments/one/activate', { key });
+    const after = await type(...strictly);
+    expect(after.out).toContain('[PASS] active_deployment: one is active');
+    expect(after.exitCode).toBe(0);
+  });
+});
+
+describe('check-config', () => {
+  const folderWith = (files: Readonly<Record<string, string>>): string => {
+    const folder = freshFolder();
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    return folder;
+  };
+  const here = { execution: { mode: 'remote', remoteWorkerUrl: 'http://127.0.0.1:4700' } };
+  const judged = (files: Readonly<Record<string, string>>, env: Record<string, string> = {}, ...words: readonly string[]) =>
+    inWorld({ cwd: folderWith(files), env }).type('check-config', ...words);
+  const key = { WORKFLOW_COMPUTE_API_KEY: 'sw_local_x' };
+
+  test('valid: 0', async () => {
+    const { exitCode, out } = await judged({ 'stepwell.config.json': JSON.stringify(here) }, key);
+    expect(out.trim().split('\n')).toEqual([
+      '[PASS] schema: stepwell.config.json is valid',
+      '[PASS] mode: runs are carried out by the service',
+      '[PASS] https: nobody reads what is sent to 127.0.0.1:4700',
+      '[PASS] key: WORKFLOW_COMPUTE_API_KEY is set',
+    ]);
+    expect(exitCode).toBe(0);
+  });
+
+  test('a program that exports it is run', async () => {
+    const text = `const url: string = 'http://127.0.0.1:4700';\nexport default { execution: { mode: 'remote', remoteWorkerUrl: url } };\n`;
+    expect(await judged({ 'stepwell.config.ts': text }, key)).toMatchObject({ exitCode: 0, err: '' });
+  });
+
+  test('doubtful: 2', async () => {
+    const { exitCode, out } = await judged({ 'stepwell.config.json': JSON.stringify(here) });
+    expect(out).toContain('[WARN] key: WORKFLOW_COMPUTE_API_KEY is not set here');
+    expect(exitCode).toBe(2);
+  });
+
+  test('a host that nobody answers for in time is unknown: 2', async () => {
+    const config = { execution: { mode: 'remote', remoteWorkerUrl: 'https://stepwell.invalid/prod' } };
+    const { exitCode, out } = await judged({ 'stepwell.config.json': JSON.stringify(config) }, key);
+    expect(out).toContain('[WARN] host: stepwell.invalid is not known here');
+    expect(exitCode).toBe(2);
+  });
+
+  test.each([
+    [
+      'a fault',
+      { 'stepwell.config.json': '{"execution":{"failPolicy":"fallback-local"}}' },
+      '[FAIL] schema: /execution/failPolicy must be "error"',
+    ],
+    ['no JSON', { 'stepwell.config.json': '{' }, '[FAIL] schema: stepwell.config.json cannot be read'],
+    ['a program that exports nothing', { 'stepwell.config.ts': 'export const a = 1;\n' }, '[FAIL] schema: / Invalid input'],
+    [
+      'a program that throws',
+      { 'stepwell.config.ts': "throw new Error('not today');\n" },
+      'stepwell.config.ts cannot be read: not today',
+    ],
+    ['nothing', {}, '[FAIL] schema: stepwell.config.json there is none here'],
+    ['two', { 'stepwell.config.json': '{}', 'stepwell.config.ts': 'export default {};\n' }, 'only one may be there'],
+  ])('%s: 1', async (_what, files, line) => {
+    const { exitCode, out } = await judged(files);
+    expect(out).toContain(line);
+    expect(exitCode).toBe(1);
+  });
+
+  test('another file can be named; one that is not there is a failure', async () => {
+    expect((await judged({ 'other.json': '{}' }, {}, '--config', 'other.json')).exitCode).toBe(0);
+    const missing = await judged({}, {}, '--config', 'other.json', '--json');
+    expect(dataIn(missing, shape).checks).toMatchObject([{ name: 'schema', verdict: 'fail' }]);
+    expect(missing.exitCode).toBe(1);
+  });
+});

@@ -1,0 +1,182 @@
+/** Fetch runs decided in any order of facts: their logs fold, a message ends once, and nothing follows the end. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type FetchFact,
+  type NewMessage,
+  decideFetch,
+  decideFetchStart,
+  mostDeliveries,
+} from '../../../lib/engine/fetch/decide.ts';
+import { isStepMessage, laneOf, messageId, messageIn, storedMessage, workflowQueue } from '../../../lib/engine/fetch/message.ts';
+import { type Verdict, verdictOf } from '../../../lib/engine/fetch/verdict.ts';
+import { type NodeId, commitNo, nodeKey, nonce, runId, topLevel } from '../../../lib/engine/ids.ts';
+import type { Commit } from '../../../lib/engine/log/commit.ts';
+import type { RunEvent } from '../../../lib/engine/log/events.ts';
+import { attemptOf, isTerminal } from '../../../lib/engine/log/fold.ts';
+import { after, days, minutes, seconds } from '../../../lib/engine/time.ts';
+import { dawn, foldOf, plain } from '../play.ts';
+
+const deadlineAt = after(dawn, days(7));
+const drawn = (count: number) => runId(`wrun_01ARZ3NDEKTSV4RRFF${String(count).padStart(8, '0')}`);
+const message = (count: number): NewMessage => ({
+  id: messageId(count % 2 === 0 ? 'workflow' : 'step', drawn(count)),
+  message: { queueName: workflowQueue('greet'), body: { count } },
+});
+
+/** Commits what is decided, as the service does. */
+class Played {
+  readonly commits: Commit[] = [];
+  now = dawn;
+
+  constructor() {
+    this.#commit(decideFetchStart({ value: {} }, {}, message(0), this.tools));
+  }
+
+  get tools() {
+    return { now: this.now, deadlineAt, chance: () => 0.5 };
+  }
+
+  get state() {
+    return foldOf(this.commits);
+  }
+
+  say(...facts: readonly FetchFact[]): readonly RunEvent[] {
+    const events = decideFetch(this.state, facts, this.tools);
+    if (events.length > 0) this.#commit(events);
+    return events;
+  }
+
+  answered(id: NodeId, verdict: Verdict, again: NewMessage = message(900)): FetchFact {
+    const node = { nodeId: id, iteration: topLevel };
+    const attempt = attemptOf(this.state.nodes.get(nodeKey(node)));
+    return { kind: 'message-answered', node, attempt, verdict, again, startedAt: this.now, endedAt: this.now };
+  }
+
+  #commit(events: readonly RunEvent[]): void {
+    const before = this.commits.length === 0 ? undefined : this.state;
+    const number = commitNo((before?.asOf ?? 0) + 1);
+    const firstEventId = before?.nextEventId ?? foldOf([]).nextEventId;
+    this.commits.push({ number, firstEventId, events, at: this.now, by: 'test', nonce: nonce(`n${number}`) });
+  }
+}
+
+const failed: Verdict = { kind: 'failed', failure: { cause: 'error', message: 'no' } };
+const verdicts: readonly Verdict[] = [
+  { kind: 'done' },
+  { kind: 'again', afterMs: minutes(1) },
+  { kind: 'run-completed', output: 1 },
+  { kind: 'run-failed', failure: { cause: 'error', message: 'x' } },
+  failed,
+  failed,
+  failed,
+];
+
+const step = fc.record({
+  what: fc.constantFrom('send', 'resume', 'answer', 'answer', 'answer', 'start', 'lost', 'cancel', 'deadline', 'recover'),
+  which: fc.nat(6),
+  verdict: fc.constantFrom(...verdicts),
+});
+
+test('whatever happens in whatever order, the log folds, a message ends once and nothing follows the end', () => {
+  const seen = new Map<string, number>();
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
+      const play = new Played();
+      steps.forEach(({ what, which, verdict }, index) => {
+        const hadEnded = isTerminal(play.state.progress);
+        const known = [...play.state.nodes.entries()].map(([, { nodeId }]) => nodeId);
+        const id = known[which % known.length] ?? message(0).id;
+        const node = { nodeId: id, iteration: topLevel };
+        const attempt = attemptOf(play.state.nodes.get(nodeKey(node)));
+        const facts: Record<typeof what, FetchFact> = {
+          send: { kind: 'message-sent', sent: message(which) },
+          resume: { kind: 'resumed', sent: message(100 + index), reason: 'go' },
+          answer: play.answered(id, verdict, message(200 + index)),
+          start: { kind: 'node-started', node, attempt, startedAt: play.now },
+          lost: { kind: 'node-lost', node, attempt, failure: { cause: 'lost', code: 'recovery_error', message: 'gone' } },
+          cancel: { kind: 'cancel-requested' },
+          deadline: { kind: 'deadline-passed' },
+          recover: { kind: 'recovered', nodes: [] },
+        };
+        const events = play.say(facts[what]);
+        if (hadEnded) expect(events).toEqual([]);
+        for (const { type } of events) seen.set(type, (seen.get(type) ?? 0) + 1);
+      });
+      const ends = play.commits
+        .flatMap(({ events }) => events)
+        .filter(({ type }) => type === 'NODE_COMPLETED' || type === 'NODE_FAILED');
+      const ids = ends.map((event) => ('nodeId' in event ? event.nodeId : ''));
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(plain(foldOf(play.commits))).toEqual(plain(play.state));
+    }),
+    { seed: 20_261_121, numRuns: 600 },
+  );
+  for (const type of ['NODE_RETRIED', 'NODE_COMPLETED', 'RUN_COMPLETED', 'RUN_FAILED', 'RUN_CANCELLED', 'RUN_RESUMED']) {
+    expect(seen.get(type) ?? 0, type).toBeGreaterThan(20);
+  }
+});
+
+test('the waits double from a second to a quarter of an hour, less an eighth at the middle of chance', () => {
+  const play = new Played();
+  const waits: number[] = [];
+  for (let attempt = 1; attempt < 14; attempt += 1) {
+    const retried = play.say(play.answered(message(0).id, failed)).find(({ type }) => type === 'NODE_RETRIED');
+    if (retried?.type === 'NODE_RETRIED') waits.push(retried.delayMs);
+  }
+  expect(waits.slice(0, 4)).toEqual([875, 1_750, 3_500, 7_000]);
+  expect(waits.at(-1)).toBe(787_500);
+});
+
+test('a wait that would pass the deadline is not begun: the run fails then and there', () => {
+  const play = new Played();
+  play.now = after(deadlineAt, seconds(0));
+  expect(play.say(play.answered(message(0).id, failed)).map(({ type }) => type)).toEqual([
+    'RUN_STATUS_CHANGED',
+    'NODE_FAILED',
+    'RUN_STATUS_CHANGED',
+    'RUN_FAILED',
+  ]);
+  expect(mostDeliveries).toBe(50);
+});
+
+describe('what an answer means', () => {
+  test.each([
+    [200, {}, 'done'],
+    [200, undefined, 'done'],
+    [200, { ok: true }, 'done'],
+    [200, { timeoutSeconds: 0 }, 'again'],
+    [503, { timeoutSeconds: 5 }, 'again'],
+    [503, {}, 'failed'],
+    [500, { timeoutSeconds: 5 }, 'failed'],
+    [200, { timeoutSeconds: -1 }, 'done'],
+    [200, { timeoutSeconds: '5' }, 'done'],
+    [204, {}, 'failed'],
+    [200, { run: { status: 'completed' } }, 'run-completed'],
+    [200, { run: { status: 'failed' } }, 'run-failed'],
+    [200, { run: { status: 'running' } }, 'done'],
+    [409, { run: { status: 'completed' } }, 'failed'],
+  ] as const)('%s with %j: %s', (status, body, kind) => {
+    expect(verdictOf({ kind: 'answered', status, body }).kind).toBe(kind);
+  });
+});
+
+describe('names and messages', () => {
+  test.each([
+    ['__wkf_workflow_greet', 'workflow'],
+    ['__wkf_step_mail', 'step'],
+    ['__mine_wkf_step_mail//x', 'step'],
+    ['__wkf_other_mail', undefined],
+    ['wkf_step_mail', undefined],
+    ['__wkf_step_', undefined],
+    ['__wkf_step_ü', undefined],
+  ])('%s belongs to %s', (name, lane) => expect(laneOf(name)).toBe(lane));
+
+  test('a stored message is read as it was', () => {
+    const full = { queueName: '__wkf_step_a', body: { a: [1] }, reason: 'r', payload: null };
+    expect(messageIn(storedMessage(full))).toEqual(full);
+    expect(messageIn('no message')).toBeUndefined();
+    expect(isStepMessage(messageId('step', drawn(1)))).toBe(true);
+    expect(isStepMessage(messageId('workflow', drawn(1)))).toBe(false);
+  });
+});
