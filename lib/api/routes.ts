@@ -8,20 +8,18 @@ import { canonicalDefinition } from './aliases.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Route } from './route.ts';
 import { deploymentRoutes } from './deployment-routes.ts';
+import { keyRoutes } from './key-routes.ts';
 import * as audit from './schemas/audit.ts';
-import * as keys from './schemas/keys.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
-import * as world from './schemas/world.ts';
+import { worldRoutes } from './world-routes.ts';
 
 /** A start's input ends in the run's log, or beside it in the bucket. */
 const inputLimitBytes = 1_048_576;
 const smallLimitBytes = 16_384;
 /** A thousand node ids of the longest kind. */
 const wakeLimitBytes = 262_144;
-/** A message is kept in the log of its run, or beside it in the bucket; a queue carries only its name. */
-const messageLimitBytes = 262_144;
 /** What a resumption brings is kept in the log of its run. */
 const resumeLimitBytes = 65_536;
 
@@ -268,84 +266,8 @@ export const routes = [
     errors: ['not_found', 'run_terminal'],
   },
   ...deploymentRoutes,
-  {
-    method: 'POST',
-    path: '/v1/queue/publish',
-    operationId: 'publishMessage',
-    summary: 'Sends a run of a deployment a message',
-    servedBy: 'api',
-    scope: 'world:proxy',
-    body: { schema: world.publishBody, limitBytes: messageLimitBytes },
-    idempotencyKey: 'none',
-    action: 'world.queue.publish',
-    answers: { 200: ok('It is in the log of its run, and on its way', world.publishedMessageAnswer) },
-    errors: ['not_found', 'run_terminal', 'idempotency_conflict', 'deployment_mismatch'],
-  },
-  {
-    method: 'GET',
-    path: '/v1/world/deployment-id',
-    operationId: 'getWorldDeploymentId',
-    summary: 'The id of the active deployment',
-    servedBy: 'api',
-    scope: 'world:proxy',
-    idempotencyKey: 'none',
-    answers: { 200: ok('The active deployment', world.worldDeploymentAnswer) },
-    errors: ['no_active_deployment'],
-  },
-  {
-    method: 'POST',
-    path: '/v1/keys',
-    operationId: 'createKey',
-    summary: 'Makes an API key; the answer is the only one that shows it',
-    servedBy: 'api',
-    scope: 'admin',
-    body: { schema: keys.createKeyBody, limitBytes: smallLimitBytes },
-    idempotencyKey: 'none',
-    action: 'keys.create',
-    answers: { 201: ok('Made', keys.createdKeyAnswer) },
-    errors: ['foreign_project'],
-  },
-  {
-    method: 'GET',
-    path: '/v1/keys',
-    operationId: 'listKeys',
-    summary: 'Lists API keys, newest first, without their secrets',
-    servedBy: 'api',
-    scope: 'admin',
-    query: keys.listKeysQuery,
-    idempotencyKey: 'none',
-    answers: { 200: ok('A page of keys', keys.keyList) },
-    errors: ['cursor_invalid'],
-  },
-  {
-    method: 'DELETE',
-    path: '/v1/keys/{keyId}',
-    operationId: 'revokeKey',
-    summary: 'Revokes an API key; once more changes nothing',
-    servedBy: 'api',
-    scope: 'admin',
-    params: keys.keyParams,
-    missing: 'not_found',
-    idempotencyKey: 'none',
-    action: 'keys.revoke',
-    answers: { 200: ok('Revoked', keys.revokedKeyAnswer) },
-    errors: ['not_found', 'key_in_use'],
-  },
-  {
-    method: 'POST',
-    path: '/v1/keys/{keyId}/rotate',
-    operationId: 'rotateKey',
-    summary: 'Makes a key with the terms of another, which goes on working for a while',
-    servedBy: 'api',
-    scope: 'admin',
-    params: keys.keyParams,
-    missing: 'not_found',
-    body: { schema: keys.rotateKeyBody, limitBytes: smallLimitBytes, isOptional: true },
-    idempotencyKey: 'none',
-    action: 'keys.rotate',
-    answers: { 201: ok('The new key; the answer is the only one that shows it', keys.rotatedKeyAnswer) },
-    errors: ['not_found', 'key_retired'],
-  },
+  ...worldRoutes,
+  ...keyRoutes,
   {
     method: 'GET',
     path: '/v1/audit',

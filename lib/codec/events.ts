@@ -72,25 +72,6 @@ const members = {
     z.strictObject({ type: z.literal('SLEEP_STARTED'), ...ofAttempt, wakeAt: instant, output: payload }),
   ),
   NODE_WOKEN: is<'NODE_WOKEN'>()(z.strictObject({ type: z.literal('NODE_WOKEN'), ...ofAttempt })),
-  SIGNAL_AWAITED: is<'SIGNAL_AWAITED'>()(
-    z.strictObject({
-      type: z.literal('SIGNAL_AWAITED'),
-      ...ofAttempt,
-      name: z.string(),
-      correlation: z.string(),
-      expiresAt: instant.exactOptional(),
-      expiryHandle: z.string().exactOptional(),
-    }),
-  ),
-  SIGNAL_RECEIVED: is<'SIGNAL_RECEIVED'>()(
-    z.strictObject({
-      type: z.literal('SIGNAL_RECEIVED'),
-      ...ofAttempt,
-      signalId: z.string(),
-      name: z.string(),
-      correlation: z.string(),
-    }),
-  ),
   NODE_COMPLETED: is<'NODE_COMPLETED'>()(
     z.strictObject({
       type: z.literal('NODE_COMPLETED'),
@@ -150,8 +131,6 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.NODE_STARTED,
   members.SLEEP_STARTED,
   members.NODE_WOKEN,
-  members.SIGNAL_AWAITED,
-  members.SIGNAL_RECEIVED,
   members.NODE_COMPLETED,
   members.NODE_RETRIED,
   members.NODE_FAILED,

@@ -1,15 +1,12 @@
 /** The client has a method for every route, and repeats only what may be repeated: both are asked of the table of routes. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { OperationId, routes } from '../../lib/api/routes.ts';
 import type { StepwellClient } from '../../lib/client/index.ts';
-import { allRoutes, answerOf, calls, sampleOf } from './every-call.ts';
+import { type ClientMutation, type ClientOperation, allRoutes, answerOf, calls, sampleOf } from './every-call.ts';
 import { broken, json, otherEnd, refused, silent } from './other-end.ts';
 
-type Mutation = Extract<(typeof routes)[number], { action: string }>['operationId'];
-
 /** Whether a second time changes nothing, with the reason. A new mutation does not compile until it is said here. */
-const isSafeTwice: Readonly<Record<Mutation, boolean>> = {
+const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   // Its key keeps it to one.
   startRun: true,
   rerunRun: true,
@@ -30,9 +27,9 @@ const isSafeTwice: Readonly<Record<Mutation, boolean>> = {
   createKey: false,
   rotateKey: false,
 };
-const safe = new Map<OperationId, boolean>(Object.entries(isSafeTwice).map(([id, is]) => [routeId(id), is]));
+const safe = new Map<ClientOperation, boolean>(Object.entries(isSafeTwice).map(([id, is]) => [routeId(id), is]));
 
-function routeId(id: string): OperationId {
+function routeId(id: string): ClientOperation {
   const found = allRoutes.find(({ operationId }) => operationId === id);
   if (found === undefined) throw new Error(`there is no route ${id}`);
   return found.operationId;
@@ -87,7 +84,7 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
 
 const runId = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
 interface Keyed {
-  readonly id: OperationId;
+  readonly id: ClientOperation;
   readonly call: (client: StepwellClient) => Promise<unknown>;
   readonly keyOf: (sent: { readonly headers: Headers; readonly body: unknown }) => string | null;
 }

@@ -1,5 +1,6 @@
 /** Every error code is produced by a request that deserves it. */
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
 import { deploymentId, environment, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, days } from '../../lib/engine/time.ts';
@@ -7,6 +8,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { type Answered, type CallOptions, type Http, formOf, http, instantGraph, openGraph, started } from './http.ts';
 
+const runIdOf = ({ body }: Answered): string => runId(z.string().parse(body['runId']));
 const unknownRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
 const start = (body: object, key: string, idempotencyKey = 'k'): CallOptions => ({
   key,
@@ -160,7 +162,7 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
       },
     });
     const run = await api.call('POST', '/v1/runs', start({ workflowName: 'forks' }, key));
-    return api.call('POST', `/v1/runs/${String(run.body['runId'])}/rerun`, start({ fromNode: 'there' }, key, 'again'));
+    return api.call('POST', `/v1/runs/${runIdOf(run)}/rerun`, start({ fromNode: 'there' }, key, 'again'));
   },
   deployment_in_use: async () => {
     const [api, key] = await shipped();

@@ -20,7 +20,10 @@ describe('resuming a run', () => {
   it('wakes it, and its log keeps the reason and what was brought', async () => {
     const home = house();
     const run = await sleeping(home);
-    expect(await resumeRun(home.worker, run, { reason: 'paid', payload: { amount: 3 } })).toEqual({ kind: 'resumed', isReplay: false });
+    expect(await resumeRun(home.worker, run, { reason: 'paid', payload: { amount: 3 } })).toEqual({
+      kind: 'resumed',
+      isReplay: false,
+    });
     const commits = await home.world.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
     expect(commits.flatMap(({ events }) => events)).toContainEqual({
       type: 'RUN_RESUMED',

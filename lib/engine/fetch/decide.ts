@@ -56,7 +56,7 @@ interface Draft {
 /** The code's own limit comes first: DevKit gives up a message at its 49th delivery. */
 export const mostDeliveries = 50;
 /** An artifact that cannot be loaded now will hardly be loaded later. */
-export const mostLoads = 5;
+const mostLoads = 5;
 const longestBackoffMs = 900_000;
 /** A quarter of the wait is left to chance, so that what failed together does not come back together. */
 const jitter = 0.25;

@@ -57,24 +57,6 @@ export type RunEvent =
   /** a sleep ended before its time, because somebody asked for it; the completion follows in the same commit */
   | (OfNode & { readonly type: 'NODE_WOKEN'; readonly attempt: Attempt })
   | (OfNode & {
-      readonly type: 'SIGNAL_AWAITED';
-      readonly attempt: Attempt;
-      readonly name: string;
-      readonly correlation: string;
-      /** when the wait is over without a signal; absent: it lasts as long as the run */
-      readonly expiresAt?: Instant;
-      /** the way out of a wait that is over without a signal; absent: the node fails then */
-      readonly expiryHandle?: string;
-    })
-  /** the completion follows in the same commit */
-  | (OfNode & {
-      readonly type: 'SIGNAL_RECEIVED';
-      readonly attempt: Attempt;
-      readonly signalId: string;
-      readonly name: string;
-      readonly correlation: string;
-    })
-  | (OfNode & {
       readonly type: 'NODE_COMPLETED';
       readonly attempt: Attempt;
       readonly output: Payload;

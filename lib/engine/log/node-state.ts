@@ -35,26 +35,7 @@ export type OpenNode =
       /** the wait before a retry, or for a run that starts later */ readonly notBefore?: Instant;
     })
   | (Dispatched & { readonly status: 'running'; readonly startedAt: Instant })
-  | (Dispatched & {
-      readonly status: 'waiting';
-      readonly for: 'time';
-      readonly wakeAt: Instant;
-      readonly output: Payload;
-    })
-  | (Dispatched & {
-      readonly status: 'waiting';
-      readonly for: 'signal';
-      readonly name: string;
-      readonly correlation: string;
-      readonly expiresAt?: Instant;
-      readonly expiryHandle?: string;
-      /** the signal that has come; the completion is the next event */
-      readonly signalId?: string;
-    });
-
-/** It holds no worker: a time, or something outside, moves it on. */
-export type WaitingNode = Extract<OpenNode, { status: 'waiting' }>;
-export type SignalWait = Extract<WaitingNode, { for: 'signal' }>;
+  | (Dispatched & { readonly status: 'waiting'; readonly wakeAt: Instant; readonly output: Payload });
 
 export type EndedNode =
   | (Ended & {
@@ -63,8 +44,6 @@ export type EndedNode =
       readonly output: Payload;
       readonly variable?: string;
       readonly end?: 'success' | 'error';
-      /** the signal that ended its wait */
-      readonly signalId?: string;
     })
   | (Ended & { readonly status: 'failed' | 'timed_out'; readonly failure: Failure; readonly isHandled: boolean })
   | (OfNode & { readonly status: 'skipped'; readonly reason: SkipReason; readonly endedAt: Instant; readonly endedBy: EventId })
@@ -74,6 +53,3 @@ export type NodeState = OpenNode | EndedNode;
 
 export const isOpen = (node: NodeState): node is OpenNode =>
   node.status === 'queued' || node.status === 'running' || node.status === 'waiting';
-
-/** When a wait ends by itself; undefined where only a signal, or the end of the run, ends it. */
-export const endsBy = (node: WaitingNode): Instant | undefined => (node.for === 'time' ? node.wakeAt : node.expiresAt);

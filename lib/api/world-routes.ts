@@ -1,0 +1,36 @@
+/** The routes for the programs of deployments, as entries of the table of routes. */
+import type * as z from 'zod';
+import type { Route } from './route.ts';
+import * as world from './schemas/world.ts';
+
+/** A message is kept in the log of its run, or beside it in the bucket; a queue carries only its name. */
+const messageLimitBytes = 262_144;
+
+const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
+
+export const worldRoutes = [
+  {
+    method: 'POST',
+    path: '/v1/queue/publish',
+    operationId: 'publishMessage',
+    summary: 'Sends a run of a deployment a message',
+    servedBy: 'api',
+    scope: 'world:proxy',
+    body: { schema: world.publishBody, limitBytes: messageLimitBytes },
+    idempotencyKey: 'none',
+    action: 'world.queue.publish',
+    answers: { 200: ok('It is in the log of its run, and on its way', world.publishedMessageAnswer) },
+    errors: ['not_found', 'run_terminal', 'idempotency_conflict', 'deployment_mismatch'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/world/deployment-id',
+    operationId: 'getWorldDeploymentId',
+    summary: 'The id of the active deployment',
+    servedBy: 'api',
+    scope: 'world:proxy',
+    idempotencyKey: 'none',
+    answers: { 200: ok('The active deployment', world.worldDeploymentAnswer) },
+    errors: ['no_active_deployment'],
+  },
+] as const satisfies readonly Route[];
