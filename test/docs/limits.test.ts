@@ -6,6 +6,7 @@ import { limits as lambda } from '../../lib/local/lambda/limits.ts';
 import { answerLimits } from '../../lib/bundles/answer-limits.ts';
 import { bundleLimits } from '../../lib/bundles/local-bundles.ts';
 import { printLimits } from '../../lib/bundles/printed-lines.ts';
+import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
@@ -50,6 +51,7 @@ const silence = 'lib/engine/log/silence.ts';
 const attempt = 'lib/service/watch-attempt.ts';
 const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/stepwell.ts';
+const fetchRuns = 'lib/engine/fetch/decide.ts';
 const bundles = 'lib/bundles/local-bundles.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
 
@@ -203,6 +205,13 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Heap of the thread of a deployment': [
     `${count(numberIn('functions/code/wiring.ts', 'const heapShare = ') * 100)} %`,
     'functions/code/wiring.ts',
+  ],
+  'Deliveries of a message': [count(mostDeliveries), fetchRuns],
+  'Wait before another delivery': [`${count(numberIn(fetchRuns, 'const longestBackoffMs = ') / 1_000)} s`, fetchRuns],
+  'Published message': [bytes(numberIn('lib/api/world-routes.ts', 'const messageLimitBytes = ')), 'lib/api/world-routes.ts'],
+  'Delay of a published message': [
+    `${count(numberIn('lib/api/schemas/world.ts', 'const longestDelaySeconds = '))} s`,
+    'lib/api/schemas/world.ts',
   ],
   'Messages with code at once': [count(numberIn(construct, 'props.codeConcurrency ?? ')), construct],
   Artifact: [bytes(archiveLimits.archiveBytes), artifacts],

@@ -150,6 +150,41 @@ describe('refused at the door', () => {
       }
       return cloud.call('DELETE', '/v1/deployments/held');
     },
+    deployment_not_verified: async () => {
+      await create((await packedDeployment('unseen', { workflows: ['unseen'] })).manifest);
+      return start({ workflowName: 'unseen', deploymentId: 'unseen' });
+    },
+    deployment_mismatch: async () => {
+      const { manifest, archive } = await packedDeployment('its-own', { workflows: ['stays'] });
+      await createWith(manifest, archive);
+      const availableAt = new Date(Date.now() + 3_600_000).toISOString();
+      const { body } = await start({ workflowName: 'stays', deploymentId: 'its-own', availableAt });
+      const message = { runId: startedShape.parse(body).runId };
+      return cloud.call('POST', '/v1/queue/publish', {
+        queueName: '__wkf_workflow_stays',
+        message,
+        opts: { deploymentId: 'another' },
+      });
+    },
+    node_not_reached: async () => {
+      const branches = [{ id: 'taken', conditions: [{ leftValue: '1', operator: 'equals', rightValue: '1' }] }];
+      await publish({
+        name: 'forks',
+        nodes: [
+          { id: 'start', type: 'start' },
+          { id: 'fork', type: 'condition', config: { branches } },
+          { id: 'here', type: 'end' },
+          { id: 'there', type: 'end' },
+        ],
+        edges: [
+          { source: 'start', target: 'fork' },
+          { source: 'fork', target: 'here', sourceHandle: 'taken' },
+          { source: 'fork', target: 'there', sourceHandle: 'default' },
+        ],
+      });
+      const runId = await begin('forks', {});
+      return cloud.call('POST', `/v1/runs/${runId}/rerun`, { fromNode: 'there' }, { 'idempotency-key': 'not-reached' });
+    },
     foreign_project: () => cloud.call('POST', '/v1/keys', { scopes: ['runs:read'], projectId: 'somebody-elses' }),
     key_in_use: () => cloud.call('DELETE', `/v1/keys/${ownKeyId()}`),
     key_retired: async () => {
