@@ -71,6 +71,11 @@ const furnish = async (door: Door): Promise<Known> => {
     deployments?.push(id);
   }
   for (const id of ['dep_0', 'dep_1']) await ask('POST', `/v1/deployments/${id}/activate`);
+  const codeRuns: string[] = [];
+  for (const availableAt of ['2027-06-01T00:00:00Z', '2027-07-01T00:00:00Z']) {
+    const body = JSON.stringify({ workflowName: 'shipped', deploymentId: 'dep_1', availableAt });
+    codeRuns.push((await ask('POST', '/v1/runs', body)).runId ?? '');
+  }
   for (const list of ['runs', 'workflows', 'keys', 'audit', 'deployments']) {
     cursors?.push((await ask('GET', `/v1/${list}?limit=2`)).cursor ?? '');
   }
@@ -82,6 +87,7 @@ const furnish = async (door: Door): Promise<Known> => {
     keyId: keys ?? [],
     deploymentId: deployments ?? [],
     cursor: cursors ?? [],
+    codeRun: codeRuns,
   };
 };
 
@@ -92,6 +98,10 @@ const bodiesFor = (known: Known): Bodies => {
     createWorkflow: fc.tuple(fc.uuid(), graphs).map(([id, one]) => ({ name: `made-${id}`, ...one })),
     publishVersion: graphs,
     validateWorkflow: graphs,
+    publishMessage: fc.record({
+      queueName: fc.constantFrom('__wkf_step_mail', '__wkf_workflow_shipped'),
+      message: fc.record({ runId: fc.constantFrom(...(known['codeRun'] ?? [])), more: fc.jsonValue() }),
+    }),
     startRun: fc.record({ workflowName: names, input: fc.dictionary(fc.string(), fc.jsonValue()) }),
   };
 };
