@@ -8,7 +8,7 @@ import { localKey } from '../lib/local/local-key.ts';
 import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
 import { synthesize } from '../lib/local/synth/synthesize.ts';
 import { loadAssembly } from '../lib/local/template/assembly.ts';
-import { billOf, Meter, type Bill, type Line } from './bill.ts';
+import { billOf, lastUses, Meter, type Bill, type Line } from './bill.ts';
 import type { Workflow } from './workflows.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -62,7 +62,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
   const deafen = cloud.recorder.listen((call) => void calls.push(call));
   const { url, template } = cloud;
   if (url === undefined) throw new Error('the template has no API');
-  const apiKey = await localKey(directory, cloud);
+  const apiKey = localKey(cloud);
   const meter = new Meter(template);
   const endedHeads = new Set<string>();
   cloud.recorder.listen(({ service, operation, input, status }) => {
@@ -76,6 +76,8 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     for (const call of calls.slice(perCall.length)) perCall.push(meter.read(call));
     return perCall.slice(from).flat();
   };
+  // They come by the clock, one in an hour for a key: a run begun in that moment would look dearer than all others.
+  const counted = (from: number): readonly Line[] => linesFrom(from).filter(({ part }) => part !== lastUses);
 
   async function ask(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
     const response = await fetch(`${url}${path}`, {
@@ -164,10 +166,8 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     hasEnded: (runId) => endedHeads.has(partitionOf(runId)),
     // the sweep comes by the clock, whoever runs
     bill: (runId, from) =>
-      billOf(
-        linesFrom(from).filter(({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || runIds.has(runId))),
-      ),
-    billOf: (label, from) => billOf(linesFrom(from).filter(({ by }) => meter.labelOf(by) === label)),
+      billOf(counted(from).filter(({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || runIds.has(runId)))),
+    billOf: (label, from) => billOf(counted(from).filter(({ by }) => meter.labelOf(by) === label)),
     get calls() {
       return calls.length;
     },

@@ -40,6 +40,8 @@ export interface Line {
 
 /** The part of a put that another writer had won. */
 const lostPuts = 'lost puts';
+/** The part of the one write an hour that says a key is in use. */
+export const lastUses = 'last uses of keys';
 
 const runIdInText = /wrun_[0-9A-HJKMNP-TV-Z]{26}/g;
 const runIdsIn = (...texts: readonly string[]): ReadonlySet<string> =>
@@ -159,7 +161,10 @@ function linesOf(operation: string, change: Change, by: string, named: string): 
 }
 
 /** A head is put once; what updates it is the projection of the run's end. */
-const partOfWrite = (operation: string, part: string): string => (part === 'head' && operation === 'UpdateItem' ? 'end' : part);
+const partOfWrite = (operation: string, part: string): string => {
+  if (part === 'api keys' && operation === 'UpdateItem') return lastUses;
+  return part === 'head' && operation === 'UpdateItem' ? 'end' : part;
+};
 
 const partOfGet = (input: unknown): string => {
   const { Key } = getKeys.parse(input);

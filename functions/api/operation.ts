@@ -26,6 +26,10 @@ interface Request<Id extends OperationId> extends Asker {
   readonly idempotencyKey: string;
   /** the file of a form, where the route takes one and the request was one */
   readonly attachment: Uint8Array | undefined;
+  /** the body as it was sent; empty where the route judges it by a schema */
+  readonly raw: Uint8Array;
+  /** names in lower case */
+  readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Refusal<Code extends ErrorCode = ErrorCode> {
@@ -37,6 +41,10 @@ export interface Refusal<Code extends ErrorCode = ErrorCode> {
 /** What the audit trail says beside who, when and how it ended. */
 export interface AuditNote {
   readonly resource: string;
+  /** whose trail it belongs to, where no key says that */
+  readonly scope?: Scope;
+  /** nobody was known by what was presented: it counts as a failed authentication, for this reason */
+  readonly failedAuthentication?: string;
   readonly facts?: JsonObject;
 }
 
@@ -64,6 +72,8 @@ export interface ReadRequest {
   readonly accept: string | undefined;
   readonly idempotencyKey: string;
   readonly attachment: Uint8Array | undefined;
+  readonly raw: Uint8Array;
+  readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 export type AnyOperation = (request: ReadRequest & Asker) => Promise<AnyAnswer>;

@@ -26,6 +26,12 @@ export const errorCatalogue = {
     message: 'This API answers over HTTPS only, and nothing proves that the request came that way.',
     recovery: 'Use the https address. A proxy in front of the API must end TLS at the gateway, whose header is the proof.',
   },
+  invalid_signature: {
+    status: 401,
+    trouble: 'key',
+    message: 'The webhook is not signed as its provider signs, or not now.',
+    recovery: 'Compare the secret at the provider with the one that is configured here, and the clock of the sender.',
+  },
   missing_scope: {
     status: 403,
     trouble: 'key',
@@ -53,6 +59,11 @@ export const errorCatalogue = {
     recovery: 'Send "Accept: application/json".',
   },
   not_found: { status: 404, trouble: 'caller', message: 'There is nothing here by that name.' },
+  unknown_provider: {
+    status: 404,
+    trouble: 'caller',
+    message: 'No provider of webhooks is configured by that name.',
+  },
   method_not_allowed: {
     status: 405,
     trouble: 'caller',
@@ -184,7 +195,7 @@ export const errorCatalogue = {
     status: 403,
     trouble: 'caller',
     message: 'A key makes keys of its own project and environment only.',
-    recovery: 'Use an admin key of that project and environment; the first of one is made with npm run create-key.',
+    recovery: 'Use an admin key of that project and environment; the first of another one is made with npm run create-key.',
   },
   key_in_use: {
     status: 409,

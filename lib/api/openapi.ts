@@ -44,6 +44,9 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
           content: { 'application/json': { schema: route.body.schema }, ...formOf(route.body) },
         },
       }),
+  ...(route.raw === undefined
+    ? {}
+    : { requestBody: { description: route.raw.description, content: { 'application/json': { schema: {} }, 'text/plain': { schema: {} } } } }),
   responses: {
     ...Object.fromEntries(
       Object.entries(route.answers).map(([status, { description, schema }]) => [

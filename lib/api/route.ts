@@ -12,7 +12,7 @@ export interface Route {
   /** answered over plain HTTP too, where HTTPS is required: for probes that cannot do better, and tells nothing */
   readonly isAnsweredPlainly?: true;
   /** which function answers it */
-  readonly servedBy: 'api' | 'events' | 'deployments';
+  readonly servedBy: 'api' | 'events' | 'deployments' | 'webhooks';
   /** null: no key is asked for */
   readonly scope: KeyScope | null;
   readonly params?: z.ZodObject;
@@ -20,6 +20,8 @@ export interface Route {
   readonly missing?: ErrorCode;
   readonly query?: z.ZodObject;
   readonly body?: RouteBody;
+  /** taken as the bytes that were sent, whatever they are; no schema judges them */
+  readonly raw?: { readonly limitBytes: number; readonly description: string };
   readonly idempotencyKey: 'required' | 'optional' | 'none';
   /** the name of the mutation in the audit trail; absent: nothing is changed */
   readonly action?: string;
@@ -52,6 +54,7 @@ export const errorsOf = (route: Route): readonly ErrorCode[] => [
     ...(route.scope === null ? [] : keyedErrors),
     ...(route.query === undefined ? [] : ['invalid_request' as const]),
     ...(route.body === undefined ? [] : bodyErrors),
+    ...(route.raw === undefined ? [] : ['payload_too_large' as const]),
     ...(route.missing === undefined ? [] : [route.missing]),
     ...route.errors,
     ...commonErrors,

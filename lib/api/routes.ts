@@ -13,6 +13,7 @@ import * as audit from './schemas/audit.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
+import { webhookRoutes } from './webhook-routes.ts';
 import { worldRoutes } from './world-routes.ts';
 
 /** A start's input ends in the run's log, or beside it in the bucket. */
@@ -280,6 +281,7 @@ export const routes = [
     answers: { 200: ok('A page of entries', audit.auditList) },
     errors: ['cursor_invalid'],
   },
+  ...webhookRoutes,
 ] as const satisfies readonly Route[];
 
 type Routes = (typeof routes)[number];

@@ -3,6 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 
 /** A function waits for at most three answers; whoever gets none comes back by its message, or its caller does. */
@@ -18,3 +19,6 @@ export const schedulerClient = (): SchedulerClient => new SchedulerClient(patien
 export const eventBusClient = (): EventBridgeClient => new EventBridgeClient(patience(5_000));
 /** Objects have megabytes. */
 export const bucketClient = (): S3Client => new S3Client(patience(15_000));
+/** @param region absent: that of the environment */
+export const secretsClient = (region?: string): SecretsManagerClient =>
+  new SecretsManagerClient({ ...patience(5_000), ...(region === undefined ? {} : { region }) });

@@ -21,6 +21,7 @@ const schemas = {
   eventBusName: filled,
   retentionDays: count,
   idempotencyHours: count,
+  webhooks: filled,
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
 
@@ -72,6 +73,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get idempotencyHours() {
       return setting('idempotencyHours', schemas.idempotencyHours);
+    },
+    get webhooks() {
+      return setting('webhooks', schemas.webhooks);
     },
     get requireHttps() {
       return setting('requireHttps', schemas.requireHttps);

@@ -3,11 +3,12 @@
  * scope's own partition is written before the key, so that a key that works is always listed.
  */
 import { z } from 'zod';
+import { controlTableKeys } from '../contract/environment.ts';
 import { environment, keyId, projectId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import type { KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import { type ApiKey, type KeyPage, type KeyPosition, type Keys, keyScopes } from '../ports/control.ts';
+import { type ApiKey, type KeyPage, type KeyPosition, type KeyTerms, type Keys, keyScopes } from '../ports/control.ts';
 import { type Item, instantAttribute, number, numberAttribute, present, text, textAttribute } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
@@ -88,6 +89,34 @@ export class DynamoKeys implements Keys {
     );
     return changed !== undefined;
   }
+
+  async amendKey(scope: Scope, id: KeyId, terms: KeyTerms): Promise<boolean> {
+    const { expression, ...own } = isOf(scope);
+    const attributes = termAttributes(terms);
+    const absent = Object.keys(attributes).filter((name) => attributes[name] === undefined);
+    const given = present(attributes);
+    const set = Object.keys(given).map((name) => `${name} = :${name}`);
+    const changed = await this.#table.update(
+      keyKey(id),
+      {
+        expression: `SET ${set.join(', ')}${absent.length === 0 ? '' : ` REMOVE ${absent.join(', ')}`}`,
+        values: Object.fromEntries(Object.entries(given).map(([name, value]) => [`:${name}`, value])),
+      },
+      { ...own, expression: `${expression} AND attribute_not_exists(revokedAt) AND attribute_not_exists(replacedBy)` },
+    );
+    return changed !== undefined;
+  }
+
+  async noteUse(id: KeyId, at: Instant): Promise<void> {
+    await this.#table.update(
+      keyKey(id),
+      { expression: 'SET lastUsedAt = :at', values: { ':at': number(at) } },
+      {
+        expression: 'attribute_exists(#pk) AND (attribute_not_exists(lastUsedAt) OR lastUsedAt < :at)',
+        names: { '#pk': controlTableKeys.partition },
+      },
+    );
+  }
 }
 
 /** An item that is not there has no project either. */
@@ -116,6 +145,7 @@ const keyItem = z.object({
   revokedAt: instantAttribute.exactOptional(),
   replacedBy: textAttribute.pipe(keyId).exactOptional(),
   rateLimitPerMinute: z.union([numberAttribute, textAttribute.pipe(z.literal('none')).transform(() => null)]).exactOptional(),
+  lastUsedAt: instantAttribute.exactOptional(),
 });
 
 const keyAttributes = (key: ApiKey): Item => ({
@@ -124,14 +154,19 @@ const keyAttributes = (key: ApiKey): Item => ({
     keyId: text(key.keyId),
     projectId: text(key.projectId),
     environment: text(key.environment),
-    scopes: text(key.scopes.join(' ')),
     secretHash: text(key.secretHash),
     createdAt: number(key.createdAt),
-    expiresAt: key.expiresAt === undefined ? undefined : number(key.expiresAt),
+    ...termAttributes(key),
     revokedAt: key.revokedAt === undefined ? undefined : number(key.revokedAt),
     replacedBy: key.replacedBy === undefined ? undefined : text(key.replacedBy),
-    rateLimitPerMinute: rateLimitAttribute(key.rateLimitPerMinute),
+    lastUsedAt: key.lastUsedAt === undefined ? undefined : number(key.lastUsedAt),
   }),
+});
+
+const termAttributes = ({ scopes, expiresAt, rateLimitPerMinute }: KeyTerms): Record<string, Item[string] | undefined> => ({
+  scopes: text(scopes.join(' ')),
+  expiresAt: expiresAt === undefined ? undefined : number(expiresAt),
+  rateLimitPerMinute: rateLimitAttribute(rateLimitPerMinute),
 });
 
 const rateLimitAttribute = (limit: ApiKey['rateLimitPerMinute']) => {

@@ -133,7 +133,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'FunctionsThrottled',
     heading: 'Functions are throttled',
     reason: 'Queues bear a moment without free concurrency. Ten in five minutes, three times, is a limit that is too low.',
-    metric: throttlesOf((name) => name !== 'events'),
+    metric: throttlesOf((name) => name !== 'events' && name !== 'first-key'),
     threshold: 10,
     periods: 3,
   },

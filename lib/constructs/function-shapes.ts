@@ -33,6 +33,9 @@ const movesCode: readonly PermissionName[] = ['send code messages', 'end holds o
 /** The default of the worker and of the code's function; a setting of the product replaces it. */
 export const defaultWorkerTimeoutSeconds = 900;
 
+/** Of the control table a function that answers to nobody's key sees no keys. */
+const movesRunsWithoutKeys = movesRuns.filter((permission) => permission !== 'read control records');
+
 export const functionShapes: Record<FunctionName, FunctionShape> = {
   api: {
     description: 'Answers the HTTP API',
@@ -108,5 +111,24 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'set timers',
       'tell the bus',
     ],
+  },
+  webhooks: {
+    description: 'Takes webhooks',
+    memoryMb: 512,
+    timeoutSeconds: 29,
+    may: [
+      ...movesRunsWithoutKeys,
+      ...movesCode,
+      'read what webhooks start',
+      'write what webhooks leave',
+      'read secrets of webhooks',
+    ],
+  },
+  'first-key': {
+    description: 'Makes the first key and registers those of the configuration',
+    memoryMb: 256,
+    // A role that was only just made may be unknown to a service for a while: it asks again until then.
+    timeoutSeconds: 180,
+    may: ['keep the first key', 'read secrets of seed keys', 'register keys'],
   },
 };

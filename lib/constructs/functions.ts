@@ -13,6 +13,8 @@ export interface FunctionsProps {
   readonly places: Places;
   readonly idempotencyHours: number;
   readonly requireHttps: boolean;
+  /** who may send webhooks, as JSON */
+  readonly webhooks: string;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
   readonly logRetention: logs.RetentionDays;
@@ -77,6 +79,7 @@ function environmentValues({
   places,
   idempotencyHours,
   requireHttps,
+  webhooks,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus } = places;
   return {
@@ -94,6 +97,7 @@ function environmentValues({
     retentionDays: String(storage.retentionDays),
     idempotencyHours: String(idempotencyHours),
     requireHttps: String(requireHttps),
+    webhooks,
   };
 }
 

@@ -26,6 +26,8 @@ export interface HttpApiProps {
   readonly events: lambda.IFunction | undefined;
   /** Answers the routes about deployments; undefined: not built, they answer like any that do not exist. */
   readonly deployments: lambda.IFunction | undefined;
+  /** Takes webhooks; undefined: not built, its route answers like any other that does not exist. */
+  readonly webhooks: lambda.IFunction | undefined;
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
   readonly logRetention: logs.RetentionDays;
@@ -79,7 +81,7 @@ export class HttpApi extends Construct {
     this.acknowledge(props);
   }
 
-  private addRoutes({ api, events, deployments }: HttpApiProps): void {
+  private addRoutes({ api, events, deployments, webhooks }: HttpApiProps): void {
     const answered = new apigateway.LambdaIntegration(api, { scopePermissionToMethod: false });
     // A resource hides a greedy one above it from the paths it matches: each of these answers every method by itself.
     const v1 = this.restApi.root.addResource('v1');
@@ -93,6 +95,11 @@ export class HttpApi extends Construct {
       const managed = new apigateway.LambdaIntegration(deployments, { scopePermissionToMethod: false });
       const all = v1.addResource('deployments');
       for (const resource of [all, all.addProxy({ anyMethod: false })]) resource.addMethod('ANY', managed);
+    }
+    if (webhooks !== undefined) {
+      const taken = new apigateway.LambdaIntegration(webhooks, { scopePermissionToMethod: false });
+      const all = v1.addResource('webhooks');
+      for (const resource of [all, all.addProxy({ anyMethod: false })]) resource.addMethod('ANY', taken);
     }
     if (events === undefined) return;
     runEvents.addMethod(

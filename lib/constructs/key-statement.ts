@@ -10,7 +10,7 @@ import type { Construct } from 'constructs';
 export function keyStatement(
   scope: Construct,
   key: kms.IKey,
-  services: readonly ('dynamodb' | 's3' | 'sqs')[],
+  services: readonly ('dynamodb' | 's3' | 'secretsmanager' | 'sqs')[],
 ): iam.PolicyStatement {
   const { region, urlSuffix } = Stack.of(scope);
   return new iam.PolicyStatement({

@@ -14,6 +14,11 @@ export interface Places {
   readonly eventBus: events.EventBus;
   /** the bucket's ARN as the functions' stack sees it */
   readonly bucketArn: string;
+  /** the ARN of the first key's secret, as the functions' stack sees it */
+  readonly firstKeySecretArn: string;
+  /** secrets of the configuration, by their whole ARNs */
+  readonly seedSecretArns: readonly string[];
+  readonly webhookSecretArns: readonly string[];
 }
 
 export interface Permission {
@@ -36,6 +41,10 @@ const ofPartitions = (...patterns: readonly string[]) => ({
   // A request that names no partition has no value that could be wrong.
   Null: { 'dynamodb:LeadingKeys': 'false' },
 });
+
+/** A statement without resources is none. */
+const readSecrets = (arns: readonly string[]) =>
+  arns.length === 0 ? [] : [allow(['secretsmanager:GetSecretValue'], [...new Set(arns)])];
 
 export const permissions = {
   'read runs': {
@@ -143,6 +152,50 @@ export const permissions = {
       // No delete: a schedule deletes itself, and one that fires for nothing changes nothing.
       allow(['scheduler:CreateSchedule'], [timers.schedulesArn]),
       allow(['iam:PassRole'], [timers.role.roleArn], { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } }),
+    ],
+  },
+  'keep the first key': {
+    environment: [],
+    statements: ({ firstKeySecretArn }) => [
+      allow(['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'], [firstKeySecretArn]),
+    ],
+  },
+  'read secrets of seed keys': { environment: [], statements: ({ seedSecretArns }) => readSecrets(seedSecretArns) },
+  /** Keys, and the lists of them: partitions `~key#<id>` and `<project>#<environment>#keys`. */
+  'register keys': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(
+        ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
+        [storage.controlTable.tableArn],
+        ofPartitions('~key#*', '*#keys'),
+      ),
+    ],
+  },
+  'read secrets of webhooks': {
+    environment: ['webhooks'],
+    statements: ({ webhookSecretArns }) => readSecrets(webhookSecretArns),
+  },
+  /** What a webhook may start, and whether it has; no key, and nobody's audit trail. */
+  'read what webhooks start': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(
+        ['dynamodb:GetItem'],
+        [storage.controlTable.tableArn],
+        ofPartitions('*#workflows', '*#workflow#*', '*#deployments', '*#idempotency#*'),
+      ),
+    ],
+  },
+  'write what webhooks leave': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(
+        ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
+        [storage.controlTable.tableArn],
+        ofPartitions('*#idempotency#*', '*#deployment#*', '*#audit#*'),
+      ),
+      allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#idempotency#*')),
     ],
   },
   'tell the bus': {

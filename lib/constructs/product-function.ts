@@ -58,7 +58,9 @@ export class ProductFunction extends Construct {
     for (const permission of granted) {
       for (const statement of permission.statements(places)) this.role.addToPolicy(statement);
     }
-    if (encryptionKey !== undefined) this.role.addToPolicy(keyStatement(this, encryptionKey, ['dynamodb', 's3', 'sqs']));
+    const secrets = shape.may.includes('keep the first key') ? (['secretsmanager'] as const) : [];
+    if (encryptionKey !== undefined)
+      this.role.addToPolicy(keyStatement(this, encryptionKey, ['dynamodb', 's3', 'sqs', ...secrets]));
     const told = new Set<EnvironmentName>([...granted.flatMap((permission) => permission.environment), ...toldToAll]);
 
     this.lambda = new lambda.Function(this, 'Function', {

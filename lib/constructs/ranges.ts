@@ -17,3 +17,20 @@ function finding({ name, value, from, to }: Range): readonly string[] {
   if (value === undefined || (Number.isInteger(value) && value >= from && value <= to)) return [];
   return [`${name} must be a whole number from ${from} to ${to}, and is ${value}`];
 }
+
+export interface Length {
+  readonly name: string;
+  readonly text: string;
+  readonly mostBytes: number;
+}
+
+/** The same for texts that are too long for where they go. */
+export function checkLengths(construct: Construct, lengths: readonly Length[]): void {
+  construct.node.addValidation({
+    validate: () =>
+      lengths
+        .map(({ name, text, mostBytes }) => ({ name, mostBytes, bytes: Buffer.byteLength(text) }))
+        .filter(({ bytes, mostBytes }) => bytes > mostBytes)
+        .map(({ name, bytes, mostBytes }) => `${name} must be at most ${mostBytes} bytes of JSON, and has ${bytes}`),
+  });
+}

@@ -4,14 +4,18 @@ import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import type * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
+import type * as z from 'zod';
+import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import type { FunctionName } from '../contract/environment.ts';
+import { webhookProviders } from '../webhooks/provider.ts';
 import { Alarms } from './alarms.ts';
+import { FirstKey } from './first-key.ts';
 import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
 import { Functions } from './functions.ts';
 import { type Domain, HttpApi } from './http-api.ts';
 import type { Network } from './product-function.ts';
 import { type NodeQueueKind, Queues } from './queues.ts';
-import { type Range, checkRanges } from './ranges.ts';
+import { type Range, checkLengths, checkRanges } from './ranges.ts';
 import { Storage, type StorageProps } from './storage.ts';
 import { SweepSchedule } from './sweep-schedule.ts';
 import { Timers } from './timers.ts';
@@ -28,6 +32,12 @@ export interface StepwellProps {
   readonly requireHttps?: boolean;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
+  /** The project and environment of the first admin key, and its limit. Default: `default` and `production`, the usual limit. */
+  readonly firstKey?: z.input<typeof firstKeySetting>;
+  /** Keys that are registered when this is deployed, and revoked when they are taken off the list. Default: none. */
+  readonly seedKeys?: z.input<typeof seedKeys>;
+  /** Who may send webhooks, and what they start, by the name in the path. Default: nobody. */
+  readonly webhooks?: z.input<typeof webhookProviders>;
   readonly domain?: Domain;
   /** A regional web ACL for the API's stage. Default: none. */
   readonly webAclArn?: string;
@@ -59,6 +69,9 @@ export interface StepwellProps {
   readonly setsAccountLogRole?: boolean;
 }
 
+/** A function has 4 KB for all that it is told. */
+const mostWebhookBytes = 2_800;
+
 export class Stepwell extends Construct {
   readonly storage: Storage;
   readonly queues: Queues;
@@ -66,6 +79,8 @@ export class Stepwell extends Construct {
   /** Status changes of runs, for others to listen to. */
   readonly eventBus: events.EventBus;
   readonly functions: Functions;
+  /** the secret that holds the first admin key, as this construct's stack sees it */
+  readonly firstKeySecretArn: string;
   /** undefined until the function that answers it is bundled */
   readonly httpApi: HttpApi | undefined;
 
@@ -77,6 +92,12 @@ export class Stepwell extends Construct {
     const workerTimeoutSeconds = props.workerTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
     const codeTimeoutSeconds = props.codeTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
     const logRetention = props.logRetention ?? logs.RetentionDays.ONE_MONTH;
+
+    const seeds = seedKeys.parse(props.seedKeys ?? []);
+    const webhooks = webhookProviders.parse(props.webhooks ?? {});
+    const webhooksText = JSON.stringify(webhooks);
+    checkLengths(this, [{ name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes }]);
+    const firstKeySecretArn = (this.firstKeySecretArn = asSeenBy(this, this.storage, this.storage.firstKeySecret.ref));
 
     this.queues = new Queues(this, 'Queues', {
       nodeQueue: props.nodeQueue ?? 'fifo',
@@ -94,9 +115,13 @@ export class Stepwell extends Construct {
         timers: this.timers,
         eventBus: this.eventBus,
         bucketArn: asSeenBy(this, this.storage, this.storage.bucket.bucketArn),
+        firstKeySecretArn,
+        seedSecretArns: seeds.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
+        webhookSecretArns: Object.values(webhooks).map(({ secretArn }) => secretArn),
       },
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
+      webhooks: webhooksText,
       encryptionKey,
       network: props.network,
       logRetention,
@@ -111,6 +136,15 @@ export class Stepwell extends Construct {
 
     const sweep = this.functions.get('sweep');
     if (sweep !== undefined) new SweepSchedule(this, 'SweepSchedule', { sweep: sweep.lambda, group: this.timers.group });
+    const keeper = this.functions.get('first-key');
+    if (keeper !== undefined) {
+      new FirstKey(this, 'FirstKey', {
+        keeper: keeper.lambda,
+        secretArn: firstKeySecretArn,
+        firstKey: firstKeySetting.parse(props.firstKey ?? {}),
+        seedKeys: seeds,
+      });
+    }
     this.httpApi = this.openApi(props, { encryptionKey, logRetention });
     new Alarms(this, 'Alarms', {
       watched: {
@@ -132,6 +166,7 @@ export class Stepwell extends Construct {
       api: api.lambda,
       events: this.functions.get('events')?.lambda,
       deployments: this.functions.get('deployments')?.lambda,
+      webhooks: this.functions.get('webhooks')?.lambda,
       requestsPerSecond: props.requestsPerSecond ?? 1_000,
       requestBurst: props.requestBurst ?? 2_000,
       domain: props.domain,

@@ -1,10 +1,11 @@
 /** Everything that holds data. Its logical ids are a promise: another id is another, empty table. */
-import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as s3 from 'aws-cdk-lib/aws-s3';
+import * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { controlTableKeys, runsTableKeys } from '../contract/environment.ts';
+import { controlTableKeys, installationTag, runsTableKeys } from '../contract/environment.ts';
 import { checkRanges } from './ranges.ts';
 
 /** The longest deadline a workflow may declare, in days: what a run wrote is needed until then, and through its retention. */
@@ -35,6 +36,8 @@ export class Storage extends Construct {
   readonly runsTable: dynamodb.Table;
   readonly controlTable: dynamodb.Table;
   readonly bucket: s3.Bucket;
+  /** the text of the first admin key; made empty, and filled when the runtime is deployed */
+  readonly firstKeySecret: secretsmanager.CfnSecret;
   readonly encryptionKey: kms.IKey | undefined;
   readonly retentionDays: number;
 
@@ -77,6 +80,19 @@ export class Storage extends Construct {
       partitionKey: text(controlTableKeys.partition),
       sortKey: text(controlTableKeys.sort),
       timeToLiveAttribute: controlTableKeys.expiry,
+    });
+
+    // Not the library's own Secret: it would have a value made up for it that is no key.
+    this.firstKeySecret = new secretsmanager.CfnSecret(this, 'FirstKey', {
+      description: 'Stepwell: the first admin key',
+      tags: [{ key: installationTag, value: Stack.of(this).stackName }],
+      ...(props.encryptionKey === undefined ? {} : { kmsKeyId: props.encryptionKey.keyArn }),
+    });
+    this.firstKeySecret.applyRemovalPolicy(removalPolicy);
+    Validations.of(this.firstKeySecret).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason:
+        'Nothing reads this secret but the operator, once: a function that changed the key by itself would lock its owners out. It is changed by POST /v1/keys/{keyId}/rotate or revoked.',
     });
 
     // Not versioned: every object is written once under a name that nothing else has, and one that has expired must be gone.

@@ -20,9 +20,14 @@ export const environmentNames = {
   idempotencyHours: 'STEPWELL_IDEMPOTENCY_HOURS',
   /** `true`: requests that are not proven to have come over HTTPS are refused */
   requireHttps: 'STEPWELL_REQUIRE_HTTPS',
+  /** JSON: who may send webhooks, by name. It names secrets and holds none. */
+  webhooks: 'STEPWELL_WEBHOOKS',
 } as const;
 
 export type EnvironmentName = keyof typeof environmentNames;
+
+/** The tag of the first key's secret: its value is the name of the stack that has it. */
+export const installationTag = 'stepwell:stack';
 
 /** Attributes of the tables that the template must declare and the adapters write. One spelling for both. */
 export const runsTableKeys = {
@@ -37,5 +42,16 @@ export const runsTableKeys = {
 export const controlTableKeys = { partition: 'pk', sort: 'sk', expiry: 'ttl' } as const;
 
 /** The functions of the product: each is `functions/<name>/handler.ts` with an export `handler`. */
-export const functionNames = ['api', 'events', 'deployments', 'worker', 'collect', 'sweep', 'dead-letter', 'code'] as const;
+export const functionNames = [
+  'api',
+  'events',
+  'deployments',
+  'worker',
+  'collect',
+  'sweep',
+  'dead-letter',
+  'code',
+  'webhooks',
+  'first-key',
+] as const;
 export type FunctionName = (typeof functionNames)[number];

@@ -8,7 +8,9 @@ import { openGateway } from './aws/gateway.ts';
 import { lambda } from './aws/lambda.ts';
 import { createPrincipals } from './aws/principals.ts';
 import { s3 } from './aws/s3.ts';
+import { secretsManager } from './aws/secrets.ts';
 import { sqs } from './aws/sqs.ts';
+import { deployCustomResources } from './deploy/custom-resources.ts';
 import { deployQueuesAndBuckets } from './deploy/queues.ts';
 import { deployTables } from './deploy/tables.ts';
 import { startEmulators, type Emulators } from './emulators/emulators.ts';
@@ -29,6 +31,7 @@ import { openScheduleStore } from './scheduler/schedule-store.ts';
 import { scheduler } from './scheduler/service.ts';
 import { deliverTo } from './scheduler/targets.ts';
 import { deploySchedules } from './scheduler/template-schedules.ts';
+import { openSecretStore, type SecretStore } from './secret-store.ts';
 import type { Assembly } from './template/assembly.ts';
 import { readTemplate, type Template } from './template/template.ts';
 
@@ -52,6 +55,7 @@ export interface Cloud {
   readonly emulators: Emulators;
   readonly functions: ReadonlyMap<string, LambdaFunction>;
   readonly recorder: Recorder;
+  readonly secrets: SecretStore;
   readonly busEvents: () => readonly BusEvent[];
   /** Takes no more work, lets what is running end, and stops everything that was started. */
   stop(): Promise<void>;
@@ -129,6 +133,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const runner = createRunner({ store, warn, deliver: (delivery) => deliverTo(targets, delivery) });
     ends.push(() => runner.stop());
 
+    const secrets = openSecretStore(directory);
     const buses = eventBridge(new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]));
     gateway.mount({
       principals,
@@ -140,10 +145,12 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
         s3(emulators.fauxqs.bucket),
         scheduler(store, groups, () => runner.rearm()),
         buses.service,
+        secretsManager(secrets, new Set(template.of('AWS::SecretsManager::Secret').map(({ ref }) => ref))),
         lambda(find),
       ],
     });
 
+    await deployCustomResources({ template, directory, find });
     const pollers = startMappings({ template, principals, find, fauxqs: emulators.fauxqs, recorder, warn });
     // whoever takes longer is ended with its thread, right after this
     ends.push(
@@ -161,6 +168,6 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
         ? undefined
         : await openRestApi({ routes, responses: readGatewayResponses(template), functionOf: find, recorder, warn }, port);
     ends.push(() => api?.close(1_000));
-    return { url: api?.url, template, emulators, functions, recorder, busEvents: buses.recent, stop: end };
+    return { url: api?.url, template, emulators, functions, recorder, secrets, busEvents: buses.recent, stop: end };
   }
 }

@@ -62,9 +62,9 @@ async function run(settings: Settings): Promise<void> {
   });
   cloud = started;
   if (started.url === undefined) throw new SettingsFault('The template has no API: functions/api is not there');
-  const { localKey } = await import('./local-key.ts');
-  const apiKey = await localKey(directory, started);
-  writePrivate(infoFile, { url: started.url, apiKey, pid: process.pid });
+  const [{ localKey }, { demoSecret }] = await Promise.all([import('./local-key.ts'), import('./demo-webhook.ts')]);
+  const apiKey = localKey(started);
+  writePrivate(infoFile, { url: started.url, apiKey, webhookSecret: demoSecret(started.secrets), pid: process.pid });
   const { greeting } = await import('./greeting.ts');
   say(greeting({ url: started.url, apiKey, directory }));
   flushCompileCache();

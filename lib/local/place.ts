@@ -1,4 +1,6 @@
 /** Where the embedded cloud says it is: an account and a region that no one owns. ARNs are made here, never taken from an emulator. */
+import { createHash } from 'node:crypto';
+
 export const place = { partition: 'aws', account: '000000000000', region: 'us-east-1', urlSuffix: 'amazonaws.com' } as const;
 
 export const arn = (service: string, resource: string): string =>
@@ -14,11 +16,15 @@ export const arns = {
   lambda: (name: string): string => arn('lambda', `function:${name}`),
   role: (name: string): string => `arn:${place.partition}:iam::${place.account}:role/${name}`,
   policy: (name: string): string => `arn:${place.partition}:iam::${place.account}:policy/${name}`,
+  secret: (name: string): string => arn('secretsmanager', `secret:${name}-${lettersOf(name)}`),
   eventBus: (name: string): string => arn('events', `event-bus/${name}`),
   schedule: (group: string, name: string): string => arn('scheduler', `schedule/${group}/${name}`),
   scheduleGroup: (name: string): string => arn('scheduler', `schedule-group/${name}`),
   logGroup: (name: string): string => arn('logs', `log-group:${name}:*`),
 };
+
+/** Secrets Manager appends six letters to a secret's name, other ones each time; here they follow from the name, and stay. */
+const lettersOf = (name: string): string => createHash('sha256').update(name).digest('hex').slice(0, 6);
 
 /** The queue's URL names the gateway by the very host string of `AWS_ENDPOINT_URL`: the SDK warns at every call where they differ. */
 export const queueUrl = (endpoint: string, name: string): string => `${endpoint}/${place.account}/${name}`;

@@ -1,7 +1,7 @@
 /** API keys in memory. */
 import type { KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { ApiKey, KeyPage, KeyPosition, Keys } from '../ports/control.ts';
+import type { ApiKey, KeyPage, KeyPosition, KeyTerms, Keys } from '../ports/control.ts';
 import { kept } from './kept.ts';
 import { scopeName } from './runs.ts';
 
@@ -47,6 +47,20 @@ export class MemoryKeys implements Keys {
     if (key.replacedBy !== undefined && key.replacedBy !== replacedBy) return false;
     this.#keys.set(keyId, kept({ ...key, replacedBy, expiresAt }));
     return true;
+  }
+
+  async amendKey(scope: Scope, keyId: KeyId, terms: KeyTerms): Promise<boolean> {
+    const key = this.#of(scope, keyId);
+    if (key === undefined || key.revokedAt !== undefined || key.replacedBy !== undefined) return false;
+    const { scopes: _scopes, expiresAt: _expiresAt, rateLimitPerMinute: _rate, ...rest } = key;
+    this.#keys.set(keyId, kept({ ...rest, ...terms }));
+    return true;
+  }
+
+  async noteUse(keyId: KeyId, at: Instant): Promise<void> {
+    const key = this.#keys.get(keyId);
+    if (key === undefined || (key.lastUsedAt ?? -Infinity) >= at) return;
+    this.#keys.set(keyId, kept({ ...key, lastUsedAt: at }));
   }
 
   #of(scope: Scope, keyId: KeyId): ApiKey | undefined {

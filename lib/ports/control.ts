@@ -30,7 +30,12 @@ export interface ApiKey {
   readonly replacedBy?: KeyId;
   /** requests per minute; null: no limit; absent: the default */
   readonly rateLimitPerMinute?: number | null;
+  /** the hour in which it was last used; absent: it never was */
+  readonly lastUsedAt?: Instant;
 }
+
+/** What a key may do, and for how long. */
+export type KeyTerms = Pick<ApiKey, 'scopes' | 'expiresAt' | 'rateLimitPerMinute'>;
 
 /** Where a listing of keys stands. */
 export interface KeyPosition {
@@ -57,6 +62,10 @@ export interface Keys {
    * successor; false where that does not hold.
    */
   replaceKey(scope: Scope, keyId: KeyId, change: { readonly replacedBy: KeyId; readonly expiresAt: Instant }): Promise<boolean>;
+  /** Gives a key of this scope other terms, all of them; false where there is none, or it is revoked or replaced. */
+  amendKey(scope: Scope, keyId: KeyId, terms: KeyTerms): Promise<boolean>;
+  /** Notes that a key was in use at that time, unless a later one is known. Of a key that there is not, nothing is noted. */
+  noteUse(keyId: KeyId, at: Instant): Promise<void>;
 }
 
 /** A start that was begun under a key. Final from the beginning: the answer follows from it. */

@@ -1,7 +1,7 @@
 /** Whether a presented key is one of ours, and still good. */
 import { timingSafeEqual } from 'node:crypto';
 import type { Environment, KeyId } from '../engine/ids.ts';
-import { type Instant, seconds } from '../engine/time.ts';
+import { type Instant, hours, instant, seconds } from '../engine/time.ts';
 import type { ApiKey } from '../ports/control.ts';
 import type { Deps } from './deps.ts';
 
@@ -22,10 +22,15 @@ export type Authentication =
 const keptForMs = seconds(15);
 /** Keys kept by one warm function. Unknown ones are never kept, so that nobody can fill this with guesses. */
 const mostKept = 1_000;
+/** How exactly the last use of a key is known: a write for each hour in which it is used, and none for the rest. */
+const useGrain = hours(1);
 
 export class Authenticator {
   readonly #deps: Pick<Deps, 'keys' | 'clock'>;
   readonly #kept = new Map<KeyId, { readonly key: ApiKey; readonly readAt: Instant }>();
+
+  /** The hour that was last noted by this function: a key that it keeps does not say so yet. */
+  readonly #noted = new Map<KeyId, Instant>();
 
   constructor(deps: Pick<Deps, 'keys' | 'clock'>) {
     this.#deps = deps;
@@ -41,6 +46,19 @@ export class Authenticator {
     if (key.revokedAt !== undefined) return { kind: 'unauthorized', why: 'revoked', key };
     if (key.expiresAt !== undefined && key.expiresAt <= now) return { kind: 'unauthorized', why: 'expired', key };
     return { kind: 'authenticated', key };
+  }
+
+  /**
+   * Notes that a key is in use, where this hour does not know it yet. It may run beside what the key is used for.
+   * @throws Unavailable, which need not stop anybody
+   */
+  async noteUse({ keyId, lastUsedAt }: Pick<ApiKey, 'keyId' | 'lastUsedAt'>): Promise<void> {
+    const hour = instant(Math.floor(this.#deps.clock.now() / useGrain) * useGrain);
+    const known = Math.max(lastUsedAt ?? -Infinity, this.#noted.get(keyId) ?? -Infinity);
+    if (known >= hour) return;
+    if (this.#noted.size >= mostKept) this.#noted.clear();
+    this.#noted.set(keyId, hour);
+    await this.#deps.keys.noteUse(keyId, hour);
   }
 
   async #key(keyId: KeyId, now: Instant): Promise<ApiKey | undefined> {

@@ -24,7 +24,7 @@ import { emptyState, applyCommit } from '../engine/log/fold.ts';
 import type { FetchCreation, GraphCreation, Head, RunCreation } from '../engine/log/head.ts';
 import { minuteOf } from '../engine/log/silence.ts';
 import type { Trace } from '../engine/trace.ts';
-import { type Instant, after, days, instant, minutes, seconds } from '../engine/time.ts';
+import { type DurationMs, type Instant, after, days, instant, minutes, seconds } from '../engine/time.ts';
 import type { Reservation } from '../ports/control.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { isWon, untilDefinite } from './append.ts';
@@ -41,6 +41,8 @@ export interface BeginRequest {
   readonly idempotencyKey: string;
   /** SHA-256, in hex, of all that the caller asked for */
   readonly bodyHash: string;
+  /** how long the key is remembered; absent: as the settings say */
+  readonly rememberedMs?: DurationMs;
   /** of the request; not a part of what is asked for, so a repetition may carry another */
   readonly trace?: Trace;
   readonly runId?: RunId;
@@ -90,6 +92,7 @@ export async function beginRun<Refused extends { readonly kind: string }>(
   resolve: () => Promise<Resolved | Refused>,
 ): Promise<BeginAnswer | Refused> {
   const { deps } = decider;
+  const { rememberedMs = deps.settings.idempotencyMs } = request;
   const now = deps.clock.now();
   const own: Reservation = {
     runId: request.runId ?? deps.ids.runId(now),
@@ -98,8 +101,8 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     owner: deps.ids.nonce(),
   };
   const reserved = await deps.reservations.reserve(request.scope, request.endpoint, request.idempotencyKey, own, {
-    notBefore: instant(now - deps.settings.idempotencyMs),
-    expiresAt: after(now, deps.settings.idempotencyMs),
+    notBefore: instant(now - rememberedMs),
+    expiresAt: after(now, rememberedMs),
   });
   const standing = reserved.kind === 'taken' ? reserved.by : own;
   if (standing.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };

@@ -6,7 +6,7 @@ import type { RunAddress } from '../engine/ids.ts';
 import { firstCommit } from '../engine/ids.ts';
 import { type JsonValue, inline } from '../engine/json.ts';
 import { type TerminalStatus, pinnedVersion } from '../engine/log/head.ts';
-import { after, instant } from '../engine/time.ts';
+import { type DurationMs, after, instant } from '../engine/time.ts';
 import type { Reservation } from '../ports/control.ts';
 import type { Appended } from './append.ts';
 import { askRun, endOf } from './ask-run.ts';
@@ -19,7 +19,14 @@ export interface Resumption {
   readonly reason?: string;
   readonly payload?: JsonValue;
   /** where the request may be repeated: one effect for the key, for as long as keys are remembered */
-  readonly once?: { readonly key: string; readonly bodyHash: string };
+  readonly once?: {
+    readonly key: string;
+    readonly bodyHash: string;
+    /** absent: that of `POST /v1/runs/resume` */
+    readonly endpoint?: string;
+    /** absent: as the settings say */
+    readonly rememberedMs?: DurationMs;
+  };
 }
 
 export type ResumeAnswer =
@@ -45,10 +52,10 @@ export async function resumeRun(decider: Decider, run: RunAddress, resumption: R
     reservedAt: now,
     owner: deps.ids.nonce(),
   };
-  const { idempotencyMs } = deps.settings;
-  const reserved = await deps.reservations.reserve(run, resumeEndpoint, once.key, own, {
-    notBefore: instant(now - idempotencyMs),
-    expiresAt: after(now, idempotencyMs),
+  const { endpoint = resumeEndpoint, rememberedMs = deps.settings.idempotencyMs } = once;
+  const reserved = await deps.reservations.reserve(run, endpoint, once.key, own, {
+    notBefore: instant(now - rememberedMs),
+    expiresAt: after(now, rememberedMs),
   });
   const standing = reserved.kind === 'taken' ? reserved.by : own;
   if (standing.bodyHash !== once.bodyHash) return { kind: 'idempotency_conflict' };
@@ -56,7 +63,7 @@ export async function resumeRun(decider: Decider, run: RunAddress, resumption: R
   const answer = await resume(decider, fold, resumption, standing);
   // Nothing was tried, so the key is free again; only its own reserver may say so.
   if (answer.kind !== 'resumed' && reserved.kind === 'reserved')
-    await deps.reservations.release(run, resumeEndpoint, once.key, own.owner);
+    await deps.reservations.release(run, endpoint, once.key, own.owner);
   return answer;
 }
 

@@ -10,6 +10,8 @@ import type { Deps } from './deps.ts';
 import { type NotReady, readyDeployment } from './ready-deployment.ts';
 
 export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
+  /** absent: that of `POST /v1/runs` */
+  readonly endpoint?: string;
   readonly workflowName: WorkflowName;
   readonly input?: JsonValue;
   /** absent: the graph of that name, else the active deployment's */
@@ -28,7 +30,7 @@ export type StartAnswer = BeginAnswer | StartRefusal;
 const startEndpoint = 'POST /v1/runs';
 
 export const startRun = (decider: Decider, request: StartRequest): Promise<StartAnswer> =>
-  beginRun(decider, { ...request, endpoint: startEndpoint }, () => resolve(decider, request));
+  beginRun(decider, { endpoint: startEndpoint, ...request }, () => resolve(decider, request));
 
 /** The graph of that name; else the active deployment's workflow of that name; or the one of the deployment that was named. */
 async function resolve({ deps, plans }: Decider, request: StartRequest): Promise<Resolved | StartRefusal> {

@@ -26,6 +26,7 @@ export class DataStack extends Stack {
       this.storage.runsTable,
       this.storage.controlTable,
       this.storage.bucket,
+      this.storage.firstKeySecret,
       ...(key instanceof kms.Key ? [key] : []),
     ]) {
       CrossStackReferences.of(resource).produce(ReferenceStrength.STRONG);

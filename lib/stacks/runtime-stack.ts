@@ -35,6 +35,10 @@ export class RuntimeStack extends Stack {
       value: this.stepwell.eventBus.eventBusName,
       description: 'Status changes of runs, for rules of your own',
     });
+    new CfnOutput(this, 'FirstKeySecretArn', {
+      value: this.stepwell.firstKeySecretArn,
+      description: 'The secret with the first admin key: stepwell keys bootstrap',
+    });
     const { httpApi } = this.stepwell;
     if (httpApi === undefined) return;
     new CfnOutput(this, 'ApiUrl', {

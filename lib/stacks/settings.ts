@@ -2,12 +2,26 @@
 import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { z } from 'zod';
+import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { functionNames } from '../contract/environment.ts';
+import { webhookProviders } from '../webhooks/provider.ts';
 
 /** Settings given on the command line are strings. */
 const count = z.coerce.number().int();
 const claim = z.union([z.boolean(), z.enum(['true', 'false'])]).transform((value) => value === true || value === 'true');
 const arn = z.string().startsWith('arn:');
+
+/** What is no single value is JSON on the command line. */
+const orJson = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((value, context) => {
+    if (typeof value !== 'string') return value;
+    try {
+      return JSON.parse(value);
+    } catch {
+      context.addIssue('must be JSON');
+      return z.NEVER;
+    }
+  }, schema);
 
 /** Passed on to the construct, where each is described. */
 const productSchema = z.object({
@@ -25,6 +39,9 @@ const productSchema = z.object({
   requestBurst: count.exactOptional(),
   setsAccountLogRole: claim.exactOptional(),
   webAclArn: arn.exactOptional(),
+  firstKey: orJson(firstKeySetting).exactOptional(),
+  seedKeys: orJson(seedKeys).exactOptional(),
+  webhooks: orJson(webhookProviders).exactOptional(),
   memoryMb: z.partialRecord(z.enum(functionNames), count).exactOptional(),
 });
 
@@ -61,9 +78,24 @@ const prefix = 'stepwell:';
 /** Reads the keys `stepwell:…` of a context. Throws with every unknown or unusable setting by name. */
 export function parseSettings(context: Readonly<Record<string, unknown>>): Settings {
   const own = Object.entries(context).filter(([key]) => key.startsWith(prefix));
+  for (const [key, value] of own) {
+    const found = secretIn(value);
+    if (found !== undefined) throw new Error(`${key} holds ${found}, which no setting may: name it by its secretArn or sha256`);
+  }
   const parsed = settingsSchema.safeParse(Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value])));
   if (parsed.success) return parsed.data;
   throw new Error(`Stepwell's settings (context ${prefix}…) cannot be used:\n${z.prettifyError(parsed.error)}`);
+}
+
+const secretShapes: readonly (readonly [RegExp, string])[] = [
+  [/sw_[a-z0-9-]{1,32}_[0-9A-Za-z]{8,32}_[0-9A-Za-z]{40}/, 'what looks like an API key'],
+  [/whsec_[0-9A-Za-z+/=]{16}/, 'what looks like the secret of a webhook'],
+];
+
+/** What kind of secret is somewhere in the value. Whoever says so does not repeat it: a message ends in logs. */
+function secretIn(value: unknown): string | undefined {
+  const text = JSON.stringify(value) ?? '';
+  return secretShapes.find(([shape]) => shape.test(text))?.[1];
 }
 
 export const productSettings = (settings: Settings): ProductSettings => productSchema.parse(settings);

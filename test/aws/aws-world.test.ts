@@ -18,6 +18,7 @@ const complete: Record<EnvironmentName, string> = {
   retentionDays: '30',
   idempotencyHours: '24',
   requireHttps: 'true',
+  webhooks: '{}',
 };
 const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),

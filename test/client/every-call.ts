@@ -55,7 +55,8 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
 
 type Called = Route & { readonly operationId: ClientOperation };
 const isCalled = (route: Route): route is Called => route.scope !== null || route.action === undefined;
-export const allRoutes: readonly Called[] = routes.filter(isCalled);
+const everyRoute: readonly Route[] = routes;
+export const allRoutes: readonly Called[] = everyRoute.filter(isCalled);
 
 /** The first answer that a route describes. */
 export const answerOf = ({ answers }: Route): { readonly status: number; readonly schema: z.ZodType } => {

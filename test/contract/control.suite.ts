@@ -117,6 +117,42 @@ export const controlSuite = ({ name, open }: Subject<Control>) =>
         expect(await control.keys.key(key.keyId)).toEqual({ ...key, revokedAt: noon });
       });
 
+      test('a key gets other terms, all of them, and keeps the rest', async () => {
+        const key = apiKey('amended01', { expiresAt: after(noon, days(9)), rateLimitPerMinute: 60 });
+        const { expiresAt: _expiresAt, ...rest } = key;
+        await control.keys.putKey(key);
+        const terms = { scopes: ['admin', 'deploy:read'] as const, rateLimitPerMinute: null };
+        expect(await control.keys.amendKey(key, key.keyId, terms)).toBe(true);
+        expect(await control.keys.key(key.keyId)).toEqual({ ...rest, ...terms });
+        const bare = { scopes: ['runs:read'] as const, expiresAt: after(noon, days(1)) };
+        const { rateLimitPerMinute: _rate, ...others } = rest;
+        expect(await control.keys.amendKey(key, key.keyId, bare)).toBe(true);
+        expect(await control.keys.key(key.keyId)).toEqual({ ...others, ...bare });
+      });
+
+      test('a key that is revoked, replaced, unknown or of another scope keeps its terms', async () => {
+        const revoked = apiKey('amended02', { revokedAt: noon });
+        const replaced = apiKey('amended03', { replacedBy: keyId('successor'), expiresAt: after(noon, hours(1)) });
+        const foreign = apiKey('amended04');
+        const terms = { scopes: ['admin'] as const };
+        for (const key of [revoked, replaced, foreign]) {
+          await control.keys.putKey(key);
+          const asker = key === foreign ? freshScope() : key;
+          expect(await control.keys.amendKey(asker, key.keyId, terms)).toBe(false);
+          expect(await control.keys.key(key.keyId)).toEqual(key);
+        }
+        expect(await control.keys.amendKey(freshScope(), keyId('nosuchkey'), terms)).toBe(false);
+      });
+
+      test('the latest use of a key that is noted stays, in whatever order they come', async () => {
+        const key = apiKey('usedkey01');
+        await control.keys.putKey(key);
+        for (const hour of [3, 1, 5, 2]) await control.keys.noteUse(key.keyId, after(noon, hours(hour)));
+        expect(await control.keys.key(key.keyId)).toEqual({ ...key, lastUsedAt: after(noon, hours(5)) });
+        await control.keys.noteUse(keyId('nosuchkey'), noon);
+        expect(await control.keys.key(keyId('nosuchkey'))).toBeUndefined();
+      });
+
       test('a key that does not exist, or is of another scope, is not revoked and not replaced', async () => {
         const key = apiKey('untouched');
         await control.keys.putKey(key);

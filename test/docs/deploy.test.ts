@@ -52,7 +52,9 @@ test('the sweep: every minute, with the memory that was reckoned with', () => {
 
 test('nothing is in the template that costs at rest and is not in the table', () => {
   const types = new Set([...made.data, ...runtime].map(({ Type }) => Type));
-  for (const dear of ['SecretsManager::Secret', 'KMS::Key', 'EC2::NatGateway', 'WAFv2::WebACL', 'CloudWatch::Dashboard'])
+  expect(cost('Secrets Manager')[1]).toBe(`${ofType(made.data, 'SecretsManager::Secret').length} secret`);
+  expect(ofType(runtime, 'SecretsManager::Secret')).toEqual([]);
+  for (const dear of ['KMS::Key', 'EC2::NatGateway', 'WAFv2::WebACL', 'CloudWatch::Dashboard'])
     expect(types).not.toContain(`AWS::${dear}`);
 });
 

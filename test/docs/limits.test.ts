@@ -53,6 +53,11 @@ const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/stepwell.ts';
 const fetchRuns = 'lib/engine/fetch/decide.ts';
 const bundles = 'lib/bundles/local-bundles.ts';
+const webhookRoutes = 'lib/api/webhook-routes.ts';
+const receiving = 'lib/service/receive-webhook.ts';
+const providers = 'lib/webhooks/provider.ts';
+const webhookSecrets = 'lib/service/webhook-secrets.ts';
+const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
 
 /** row → [what its second cell begins with, the file that its last cell names] */
@@ -76,6 +81,17 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Body that starts a run': [bytes(numberIn(routes, 'const inputLimitBytes = ')), routes],
   'Body that cancels a run': [bytes(numberIn(routes, 'const smallLimitBytes = ')), routes],
   'Body that wakes a run': [bytes(numberIn(routes, 'const wakeLimitBytes = ')), routes],
+  'Body of a webhook': [bytes(numberIn(webhookRoutes, 'webhookLimitBytes = ')), webhookRoutes],
+  'What a webhook tells a run': [bytes(numberIn(receiving, 'resumeLimitBytes = ')), receiving],
+  'Memory of a delivery': [`${numberIn(receiving, 'leastRemembered = hours(')} h`, receiving],
+  "Tolerance of a signature's time": [
+    `${numberIn(providers, 'max(3_600).default(')} s, at most ${count(numberIn(providers, 'z.int().min(10).max('))} s`,
+    providers,
+  ],
+  "A webhook's secret in a warm function": [`${numberIn(webhookSecrets, 'keptForMs = minutes(')} min`, webhookSecrets],
+  'Providers of webhooks': [bytes(numberIn(construct, 'mostWebhookBytes = ')), construct],
+  'Keys of the configuration': [count(numberIn(seeds, 'mostSeedKeys = ')), seeds],
+  'Last use of a key': [`${numberIn('lib/service/authenticate.ts', 'useGrain = hours(')} h`, 'lib/service/authenticate.ts'],
   'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
   'Nesting of a body': [
     `${count(numberIn('functions/api/pipeline/read-json.ts', 'const deepest = '))} levels`,

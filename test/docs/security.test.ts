@@ -19,7 +19,8 @@ test('two functions may delete control records, and whoever may end a run its ho
   const may = (permission: PermissionName) => functionNames.filter((name) => functionShapes[name].may.includes(permission));
   expect([may('release reservations'), may('let go of deployments')]).toEqual([['api'], ['deployments']]);
   const ending = may('end holds on deployments');
-  expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(3);
+  expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(4);
+  expect(may('write what webhooks leave')).toEqual(['webhooks']);
   expect(text).toContain(
     `(${functionNames
       .filter((name) => ending.includes(name))

@@ -1,5 +1,5 @@
 /** What is refused at the door and with which words; and what becomes of runs whose nodes ask for too much. */
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
@@ -56,6 +56,12 @@ const createWith = async (manifest: object, archive: Uint8Array) => {
   const answer = await fetch(`${cloud.url}/v1/deployments`, { method: 'POST', headers, body: form });
   return { status: answer.status, body: z.looseObject({}).parse(await answer.json()) };
 };
+/** As the provider `demo` signs. */
+const webhook = (provider: string, secret: string, body = '{}') =>
+  cloud.call('POST', `/v1/webhooks/${provider}`, body, {
+    'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+    'x-github-delivery': crypto.randomUUID(),
+  });
 const nobody = 'wrun_00000000000000000000000000';
 
 describe('refused at the door', () => {
@@ -71,6 +77,8 @@ describe('refused at the door', () => {
         await strict.stop();
       }
     },
+    invalid_signature: () => webhook('demo', 'another secret'),
+    unknown_provider: () => webhook('nobody', cloud.webhookSecret),
     missing_scope: () =>
       cloud.call('GET', '/v1/runs', undefined, {
         authorization: `Bearer ${cloud.createKey('--environment', 'local', '--scopes', 'trigger:write')}`,

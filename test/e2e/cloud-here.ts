@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { environmentNames } from '../../lib/contract/environment.ts';
 import { startCloud } from '../../lib/local/cloud.ts';
+import { demoSecret } from '../../lib/local/demo-webhook.ts';
 import { localKey } from '../../lib/local/local-key.ts';
 import { place } from '../../lib/local/place.ts';
 import { synthesize } from '../../lib/local/synth/synthesize.ts';
@@ -11,6 +12,8 @@ import { type Answer, freshFolder, root } from './local-start.ts';
 export interface CloudHere {
   readonly url: string;
   readonly apiKey: string;
+  /** what the provider `demo` of webhooks signs with */
+  readonly webhookSecret: string;
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** what `npm run create-key` prints, made for this cloud's control table */
   createKey(...options: readonly string[]): string;
@@ -31,10 +34,11 @@ export async function startCloudHere(settings: Readonly<Record<string, unknown>>
   });
   const { url } = cloud;
   if (url === undefined) throw new Error('the template has no API');
-  const apiKey = await localKey(directory, cloud);
+  const apiKey = localKey(cloud);
   return {
     url,
     apiKey,
+    webhookSecret: demoSecret(cloud.secrets),
     async call(method, path, body, headers = {}) {
       const response = await fetch(`${url}${path}`, {
         method,

@@ -112,7 +112,7 @@ describe('README.md', () => {
   // docs/API.md has archived the workflow: this reader begins from nothing
   beforeAll(async () => {
     await local.end('SIGTERM');
-    for (const own of ['state', 'key.json']) rmSync(join(state, own), { recursive: true });
+    rmSync(join(state, 'state'), { recursive: true });
     local = await startLocal(state);
   });
 

@@ -7,6 +7,7 @@ import { after, days } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { type Answered, type CallOptions, type Http, formOf, http, instantGraph, openGraph, started } from './http.ts';
+import { delivery } from './webhook-providers.ts';
 
 const runIdOf = ({ body }: Answered): string => runId(z.string().parse(body['runId']));
 const unknownRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
@@ -31,6 +32,8 @@ const shipped = async (): Promise<readonly [Http, string]> => {
 const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answered>> = {
   unauthorized: () => http().call('GET', '/v1/runs'),
   https_required: () => http().call('GET', '/v1/runs', { headers: { 'X-Forwarded-Proto': 'http' } }),
+  invalid_signature: () => http().call('POST', '/v1/webhooks/git', delivery('{}', { secret: 'another' })),
+  unknown_provider: () => http().call('POST', '/v1/webhooks/nobody', delivery('{}')),
   missing_scope: async () => {
     const api = http();
     return api.call('GET', '/v1/runs', { key: await api.key(['trigger:write']) });

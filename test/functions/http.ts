@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { deploymentOperations } from '../../functions/api/operations/deployments.ts';
 import { eventOperations } from '../../functions/api/operations/events.ts';
 import { apiOperations } from '../../functions/api/operations/all.ts';
+import { webhookOperations } from '../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../functions/api/tools.ts';
 import { newKey } from '../../lib/api/auth/key-format.ts';
@@ -15,10 +16,13 @@ import { compile } from '../../lib/engine/graph/compile.ts';
 import { type JsonObject } from '../../lib/engine/json.ts';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 import { days, hours } from '../../lib/engine/time.ts';
+import { MemorySecrets } from '../../lib/memory/secrets.ts';
 import { type MemoryWorld, memoryWorld } from '../../lib/memory/memory-world.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
 import type { ApiKey, KeyScope } from '../../lib/ports/control.ts';
 import { Plans } from '../../lib/service/graph.ts';
+import { WebhookSecrets } from '../../lib/service/webhook-secrets.ts';
+import { emptyArn, hooksArn, hooksSecret, testProviders } from './webhook-providers.ts';
 
 export interface Answered {
   readonly status: number;
@@ -43,6 +47,8 @@ const logged = z.looseObject({ operation: z.string().exactOptional() });
 
 export interface Http {
   readonly world: MemoryWorld;
+  /** those of the providers of webhooks */
+  readonly secrets: MemorySecrets;
   readonly logs: readonly { readonly level: string; readonly message: string; readonly facts: unknown }[];
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answered>;
   /** the text of a new key */
@@ -65,10 +71,15 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
   const logger = { info: log('info'), warn: log('warn'), error: log('error') };
   const tools = toolsOf({ decider: { deps, plans, by: 'api' }, inspect: inspectNode, logger });
+  const secrets = new MemorySecrets();
+  secrets.create(hooksArn, hooksSecret);
+  secrets.create(emptyArn);
+  const webhooks = { ...tools, providers: () => testProviders, secrets: new WebhookSecrets(secrets, deps.clock) };
   const functions = {
     api: httpFunction(tools, apiOperations(tools)),
     events: httpFunction(tools, eventOperations(tools)),
     deployments: httpFunction(tools, deploymentOperations(tools)),
+    webhooks: httpFunction(webhooks, webhookOperations(webhooks)),
   };
 
   let chance = 0;
@@ -80,6 +91,7 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
 
   return {
     world,
+    secrets,
     logs,
     call: async (method, path, options = {}) => {
       const before = logs.length;
@@ -103,7 +115,8 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
   };
 };
 
-const functionOf = (method: string, path: string): 'api' | 'events' | 'deployments' => {
+const functionOf = (method: string, path: string): 'api' | 'events' | 'deployments' | 'webhooks' => {
+  if (path.startsWith('/v1/webhooks')) return 'webhooks';
   if (path.startsWith('/v1/deployments')) return 'deployments';
   return method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path) ? 'events' : 'api';
 };

@@ -6,7 +6,7 @@ import { controlTableKeys, runsTableKeys } from '../../lib/contract/environment.
 import { emptyBundles, ofType, resourcesIn, synthesize } from './synthesized.ts';
 
 const { data, runtime, manifest } = synthesize();
-const holdsData = ['AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable', 'AWS::S3::Bucket', 'AWS::KMS::Key'];
+const holdsData = ['AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable', 'AWS::S3::Bucket', 'AWS::KMS::Key', 'AWS::SecretsManager::Secret'];
 const tables = ofType(data, 'DynamoDB::Table');
 
 test('the logical ids of what holds data stay as they were first deployed', () => {
@@ -14,6 +14,7 @@ test('the logical ids of what holds data stay as they were first deployed', () =
   expect(ids).toEqual([
     ['StorageRunsTableF5CFB6AB', 'AWS::DynamoDB::Table'],
     ['StorageControlTableC163098D', 'AWS::DynamoDB::Table'],
+    ['StorageFirstKey1DB15F96', 'AWS::SecretsManager::Secret'],
     ['StorageBucket5CB7C8EA', 'AWS::S3::Bucket'],
   ]);
 });
@@ -25,6 +26,7 @@ test('a Stepwell placed in another stack keeps its data under stable ids too', (
   expect(resources.filter(({ Type }) => holdsData.includes(Type)).map(({ id }) => id)).toEqual([
     'StepwellStorageRunsTable3000661C',
     'StepwellStorageControlTableF5927626',
+    'StepwellStorageFirstKeyB00EE47B',
     'StepwellStorageBucketBBD2BF9A',
   ]);
 });

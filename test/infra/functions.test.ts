@@ -45,6 +45,8 @@ test('a function has the time that its caller waits, and no more', () => {
     StepwellFunctionsSweepFunction: 300,
     StepwellFunctionsDeadLetterFunction: 60,
     StepwellFunctionsCodeFunction: 900,
+    StepwellFunctionsWebhooksFunction: 29,
+    StepwellFunctionsFirstKeyFunction: 180,
   });
 });
 
@@ -92,6 +94,7 @@ test('whoever may send a message for code is told its queue', () => {
     'Sweep',
     'DeadLetter',
     'Code',
+    'Webhooks',
   ]);
 });
 

@@ -44,11 +44,14 @@ test('no resource hides what the API answers: each answers every method', () => 
     '/v1/runs/{runId}',
     '/v1/runs/{runId}/events',
     '/v1/runs/{runId}/{proxy+}',
+    '/v1/webhooks',
+    '/v1/webhooks/{proxy+}',
     '/v1/{proxy+}',
   ]);
   expect(ofType(runtime, 'ApiGateway::Resource')).toHaveLength(paths.size);
   for (const path of paths) {
-    const name = path.startsWith('/v1/deployments') ? 'Deployments' : 'Api';
+    const [, , own = ''] = path.split('/');
+    const name = { deployments: 'Deployments', webhooks: 'Webhooks' }[own] ?? 'Api';
     const any = routes.find((route) => route.path === path && route.method === 'ANY');
     const { id } = byId(runtime, `StepwellFunctions${name}Function`);
     expect(any === undefined ? '' : uriOf(any), path).toContain(`2015-03-31/functions/<${id}.Arn>/invocations`);

@@ -51,8 +51,8 @@ describe('a template', () => {
   });
 
   test('says every type that it does not know', () => {
-    expect(() => templateOf({ A: { Type: 'AWS::ECS::Cluster' }, B: { Type: 'Custom::Thing' } })).toThrow(
-      'AWS::ECS::Cluster (App/A), Custom::Thing (App/B)',
+    expect(() => templateOf({ A: { Type: 'AWS::ECS::Cluster' }, B: { Type: 'AWS::EC2::Thing' } })).toThrow(
+      'AWS::ECS::Cluster (App/A), AWS::EC2::Thing (App/B)',
     );
   });
 

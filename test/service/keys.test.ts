@@ -24,6 +24,8 @@ const withKey = async (change: (keys: Keys) => Partial<Keys> = () => ({})) => {
     listKeys: (of, options) => keys.listKeys(of, options),
     revokeKey: (of, id, at) => keys.revokeKey(of, id, at),
     replaceKey: (of, id, end) => keys.replaceKey(of, id, end),
+    amendKey: (of, id, terms) => keys.amendKey(of, id, terms),
+    noteUse: (id, at) => keys.noteUse(id, at),
     ...change(keys),
   };
   return { keys, clock, deps: { keys: changed, clock } };

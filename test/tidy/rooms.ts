@@ -24,13 +24,19 @@ const plan = {
   codec: { rooms: ['engine', 'ports'], packages: ['zod'], node: ['zlib'] },
   // Archives of deployments: bytes in, files or a refusal out. They may come from anybody.
   artifact: { rooms: ['engine', 'ports'], packages: ['tar-stream'], node: ['crypto', 'util', 'zlib'] },
+  // Whether a webhook comes from who it says: bytes and secrets in, a verdict out; and how its configuration is written.
+  webhooks: { rooms: ['contract', 'engine'], packages: ['zod'], node: ['crypto'] },
   // The sentences. They know no adapter, no node type and no HTTP.
   // A snapshot is a fold that was stored, so it is read as the codec reads everything that was.
-  service: { rooms: ['engine', 'ports', 'codec', 'artifact'], packages: [], node: ['crypto', 'zlib'] },
+  service: { rooms: ['engine', 'ports', 'codec', 'artifact', 'webhooks'], packages: [], node: ['crypto', 'zlib'] },
   // Node types reach the world outside, never the stores.
   nodes: { rooms: ['engine'], packages: ['ipaddr.js', 'quickjs-wasi', 're2js', 'undici', 'zod'], node: 'any' },
   // The HTTP language: description only, so it answers nothing and stores nothing.
-  api: { rooms: ['artifact', 'engine', 'ports'], packages: ['canonicalize', 'zod', 'zod-openapi'], node: ['crypto', 'zlib'] },
+  api: {
+    rooms: ['artifact', 'contract', 'engine', 'ports'],
+    packages: ['canonicalize', 'zod', 'zod-openapi'],
+    node: ['crypto', 'zlib'],
+  },
   // The API from its other side, for programs that call it: no store and no sentence, and of Node only what others have too.
   client: { rooms: ['api', 'engine'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
   // What an application that uses the service answers by itself. It stands alone: it runs where nothing else of this does.
@@ -39,7 +45,7 @@ const plan = {
   ownership: { rooms: ['app-host'], packages: ['zod'], node: [] },
   // The command line: a person's side of the client. What is packed for a deployment is packed here too.
   cli: {
-    rooms: ['client', 'api', 'app-host', 'artifact', 'engine', 'ownership'],
+    rooms: ['client', 'api', 'app-host', 'artifact', 'aws', 'engine', 'ownership'],
     packages: ['commander', '@clack/prompts', 'zod'],
     node: 'any',
   },
@@ -48,18 +54,18 @@ const plan = {
   // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
   bundles: { rooms: ['engine', 'ports', 'artifact'], packages: ['zod'], node: 'any' },
   memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
-  // Runs the template, not the code: of the product it knows names, and for its set-up how a first key is made and stored.
+  // Runs the template, not the code: of the product it knows names.
   local: {
-    rooms: ['contract', 'engine', 'aws', 'api'],
+    rooms: ['contract'],
     packages: ['@aws-sdk/*', 'aws-lambda', 'croner', 'fauxqs', 'zod'],
     node: 'any',
   },
   // A handler's path is known here, its code is not. The gateway's own answers come from the one catalogue of error codes.
-  constructs: { rooms: ['contract', 'api'], packages: cdk, node: ['fs', 'path', 'url'] },
-  stacks: { rooms: ['constructs', 'contract'], packages: [...cdk, 'zod'], node: [] },
+  constructs: { rooms: ['contract', 'api', 'webhooks'], packages: [...cdk, 'zod'], node: ['fs', 'path', 'url'] },
+  stacks: { rooms: ['api', 'constructs', 'contract', 'webhooks'], packages: [...cdk, 'zod'], node: [] },
   // Parse, call a sentence, answer. Which adapters stand behind the ports is said in wiring files alone (below).
   functions: {
-    rooms: ['service', 'api', 'nodes', 'aws', 'bundles', 'codec', 'contract', 'engine', 'ports'],
+    rooms: ['service', 'api', 'nodes', 'aws', 'bundles', 'codec', 'contract', 'engine', 'ports', 'webhooks'],
     packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
     node: 'any',
   },

@@ -25,17 +25,42 @@ export const answerRoute = async (
   const isRefusedPlainly = tools.decider.deps.settings.requiresHttps && route.isAnsweredPlainly !== true;
   // Before the key is looked at: one that came in the clear is not to be told whether it works.
   if (isRefusedPlainly && !isProvenHttps(call)) return refuse('https_required');
-  if (route.scope === null) return run(route, operation, call, { ...nobody, trace });
-
   const trail = auditTrail(tools, route, call, trace);
   const notRecorded = tools.failures.settle();
   if (notRecorded > 0) tools.logger.warn('failed authentications were not recorded', { ...traceFacts(trace), notRecorded });
+  if (route.scope === null) {
+    const answer = await run(route, operation, call, { ...nobody, trace });
+    await trail.answered(undefined, answer);
+    return answer;
+  }
   const authenticated = await authenticate(tools, call);
   if (authenticated.kind === 'unauthorized') {
     await trail.failedAuthentication(authenticated.why, authenticated.key);
     return refuse('unauthorized');
   }
   const { key } = authenticated;
+  // Beside everything else, and over before the answer: nothing goes on in a function that has answered.
+  const noted = noteUse(tools, key, trace);
+  try {
+    return await answerKey(tools, route, operation, call, { key, trail, trace });
+  } finally {
+    await noted;
+  }
+};
+
+interface Known {
+  readonly key: ApiKey;
+  readonly trail: AuditTrail;
+  readonly trace: Trace;
+}
+
+const answerKey = async (
+  tools: Tools,
+  route: Route,
+  operation: AnyOperation,
+  call: HttpCall,
+  { key, trail, trace }: Known,
+): Promise<AnyAnswer> => {
   const { headers, refusal } = await checkRate(tools, key);
   // Not recorded: a key that is over its limit must not cost a write for each refusal.
   if (refusal !== undefined) return { ...refusal, headers };
@@ -43,6 +68,16 @@ export const answerRoute = async (
   const asker = { scope: { projectId: key.projectId, environment: key.environment }, caller: key.keyId, trace };
   const answer = await recorded(trail, key, async () => checkScopeOf(route.scope, key) ?? run(route, operation, call, asker));
   return { ...answer, headers: { ...headers, ...answer.headers } };
+};
+
+/** That a use cannot be noted stops nobody: the next request tries again in another hour, or another function. */
+const noteUse = async ({ authenticator, logger }: Tools, key: ApiKey, trace: Trace): Promise<void> => {
+  try {
+    await authenticator.noteUse(key);
+  } catch (trouble) {
+    const error = trouble instanceof Error ? trouble : new Error(String(trouble));
+    logger.warn('the use of a key was not noted', { ...traceFacts(trace), keyId: key.keyId, error });
+  }
 };
 
 const checkScopeOf = (required: KeyScope | null, key: ApiKey) => (required === null ? undefined : checkScope(key, required));

@@ -18,17 +18,17 @@ export interface AuditTrail {
   /** Nothing of what was presented is kept: neither a secret nor what only looks like one. */
   failedAuthentication(why: string, key: ApiKey | undefined): Promise<void>;
   /** Of a route that changes something: each request of a known key leaves one entry, whatever it was answered. */
-  answered(key: ApiKey, answer: AnyAnswer): Promise<void>;
+  answered(key: ApiKey | undefined, answer: AnyAnswer): Promise<void>;
   /** The request broke: what it asked for may have been done. That it cannot be recorded does not hide why. */
   broke(key: ApiKey, trouble: unknown): Promise<void>;
 }
 
 export const auditTrail = (tools: Tools, route: Route, call: HttpCall, trace: Trace): AuditTrail => {
   const { deps } = tools.decider;
-  const record = (key: ApiKey | undefined, action: string, result: AuditEntry['result'], { resource, facts }: AuditNote) =>
+  const record = (key: ApiKey | undefined, action: string, result: AuditEntry['result'], { resource, scope, facts }: AuditNote) =>
     recordAudit(deps, {
       keyId: key?.keyId ?? null,
-      scope: key === undefined ? null : { projectId: key.projectId, environment: key.environment },
+      scope: key === undefined ? (scope ?? null) : { projectId: key.projectId, environment: key.environment },
       action,
       resource,
       result,
@@ -47,7 +47,15 @@ export const auditTrail = (tools: Tools, route: Route, call: HttpCall, trace: Tr
     },
     async answered(key, answer) {
       if (route.action === undefined) return;
+      // Without a key only whoever proved itself otherwise is heard of: anybody may send anything.
+      if (key === undefined && answer.audit === undefined) return;
       const note = answer.audit ?? asAsked;
+      if (note.failedAuthentication !== undefined) {
+        if (!tools.failures.take(undefined)) return;
+        const facts = { ...note.facts, why: note.failedAuthentication };
+        await record(key, 'auth.failure', 'failure', { ...note, facts });
+        return;
+      }
       const isRefused = 'refused' in answer;
       const outcome = isRefused
         ? { status: errorCatalogue[answer.refused].status, code: answer.refused }

@@ -18,6 +18,8 @@ export const readRequest = async (
   const params = route.params?.safeParse(named(route.params, call.params));
   if (params?.success === false) return { refusal: refuse(route.missing ?? 'not_found') };
 
+  const raw = route.raw === undefined ? noBytes : call.bytes();
+  if (raw.byteLength > (route.raw?.limitBytes ?? 0)) return { refusal: tooLarge(route.raw?.limitBytes ?? 0) };
   const given = await givenBody(route, call);
   if ('refusal' in given) return given;
   const header = call.headers['idempotency-key'];
@@ -43,9 +45,16 @@ export const readRequest = async (
       accept: call.headers['accept'],
       idempotencyKey: idempotencyKey ?? '',
       attachment: given.file,
+      raw,
+      headers: call.headers,
     },
   };
 };
+
+const noBytes = new Uint8Array();
+
+const tooLarge = (limitBytes: number): Refusal =>
+  refuse('payload_too_large', { message: `The body is larger than ${limitBytes} bytes.` });
 
 type GivenBody = { readonly text: string | undefined; readonly file?: Uint8Array };
 
@@ -55,15 +64,14 @@ const givenBody = async ({ body }: Route, call: HttpCall): Promise<GivenBody | {
   const contentType = call.headers['content-type'];
   const form = contentType !== undefined && isForm(contentType) ? body.form : undefined;
   const limitBytes = form?.limitBytes ?? body.limitBytes;
-  const tooLarge = refuse('payload_too_large', { message: `The body is larger than ${limitBytes} bytes.` });
   if (form === undefined || contentType === undefined) {
-    return Buffer.byteLength(call.body ?? '') > limitBytes ? { refusal: tooLarge } : { text: call.body };
+    return Buffer.byteLength(call.body ?? '') > limitBytes ? { refusal: tooLarge(limitBytes) } : { text: call.body };
   }
   const bytes = call.bytes();
-  if (bytes.byteLength > limitBytes) return { refusal: tooLarge };
+  if (bytes.byteLength > limitBytes) return { refusal: tooLarge(limitBytes) };
   const read = await readForm(bytes, contentType, form);
   if (read.kind === 'refused') return { refusal: refuse('invalid_request', { errors: read.faults }) };
-  return Buffer.byteLength(read.text) > body.limitBytes ? { refusal: tooLarge } : read;
+  return Buffer.byteLength(read.text) > body.limitBytes ? { refusal: tooLarge(limitBytes) } : read;
 };
 
 const takesKey = ({ idempotencyKey }: Route): boolean => idempotencyKey !== 'none';

@@ -15,7 +15,7 @@ const termsOf = ({ projectId, environment, scopes, createdAt, expiresAt, rateLim
 export const keySummaryOf = (key: ApiKey) => ({
   keyId: key.keyId,
   ...termsOf(key),
-  ...times({ revokedAt: key.revokedAt }),
+  ...times({ revokedAt: key.revokedAt, lastUsedAt: key.lastUsedAt }),
   ...(key.replacedBy === undefined ? {} : { replacedBy: key.replacedBy }),
 });
 

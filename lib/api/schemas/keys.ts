@@ -46,6 +46,7 @@ const keySummary = z
     keyId: z.string(),
     ...terms,
     revokedAt: moment.exactOptional(),
+    lastUsedAt: moment.exactOptional().meta({ description: 'the hour in which it was last used' }),
     replacedBy: z.string().exactOptional().meta({ description: 'the key that a rotation made in its place' }),
   })
   .meta({ id: 'KeySummary' });

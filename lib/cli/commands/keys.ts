@@ -12,6 +12,14 @@ export const register: Register = (program, act) => {
     .option('--rate <n>', 'requests a minute, or none for no limit')
     .action(act(async () => (await import('../keys/create-key.ts')).createKey));
   keys
+    .command('bootstrap')
+    .description('read the first admin key of an installation with your AWS credentials')
+    .option('--region <region>', 'where it is; that of your AWS configuration unless it says otherwise')
+    .option('--secret-arn <arn>', 'the secret, an output of the runtime stack')
+    .option('--stack <name>', 'or the stack that has it; Stepwell-Data unless it says otherwise')
+    .option('--save <profile>', 'keep it in a file that only you can read, for this profile, and do not print it')
+    .action(act(async () => (await import('../keys/bootstrap-key.ts')).bootstrapKey));
+  keys
     .command('list')
     .description('list keys, newest first; never their secrets')
     .option('--limit <n>', 'this many at most', '25')

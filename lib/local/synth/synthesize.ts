@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { demoProviders } from '../demo-webhook.ts';
 import { digestSources } from './sources.ts';
 
 /** The app said no: its own words, for the person at the terminal. */
@@ -12,14 +13,36 @@ class SynthesisFault extends Error {
 
 const cdkShape = z.looseObject({ context: z.record(z.string(), z.unknown()).default({}) });
 
-/** Settings of the product that differ on a laptop: its API is served over http, and says so to the functions. */
-const onThisMachine = { 'stepwell:requireHttps': false };
+/**
+ * Settings of the product that differ on a laptop. Its API is served over http, and says so to the functions. Its first key is
+ * this machine's own, and the keys of an installation are not wanted here.
+ */
+const onThisMachine = {
+  'stepwell:requireHttps': false,
+  'stepwell:firstKey': { projectId: 'default', environment: 'local', rateLimitPerMinute: 'none' },
+  'stepwell:seedKeys': [],
+};
+
+const webhooksSetting = 'stepwell:webhooks';
+const webhooksShape = z.record(z.string(), z.looseObject({})).catch({});
+
+/** The checkout's own providers, whose runs are this machine's, and one to try them out with. */
+const webhooksHere = (own: unknown): object => ({
+  ...Object.fromEntries(
+    Object.entries(webhooksShape.parse(own ?? {})).map(([name, provider]) => [
+      name,
+      { ...provider, projectId: 'default', environment: 'local' },
+    ]),
+  ),
+  ...demoProviders,
+});
 
 /** What the app is told: the checkout's own context, and over it what is so on this machine. */
 const contextOf = (root: string, settings: object): string => {
   const file = join(root, 'cdk.json');
   const own = existsSync(file) ? cdkShape.parse(JSON.parse(readFileSync(file, 'utf8'))).context : {};
-  return JSON.stringify({ ...own, ...onThisMachine, ...settings });
+  const webhooks = { [webhooksSetting]: webhooksHere(own[webhooksSetting]) };
+  return JSON.stringify({ ...own, ...onThisMachine, ...webhooks, ...settings });
 };
 
 /** The CDK's built-in rules of CloudFormation take half of a synthesis; every check and deploy asks them. Those of cdk-nag stay. */

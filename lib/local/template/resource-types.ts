@@ -35,7 +35,7 @@ const byId: ResourceType = { ref: ({ generated }) => generated, attributes: {} }
 const table = named('TableName', arns.table);
 const textOr = (value: unknown, standard: string): string => (typeof value === 'string' ? value : standard);
 
-export const knownTypes: Readonly<Record<string, ResourceType>> = {
+const knownTypes: Readonly<Record<string, ResourceType>> = {
   'AWS::DynamoDB::Table': table,
   'AWS::DynamoDB::GlobalTable': table,
   'AWS::SQS::Queue': {
@@ -67,6 +67,7 @@ export const knownTypes: Readonly<Record<string, ResourceType>> = {
     ...named('Name', arns.eventBus),
     attributes: { Arn: ({ name }) => arns.eventBus(name), Name: byName },
   },
+  'AWS::SecretsManager::Secret': { nameProperty: 'Name', ref: ({ name }) => arns.secret(name), attributes: {} },
   'AWS::Scheduler::ScheduleGroup': named('Name', arns.scheduleGroup),
   'AWS::Scheduler::Schedule': {
     nameProperty: 'Name',
@@ -84,8 +85,19 @@ export const knownTypes: Readonly<Record<string, ResourceType>> = {
   'AWS::ApiGateway::Stage': { nameProperty: 'StageName', ref: byName, attributes: {} },
 };
 
+/** What a stack asks a function for: `Custom::…`, and the type that says no more. */
+const customResource: ResourceType = { ref: ({ generated }) => generated, attributes: {} };
+
+export const isCustom = (type: string): boolean => type.startsWith('Custom::') || type === 'AWS::CloudFormation::CustomResource';
+
+/** What is known of a type; undefined: nothing. */
+export const typeNamed = (type: string): ResourceType | undefined =>
+  isCustom(type) ? customResource : (knownTypes[type] ?? withoutLocalBehaviour[type]);
+
+export const hasNoBehaviour = (type: string): boolean => !isCustom(type) && knownTypes[type] === undefined;
+
 /** Types that change nothing on a laptop: said once here, so that nobody wonders whether they were forgotten. */
-export const withoutLocalBehaviour: Readonly<Record<string, ResourceType>> = {
+const withoutLocalBehaviour: Readonly<Record<string, ResourceType>> = {
   'AWS::ApiGateway::Account': byId,
   'AWS::ApiGateway::RequestValidator': byId,
   'AWS::CDK::Metadata': byId,

@@ -1,7 +1,7 @@
 /** All stacks as one set of resources with every intrinsic answered: what is to be created and run on this machine. */
 import type { Assembly, RawResource, Stack } from './assembly.ts';
 import { resolveValue, type Surroundings } from './intrinsics.ts';
-import { knownTypes, withoutLocalBehaviour, type Naming, type ResourceType } from './resource-types.ts';
+import { hasNoBehaviour, typeNamed, type Naming, type ResourceType } from './resource-types.ts';
 import { TemplateFault } from './template-fault.ts';
 
 export interface Resource {
@@ -36,8 +36,7 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
   const ignored = new Map<string, number>();
   const scopes = new Map<string, Surroundings>();
 
-  const typeOf = (resource: RawResource): ResourceType | undefined =>
-    knownTypes[resource.Type] ?? withoutLocalBehaviour[resource.Type];
+  const typeOf = (resource: RawResource): ResourceType | undefined => typeNamed(resource.Type);
 
   const namingOf = (stack: Stack, logicalId: string, resource: RawResource, type: ResourceType): Naming => {
     const property = (name: string): unknown => resolveValue(resource.Properties[name], scopeOf(stack));
@@ -113,7 +112,7 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
         unknownTypes.add(`${raw.Type} (${stack.name}/${logicalId})`);
         continue;
       }
-      if (knownTypes[raw.Type] === undefined) {
+      if (hasNoBehaviour(raw.Type)) {
         ignored.set(raw.Type, (ignored.get(raw.Type) ?? 0) + 1);
         continue;
       }

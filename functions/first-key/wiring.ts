@@ -1,0 +1,11 @@
+/** Where the keys are and where the secrets are. */
+import { awsWorld } from '../../lib/aws/aws-world.ts';
+import { secretsClient } from '../../lib/aws/clients.ts';
+import { settingsFrom } from '../../lib/aws/environment.ts';
+import { ManagedSecrets } from '../../lib/aws/secrets.ts';
+import type { Keeper } from './keep-keys.ts';
+
+export const keeperHere = (): Keeper => {
+  const { keys, clock } = awsWorld(settingsFrom(process.env));
+  return { keys, clock, secrets: new ManagedSecrets(secretsClient()) };
+};

@@ -1,0 +1,44 @@
+/** Keys that the configuration brings: the setting `seedKeys`, read at synthesis and again by the function. Never by value. */
+import * as z from 'zod';
+import { secretArnPattern, secretArnWords } from '../../contract/secret-arn.ts';
+import { environmentPattern, keyIdPattern, projectIdPattern } from '../../engine/ids.ts';
+import { keyScopes } from '../../ports/control.ts';
+
+const secretArn = z.string().regex(secretArnPattern, secretArnWords);
+
+const rateLimitPerMinute = z.union([z.int().min(1), z.literal('none')]);
+
+const seedKey = z
+  .strictObject({
+    keyId: z.string().regex(keyIdPattern),
+    projectId: z.string().regex(projectIdPattern),
+    environment: z.string().regex(environmentPattern),
+    scopes: z.array(z.enum(keyScopes)).min(1),
+    /** a secret that holds the key's whole text */
+    secretArn: secretArn.exactOptional(),
+    /** of the 43 letters of the key's secret, in hex */
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
+      .exactOptional(),
+    expiresAt: z.iso.datetime({ offset: true }).exactOptional(),
+    rateLimitPerMinute: rateLimitPerMinute.exactOptional(),
+  })
+  .refine((key) => (key.secretArn === undefined) !== (key.sha256 === undefined), 'must have one of secretArn and sha256');
+
+export type SeedKeySetting = z.output<typeof seedKey>;
+
+/** More is a list that belongs into the API, not into a template. */
+const mostSeedKeys = 50;
+
+export const seedKeys = z
+  .array(seedKey)
+  .max(mostSeedKeys)
+  .refine((keys) => new Set(keys.map(({ keyId }) => keyId)).size === keys.length, 'must have each keyId once');
+
+export const firstKeySetting = z.strictObject({
+  projectId: z.string().regex(projectIdPattern).default('default'),
+  environment: z.string().regex(environmentPattern).default('production'),
+  rateLimitPerMinute: rateLimitPerMinute.exactOptional(),
+});
+export type FirstKeySetting = z.output<typeof firstKeySetting>;

@@ -1,0 +1,10 @@
+/** Bodies about webhooks. What a sender sends is its own affair: only the answer has a form. */
+import * as z from 'zod';
+
+/** As the configuration names providers. */
+export const webhookParams = z.strictObject({ provider: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/) });
+
+export const webhookAnswer = z.strictObject({
+  accepted: z.literal(true),
+  runId: z.string().exactOptional().meta({ description: 'the run that was started or resumed' }),
+});

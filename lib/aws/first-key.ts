@@ -1,0 +1,42 @@
+/** The first admin key of an installation, read with an operator's own credentials. */
+import { ListSecretsCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { installationTag } from '../contract/environment.ts';
+import { secretsClient } from './clients.ts';
+import { reach } from './reach.ts';
+import { ManagedSecrets } from './secrets.ts';
+
+export interface Wanted {
+  /** absent: that of the credentials' own configuration */
+  readonly region?: string;
+  readonly secret: { readonly arn: string } | { readonly stack: string };
+}
+
+export type FoundKey =
+  | { readonly kind: 'found'; readonly arn: string; readonly text: string }
+  /** no secret is that stack's */
+  | { readonly kind: 'no_secret' }
+  /** nothing has been made yet: the runtime stack was never deployed */
+  | { readonly kind: 'no_key'; readonly arn: string };
+
+/** @throws what AWS refuses, in its own words; Unavailable where it does not answer */
+export async function findFirstKey({ region, secret }: Wanted): Promise<FoundKey> {
+  const client = secretsClient(region);
+  try {
+    const arn = 'arn' in secret ? secret.arn : await arnOf(client, secret.stack);
+    if (arn === undefined) return { kind: 'no_secret' };
+    const text = await new ManagedSecrets(client).value(arn);
+    return text === undefined ? { kind: 'no_key', arn } : { kind: 'found', arn, text };
+  } finally {
+    client.destroy();
+  }
+}
+
+/** Filters find beginnings too, so what was found is looked at again. */
+async function arnOf(client: SecretsManagerClient, stack: string): Promise<string | undefined> {
+  const Filters = [
+    { Key: 'tag-key' as const, Values: [installationTag] },
+    { Key: 'tag-value' as const, Values: [stack] },
+  ];
+  const { SecretList = [] } = await reach('the secrets', () => client.send(new ListSecretsCommand({ Filters })));
+  return SecretList.find(({ Tags = [] }) => Tags.some(({ Key, Value }) => Key === installationTag && Value === stack))?.ARN;
+}

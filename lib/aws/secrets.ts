@@ -1,0 +1,33 @@
+/** Secrets in Secrets Manager. */
+import {
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceNotFoundException,
+  type SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import type { Secrets } from '../ports/secrets.ts';
+import { reach } from './reach.ts';
+
+export class ManagedSecrets implements Secrets {
+  readonly #client: SecretsManagerClient;
+
+  constructor(client: SecretsManagerClient) {
+    this.#client = client;
+  }
+
+  async value(arn: string): Promise<string | undefined> {
+    try {
+      const answer = await reach('the secrets', () => this.#client.send(new GetSecretValueCommand({ SecretId: arn })));
+      return answer.SecretString;
+    } catch (error) {
+      // A secret that has no text yet is answered like one that does not exist.
+      if (error instanceof ResourceNotFoundException) return undefined;
+      throw error;
+    }
+  }
+
+  async setValue(arn: string, text: string, token: string): Promise<void> {
+    const command = new PutSecretValueCommand({ SecretId: arn, SecretString: text, ClientRequestToken: token });
+    await reach('the secrets', () => this.#client.send(command));
+  }
+}

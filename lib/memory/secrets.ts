@@ -1,0 +1,20 @@
+/** Secrets in memory. */
+import type { Secrets } from '../ports/secrets.ts';
+
+export class MemorySecrets implements Secrets {
+  readonly #texts = new Map<string, string | undefined>();
+
+  async value(arn: string): Promise<string | undefined> {
+    return this.#texts.get(arn);
+  }
+
+  async setValue(arn: string, text: string): Promise<void> {
+    if (!this.#texts.has(arn)) throw new Error(`there is no secret ${arn}`);
+    this.#texts.set(arn, text);
+  }
+
+  /** Makes a secret, without a text where none is given. */
+  create(arn: string, text?: string): void {
+    this.#texts.set(arn, text);
+  }
+}

@@ -1,0 +1,26 @@
+/** Any sender that puts an HMAC-SHA256 of the body into a header of its own, hexadecimal or base64. */
+import { createHash } from 'node:crypto';
+import { type Received, type Verdict, isDeliveryId, refused } from './delivery.ts';
+import { type Encoding, isAnySame, signatureOf } from './signature.ts';
+
+export interface PlainHmac {
+  /** the header with the signature, in lower case */
+  readonly header: string;
+  readonly encoding: Encoding;
+  /** what stands before the signature in the header, such as `sha256=` */
+  readonly prefix: string;
+  /** a header with the delivery's id; absent: equal bodies are one delivery */
+  readonly idHeader?: string;
+}
+
+export function verifyPlainHmac({ headers, body }: Received, secrets: readonly string[], scheme: PlainHmac): Verdict {
+  const { header, encoding, prefix, idHeader } = scheme;
+  const value = headers[header] ?? '';
+  const id = idHeader === undefined ? createHash('sha256').update(body).digest('hex') : headers[idHeader];
+  if (value === '' || !value.startsWith(prefix) || !isDeliveryId(id)) return refused('incomplete');
+  const sent = value.slice(prefix.length);
+  const expected = secrets.map((secret) => signatureOf(secret, [body], encoding));
+  // Either case spells the same digits.
+  const isSame = isAnySame([encoding === 'hex' ? sent.toLowerCase() : sent], expected);
+  return isSame ? { kind: 'verified', deliveryId: id } : refused('mismatch');
+}

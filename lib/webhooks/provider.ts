@@ -1,0 +1,60 @@
+/** Who may send webhooks, how they prove it, and what becomes of them: the setting `webhooks`, read at synthesis and again by the function. */
+import * as z from 'zod';
+import { secretArnPattern, secretArnWords } from '../contract/secret-arn.ts';
+import * as ids from '../engine/ids.ts';
+
+export const providerPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
+
+const secretArn = z.string().regex(secretArnPattern, secretArnWords);
+
+const header = z
+  .string()
+  .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header')
+  .transform((name) => name.toLowerCase());
+
+const started = z.strictObject({
+  workflowName: z.string().regex(ids.workflowNamePattern).transform(ids.workflowName),
+});
+const resumed = z.strictObject({
+  resume: z.strictObject({
+    runIdPath: z.string().regex(/^(\/([^/~]|~[01])*){1,20}$/, 'must be a JSON pointer into the body, such as /data/runId'),
+  }),
+});
+const noSignals =
+  'a webhook cannot be routed to a waiting signal in this version: name a workflow to start, { "workflowName": … }, or a run to resume, { "resume": { "runIdPath": … } }';
+
+const target = z
+  .unknown()
+  .superRefine((value, context) => {
+    if (typeof value === 'object' && value !== null && 'signal' in value) context.addIssue(noSignals);
+  })
+  .pipe(z.union([started, resumed], { error: 'must be { "workflowName": … } or { "resume": { "runIdPath": … } }' }));
+
+const common = {
+  secretArn,
+  projectId: z.string().regex(ids.projectIdPattern).transform(ids.projectId),
+  environment: z.string().regex(ids.environmentPattern).transform(ids.environment),
+  target,
+};
+
+/** Both ways. Less than ten seconds would refuse senders whose clocks are not wrong. */
+const toleranceSeconds = z.int().min(10).max(3_600).default(300);
+
+const provider = z.discriminatedUnion('scheme', [
+  z.strictObject({ scheme: z.literal('standard-webhooks'), ...common, toleranceSeconds }),
+  z.strictObject({ scheme: z.literal('stripe'), ...common, toleranceSeconds }),
+  z.strictObject({ scheme: z.literal('github'), ...common }),
+  z.strictObject({
+    scheme: z.literal('hmac-sha256'),
+    ...common,
+    header,
+    encoding: z.enum(['hex', 'base64']),
+    prefix: z.string().max(50).default(''),
+    idHeader: header.exactOptional(),
+  }),
+]);
+
+export type WebhookProvider = z.output<typeof provider>;
+
+export const webhookProviders = z.record(z.string().regex(providerPattern), provider);
+export type WebhookProviders = z.output<typeof webhookProviders>;

@@ -1,0 +1,17 @@
+/** The secrets in a stored text: one, or while it is being changed several, as a JSON list of texts. */
+
+/** None where the text holds nothing to sign with. */
+export function secretsIn(text: string): readonly string[] {
+  const trimmed = text.trim();
+  const list = trimmed.startsWith('[') ? listIn(trimmed) : undefined;
+  return (list ?? [trimmed]).filter((secret) => secret !== '');
+}
+
+function listIn(text: string): readonly string[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

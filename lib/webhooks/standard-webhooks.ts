@@ -1,0 +1,30 @@
+/**
+ * Standard Webhooks (standardwebhooks.com): `webhook-id`, `webhook-timestamp`, and in `webhook-signature` one signature or
+ * several, parted by spaces, each `v1,<base64>` over `<id>.<timestamp>.<body>`. Secrets are `whsec_<base64>`.
+ */
+import type { DurationMs, Instant } from '../engine/time.ts';
+import { type Received, type Verdict, isDeliveryId, refused } from './delivery.ts';
+import { isAnySame, signatureOf } from './signature.ts';
+import { isWithin, timeIn } from './timestamp.ts';
+
+const secretPrefix = 'whsec_';
+/** The only version that a shared secret signs; `v1a` is of key pairs. */
+const version = 'v1,';
+
+const keyOf = (secret: string): Uint8Array =>
+  Buffer.from(secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret, 'base64');
+
+export function verifyStandardWebhook(
+  { headers, body }: Received,
+  secrets: readonly string[],
+  terms: { readonly now: Instant; readonly tolerance: DurationMs },
+): Verdict {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp = '', 'webhook-signature': signature } = headers;
+  const at = timeIn(timestamp);
+  if (!isDeliveryId(id) || at === undefined || signature === undefined) return refused('incomplete');
+  if (!isWithin(at, terms.now, terms.tolerance)) return refused('stale');
+  const sent = signature.split(' ').flatMap((one) => (one.startsWith(version) ? [one.slice(version.length)] : []));
+  const keys = secrets.map(keyOf).filter((key) => key.length > 0);
+  const expected = keys.map((key) => signatureOf(key, [`${id}.${timestamp}.`, body], 'base64'));
+  return isAnySame(sent, expected) ? { kind: 'verified', deliveryId: id } : refused('mismatch');
+}

@@ -1,0 +1,37 @@
+/**
+ * Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=<hex>…]` over `<t>.<body>`. The id is the event's own, in the body;
+ * the secret is used as it is written, `whsec_` and all.
+ */
+import type { DurationMs, Instant } from '../engine/time.ts';
+import { type Received, type Verdict, isDeliveryId, refused } from './delivery.ts';
+import { isAnySame, signatureOf } from './signature.ts';
+import { isWithin, timeIn } from './timestamp.ts';
+
+export function verifyStripe(
+  { headers, body }: Received,
+  secrets: readonly string[],
+  terms: { readonly now: Instant; readonly tolerance: DurationMs },
+): Verdict {
+  const items = (headers['stripe-signature'] ?? '').split(',').map((item) => item.trim());
+  const valuesOf = (name: string) => items.flatMap((item) => (item.startsWith(`${name}=`) ? [item.slice(name.length + 1)] : []));
+  const [timestamp = '', ...more] = valuesOf('t');
+  const sent = valuesOf('v1');
+  const at = timeIn(timestamp);
+  if (at === undefined || more.length > 0 || sent.length === 0) return refused('incomplete');
+  if (!isWithin(at, terms.now, terms.tolerance)) return refused('stale');
+  const expected = secrets.map((secret) => signatureOf(secret, [`${timestamp}.`, body], 'hex'));
+  if (!isAnySame(sent, expected)) return refused('mismatch');
+  const id = eventIdIn(body);
+  return id === undefined ? refused('incomplete') : { kind: 'verified', deliveryId: id };
+}
+
+/** Read only once the body is known to be Stripe's. */
+function eventIdIn(body: Uint8Array): string | undefined {
+  try {
+    const event: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
+    const id = typeof event === 'object' && event !== null && 'id' in event ? event.id : undefined;
+    return isDeliveryId(id) ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}

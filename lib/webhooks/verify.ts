@@ -1,0 +1,21 @@
+/** Whether a webhook comes from who it says, by its provider's scheme. */
+import { type Instant, seconds } from '../engine/time.ts';
+import type { Received, Verdict } from './delivery.ts';
+import { verifyGithub } from './github.ts';
+import { verifyPlainHmac } from './plain-hmac.ts';
+import type { WebhookProvider } from './provider.ts';
+import { verifyStandardWebhook } from './standard-webhooks.ts';
+import { verifyStripe } from './stripe.ts';
+
+export function verify(provider: WebhookProvider, received: Received, secrets: readonly string[], now: Instant): Verdict {
+  switch (provider.scheme) {
+    case 'standard-webhooks':
+      return verifyStandardWebhook(received, secrets, { now, tolerance: seconds(provider.toleranceSeconds) });
+    case 'stripe':
+      return verifyStripe(received, secrets, { now, tolerance: seconds(provider.toleranceSeconds) });
+    case 'github':
+      return verifyGithub(received, secrets);
+    case 'hmac-sha256':
+      return verifyPlainHmac(received, secrets, provider);
+  }
+}

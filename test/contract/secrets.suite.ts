@@ -1,0 +1,44 @@
+/** What every store of secrets must keep. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Secrets } from '../../lib/ports/secrets.ts';
+import type { Opened, Subject } from './subject.ts';
+
+export interface SecretsAtHand {
+  readonly secrets: Secrets;
+  /** secrets that have no text yet */
+  readonly empty: readonly [string, string];
+  /** one that does not exist */
+  readonly nobodys: string;
+}
+
+const token = (letter: string): string => letter.repeat(32);
+
+export const secretsSuite = ({ name, open }: Subject<SecretsAtHand>) =>
+  describe(`secrets: ${name}`, () => {
+    let opened: Opened<SecretsAtHand>;
+    let subject: SecretsAtHand;
+    beforeAll(async () => {
+      opened = await open();
+      subject = opened.port;
+    });
+    afterAll(() => opened.close());
+
+    test('a secret has no text until it is given one, and then the last that it was given', async () => {
+      const { secrets, empty } = subject;
+      const [one, other] = empty;
+      expect(await secrets.value(one)).toBeUndefined();
+      await secrets.setValue(one, 'a text, ü', token('a'));
+      expect(await secrets.value(one)).toBe('a text, ü');
+      await secrets.setValue(one, 'another', token('b'));
+      await secrets.setValue(one, 'another', token('b'));
+      expect(await secrets.value(one)).toBe('another');
+      expect(await secrets.value(other)).toBeUndefined();
+    });
+
+    test('a secret that does not exist has no text and can be given none', async () => {
+      const { secrets, nobodys } = subject;
+      expect(await secrets.value(nobodys)).toBeUndefined();
+      await expect(secrets.setValue(nobodys, 'text', token('c'))).rejects.toThrow();
+      expect(await secrets.value(nobodys)).toBeUndefined();
+    });
+  });

@@ -1,0 +1,55 @@
+/** What the function that takes webhooks is told and may do. It alone answers to nobody's key. */
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { parseSettings } from '../../lib/stacks/settings.ts';
+import { webhookProviders } from '../../lib/webhooks/provider.ts';
+import { actionsOn, grantsIn } from './statements.ts';
+import { byId, stacksWith, synthesize } from './synthesized.ts';
+
+const secretArn = 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:hooks/github-AbCdEf';
+const common = { secretArn, projectId: 'default', environment: 'production' };
+const github = { ...common, scheme: 'github', target: { workflowName: 'on-push' } };
+const { runtime } = synthesize({ webhooks: { github, again: github } });
+const grants = grantsIn(runtime);
+const role = 'StepwellFunctionsWebhooksRole';
+
+const told = (resources: typeof runtime) =>
+  z
+    .object({ Variables: z.looseObject({ STEPWELL_WEBHOOKS: z.string() }) })
+    .parse(byId(resources, 'StepwellFunctionsWebhooksFunction').Properties['Environment']).Variables.STEPWELL_WEBHOOKS;
+
+test('it is told who may send, as it will read it', () => {
+  expect(webhookProviders.parse(JSON.parse(told(runtime)))).toEqual({ github, again: github });
+  expect(told(synthesize().runtime)).toBe('{}');
+});
+
+test('it may read the secrets that are named, and no others', () => {
+  const reading = grants.filter(({ Action }) => Action.join().includes('secretsmanager:') && Action.length === 1);
+  expect(reading.map(({ role: of, Action, Resource }) => [of.replace(/Role.*/, ''), Action, Resource])).toEqual([
+    ['StepwellFunctionsWebhooks', ['secretsmanager:GetSecretValue'], [secretArn]],
+  ]);
+  expect(actionsOn(grantsIn(synthesize().runtime), role, /./).filter((action) => action.startsWith('secretsmanager:'))).toEqual(
+    [],
+  );
+});
+
+test('of the control table it sees what it may start, and no keys', () => {
+  const onControl = grants.filter(({ role: of, Resource }) => of.startsWith(role) && /ControlTable/.test(Resource.join()));
+  expect(onControl.length).toBeGreaterThan(2);
+  for (const { Condition } of onControl) {
+    const { 'ForAllValues:StringLike': like, Null: present } = Condition;
+    expect(present).toEqual({ 'dynamodb:LeadingKeys': 'false' });
+    const patterns = z.object({ 'dynamodb:LeadingKeys': z.array(z.string()) }).parse(like)['dynamodb:LeadingKeys'];
+    expect(patterns.filter((pattern) => !pattern.startsWith('*#') || pattern.includes('key'))).toEqual([]);
+  }
+});
+
+test('a target that waits for a signal is refused in words', () => {
+  const read = () => parseSettings({ 'stepwell:webhooks': { github: { ...github, target: { signal: 'approved' } } } });
+  expect(read).toThrow('cannot be routed to a waiting signal in this version');
+});
+
+test('more than a function can be told is refused', () => {
+  const webhooks = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`github-${at}`, github]));
+  expect(() => stacksWith({ webhooks }).app.synth()).toThrow(/webhooks must be at most 2800 bytes of JSON, and has \d+/);
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { webhookProviders } from '../../lib/webhooks/provider.ts';
+import { secretsIn } from '../../lib/webhooks/secrets-in.ts';
+import { valueAt } from '../../lib/webhooks/value-at.ts';
+
+const good = {
+  scheme: 'github',
+  secretArn: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:hooks/github-AbCdEf',
+  projectId: 'default',
+  environment: 'production',
+  target: { workflowName: 'on-push' },
+};
+const faultsOf = (settings: unknown): string => {
+  const read = webhookProviders.safeParse(settings);
+  return read.success ? '' : JSON.stringify(read.error.issues);
+};
+
+describe('the setting', () => {
+  test('takes what a provider is', () => {
+    expect(faultsOf({ github: good, 'stripe-eu': { ...good, scheme: 'stripe', toleranceSeconds: 60 } })).toBe('');
+    expect(faultsOf({ jobs: { ...good, target: { resume: { runIdPath: '/data/runId' } } } })).toBe('');
+  });
+
+  test('says in words that no signal can be the target', () => {
+    expect(faultsOf({ github: { ...good, target: { signal: 'approved' } } })).toContain(
+      'a webhook cannot be routed to a waiting signal in this version',
+    );
+  });
+
+  test.each([
+    ['an ARN without its six letters', { secretArn: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:hooks' }],
+    ['an ARN that stands for many', { secretArn: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:hooks-*' }],
+    ['a value in place of an ARN', { secretArn: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }],
+    ['a scheme that there is not', { scheme: 'md5' }],
+    ['a tolerance where nothing has a time', { toleranceSeconds: 60 }],
+    ['no target', { target: {} }],
+    ['two targets', { target: { workflowName: 'a', resume: { runIdPath: '/a' } } }],
+    ['a path that is no pointer', { target: { resume: { runIdPath: 'data.runId' } } }],
+    ['a secret by its value', { secret: 'x' }],
+  ])('refuses %s', (_what, change) => {
+    expect(faultsOf({ github: { ...good, ...change } })).not.toBe('');
+  });
+
+  test.each(['GitHub', 'git hub', 'a/b', ''])('refuses %j as a name', (name) => {
+    expect(faultsOf({ [name]: good })).not.toBe('');
+  });
+});
+
+test.each([
+  ['one', ['one']],
+  [' one \n', ['one']],
+  ['["new", "old"]', ['new', 'old']],
+  ['[half', ['[half']],
+  ['[1]', ['[1]']],
+  ['["", "one"]', ['one']],
+  ['', []],
+])('in the text %j are the secrets %j', (text, secrets) => {
+  expect(secretsIn(text)).toEqual(secrets);
+});
+
+test.each([
+  ['/data/runId', 'r'],
+  ['/list/1', 'b'],
+  ['/a~1b/m~0n', 7],
+  ['/data', { runId: 'r' }],
+  ['/data/none', undefined],
+  ['/data/runId/length', undefined],
+  ['/toString', undefined],
+  ['/__proto__', undefined],
+])('at %s lies %j', (pointer, value) => {
+  expect(valueAt({ data: { runId: 'r' }, list: ['a', 'b'], 'a/b': { 'm~n': 7 } }, pointer)).toEqual(value);
+});
