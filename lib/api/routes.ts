@@ -13,6 +13,7 @@ import * as audit from './schemas/audit.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
+import { signalRoutes } from './signal-routes.ts';
 import { worldRoutes } from './world-routes.ts';
 
 /** A start's input ends in the run's log, or beside it in the bucket. */
@@ -265,6 +266,7 @@ export const routes = [
     answers: { 202: ok('What slept goes on', runs.wokenAnswer) },
     errors: ['not_found', 'run_terminal'],
   },
+  ...signalRoutes,
   ...deploymentRoutes,
   ...worldRoutes,
   ...keyRoutes,
