@@ -28,7 +28,7 @@ async function take(record: SQSRecord, context: Context): Promise<void> {
     case 'wake':
       return wakeNode(worker, job, delivery);
     case 'nudge':
-      return nudgeRun(worker.deps, job);
+      return nudgeRun(worker, job);
     default:
       return unreachable(job);
   }

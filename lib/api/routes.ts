@@ -14,6 +14,7 @@ import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
 import { webhookRoutes } from './webhook-routes.ts';
+import { signalRoutes } from './signal-routes.ts';
 import { worldRoutes } from './world-routes.ts';
 
 /** A start's input ends in the run's log, or beside it in the bucket. */
@@ -266,6 +267,7 @@ export const routes = [
     answers: { 202: ok('What slept goes on', runs.wokenAnswer) },
     errors: ['not_found', 'run_terminal'],
   },
+  ...signalRoutes,
   ...deploymentRoutes,
   ...worldRoutes,
   ...keyRoutes,

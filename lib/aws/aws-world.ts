@@ -13,6 +13,7 @@ import { DynamoRateWindows } from './rate-windows.ts';
 import { DynamoReservations } from './reservations.ts';
 import { DynamoRunIndex, type Tables } from './run-index.ts';
 import { DynamoRunLog } from './run-log.ts';
+import { DynamoSignals } from './signals.ts';
 import { SystemClock } from './system-clock.ts';
 import { SystemIds } from './system-ids.ts';
 import { Table } from './table.ts';
@@ -69,6 +70,7 @@ export const awsWorld = (settings: Settings): World => {
   const audit = once(() => new DynamoAudit(control()));
   const rates = once(() => new DynamoRateWindows(control()));
   const deployments = once(() => new DynamoDeployments(control()));
+  const signals = once(() => new DynamoSignals(control()));
   const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
   return {
     clock,
@@ -111,6 +113,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get artifacts() {
       return artifacts();
+    },
+    get signals() {
+      return signals();
     },
   };
 };

@@ -29,6 +29,8 @@ const cancelRun = routeOf('cancelRun');
 const rerunRun = routeOf('rerunRun');
 const resumeRun = routeOf('resumeRun');
 const wakeRun = routeOf('wakeRun');
+const sendSignal = routeOf('sendSignal');
+const sendRunSignal = routeOf('sendRunSignal');
 const createDeployment = routeOf('createDeployment');
 const listDeployments = routeOf('listDeployments');
 const getDeployment = routeOf('getDeployment');
@@ -177,13 +179,28 @@ export class StepwellClient {
 
   /** Tells an open run to go on, and why. Without a key, each call is told in its log once more. */
   async resumeRun(body: BodyGiven<'resumeRun'>, options: KeyedOptions = {}): Promise<Answer<'resumeRun'>> {
-    const idempotencyKey = options.idempotencyKey === undefined ? undefined : checkedKey(options.idempotencyKey);
-    return ask(this.#parts, resumeRun, resumeRun.answers[202].schema, { body, idempotencyKey }, options);
+    return ask(this.#parts, resumeRun, resumeRun.answers[202].schema, { body, ...keyOf(options) }, options);
   }
 
   /** Wakes the sleeping nodes that are named, or all of them. */
   wakeRun(runId: string, body: BodyGiven<'wakeRun'> = {}, options?: CallOptions): Promise<Answer<'wakeRun'>> {
     return ask(this.#parts, wakeRun, wakeRun.answers[202].schema, { params: { runId }, body }, options);
+  }
+
+  /** To whoever waits for it, or kept for who will. Without a key and without a `signalId`, each call is a signal of its own. */
+  async sendSignal(body: BodyGiven<'sendSignal'>, options: KeyedOptions = {}): Promise<Answer<'sendSignal'>> {
+    const asked = { body, ...keyOf(options), isBodyKeyed: body.signalId !== undefined };
+    return ask(this.#parts, sendSignal, sendSignal.answers[202].schema, asked, options);
+  }
+
+  /** To a wait of this run that names no correlation. */
+  async sendRunSignal(
+    runId: string,
+    body: BodyGiven<'sendRunSignal'>,
+    options: KeyedOptions = {},
+  ): Promise<Answer<'sendRunSignal'>> {
+    const asked = { params: { runId }, body, ...keyOf(options), isBodyKeyed: body.signalId !== undefined };
+    return ask(this.#parts, sendRunSignal, sendRunSignal.answers[202].schema, asked, options);
   }
 
   /** Takes a manifest, and its artifact where it is given; else the answer says where to upload it, if it is not there yet. */
@@ -308,6 +325,9 @@ export class StepwellClient {
     return contentKey(workflowName, input);
   }
 }
+
+const keyOf = ({ idempotencyKey }: KeyedOptions) =>
+  idempotencyKey === undefined ? {} : { idempotencyKey: checkedKey(idempotencyKey) };
 
 /** The service would read another as none, or as a different one. */
 const checkedKey = (idempotencyKey: string): string => {

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue, Payload, PayloadRef } from '../engine/json.
 import type { Failure, RunEvent, RunEventType } from '../engine/log/events.ts';
 import { failureCauses } from '../engine/retry/causes.ts';
 import { exactly } from './exact.ts';
-import { attempt, durationMs, instant, iterationKey, nodeId } from './ids.ts';
+import { attempt, durationMs, instant, iterationKey, nodeId, signalId } from './ids.ts';
 
 /** What `JSON.parse` gave is JSON; only its absence is to be found out. */
 export const jsonValue = z.custom<JsonValue>((value) => value !== undefined);
@@ -72,6 +72,25 @@ const members = {
     z.strictObject({ type: z.literal('SLEEP_STARTED'), ...ofAttempt, wakeAt: instant, output: payload }),
   ),
   NODE_WOKEN: is<'NODE_WOKEN'>()(z.strictObject({ type: z.literal('NODE_WOKEN'), ...ofAttempt })),
+  SIGNAL_AWAITED: is<'SIGNAL_AWAITED'>()(
+    z.strictObject({
+      type: z.literal('SIGNAL_AWAITED'),
+      ...ofAttempt,
+      name: z.string(),
+      correlation: z.string(),
+      expiresAt: instant.exactOptional(),
+      expiryHandle: z.string().exactOptional(),
+    }),
+  ),
+  SIGNAL_RECEIVED: is<'SIGNAL_RECEIVED'>()(
+    z.strictObject({
+      type: z.literal('SIGNAL_RECEIVED'),
+      ...ofAttempt,
+      signalId,
+      name: z.string(),
+      correlation: z.string(),
+    }),
+  ),
   NODE_COMPLETED: is<'NODE_COMPLETED'>()(
     z.strictObject({
       type: z.literal('NODE_COMPLETED'),
@@ -131,6 +150,8 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.NODE_STARTED,
   members.SLEEP_STARTED,
   members.NODE_WOKEN,
+  members.SIGNAL_AWAITED,
+  members.SIGNAL_RECEIVED,
   members.NODE_COMPLETED,
   members.NODE_RETRIED,
   members.NODE_FAILED,

@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import type { JsonValue } from '../engine/json.ts';
 import type { RunProgress, Written } from '../engine/log/fold.ts';
-import type { EndedNode, OpenNode } from '../engine/log/node-state.ts';
+import type { EndedNode, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';
 import { failure, payload } from './events.ts';
 import { exactly } from './exact.ts';
-import { attempt, commitNo, eventId, instant, iterationKey, nodeId } from './ids.ts';
+import { attempt, commitNo, eventId, instant, iterationKey, nodeId, signalId } from './ids.ts';
 import { read } from './unreadable.ts';
 
 const ofNode = { nodeId, iteration: iterationKey };
@@ -27,7 +27,23 @@ type Ended<Status extends EndedNode['status']> = Extract<EndedNode, { status: St
 const node = z.discriminatedUnion('status', [
   exactly<Open<'queued'>>()(z.strictObject({ ...dispatched, status: z.literal('queued'), notBefore: instant.exactOptional() })),
   exactly<Open<'running'>>()(z.strictObject({ ...dispatched, status: z.literal('running'), startedAt: instant })),
-  exactly<Open<'waiting'>>()(z.strictObject({ ...dispatched, status: z.literal('waiting'), wakeAt: instant, output: payload })),
+  z.discriminatedUnion('for', [
+    exactly<Extract<WaitingNode, { for: 'time' }>>()(
+      z.strictObject({ ...dispatched, status: z.literal('waiting'), for: z.literal('time'), wakeAt: instant, output: payload }),
+    ),
+    exactly<SignalWait>()(
+      z.strictObject({
+        ...dispatched,
+        status: z.literal('waiting'),
+        for: z.literal('signal'),
+        name: z.string(),
+        correlation: z.string(),
+        expiresAt: instant.exactOptional(),
+        expiryHandle: z.string().exactOptional(),
+        signalId: signalId.exactOptional(),
+      }),
+    ),
+  ]),
   exactly<Ended<'completed'>>()(
     z.strictObject({
       ...ended,
@@ -36,6 +52,7 @@ const node = z.discriminatedUnion('status', [
       output: payload,
       variable: z.string().exactOptional(),
       end: z.enum(['success', 'error']).exactOptional(),
+      signalId: signalId.exactOptional(),
     }),
   ),
   exactly<Ended<'failed' | 'timed_out'>>()(

@@ -23,6 +23,7 @@ export const iterationKey = madeBy(z.string(), ids.iterationKey);
 export const workflowName = madeBy(z.string(), ids.workflowName);
 export const deploymentId = madeBy(z.string(), ids.deploymentId);
 export const keyId = madeBy(z.string(), ids.keyId);
+export const signalId = madeBy(z.string(), ids.signalId);
 export const correlationId = madeBy(z.string(), ids.correlationId);
 export const traceparent = madeBy(z.string(), toTraceparent);
 export const nonce = madeBy(z.string(), ids.nonce);

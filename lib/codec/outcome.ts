@@ -20,6 +20,20 @@ const members = {
     z.strictObject({ kind: z.literal('failed'), failure, retryAfterMs: durationMs.exactOptional() }),
   ),
   sleeping: exactly<Of<'sleeping'>>()(z.strictObject({ kind: z.literal('sleeping'), wakeAt: instant, output: payload })),
+  awaiting: exactly<Of<'awaiting'>>()(
+    z.strictObject({
+      kind: z.literal('awaiting'),
+      name: z.string(),
+      correlation: z.string().exactOptional(),
+      expiresAt: instant.exactOptional(),
+      expiryHandle: z.string().exactOptional(),
+    }),
+  ),
 } satisfies { [Kind in Outcome['kind']]: z.ZodType<Of<Kind>> };
 
-export const outcome: z.ZodType<Outcome> = z.discriminatedUnion('kind', [members.finished, members.failed, members.sleeping]);
+export const outcome: z.ZodType<Outcome> = z.discriminatedUnion('kind', [
+  members.finished,
+  members.failed,
+  members.sleeping,
+  members.awaiting,
+]);

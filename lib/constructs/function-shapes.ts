@@ -22,6 +22,7 @@ const movesRuns: readonly PermissionName[] = [
   'send delayed jobs',
   'set timers',
   'tell the bus',
+  'meet signals',
 ];
 
 /** What every function is told beside the names that its permissions bring: the product's own settings. */

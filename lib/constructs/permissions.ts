@@ -87,6 +87,17 @@ export const permissions = {
     environment: ['controlTable'],
     statements: ({ storage }) => [allow(['dynamodb:UpdateItem'], [storage.controlTable.tableArn])],
   },
+  /** Where signals and waits meet: partitions `<project>#<environment>#signal#<digest>`, and whoever moves a run comes by. */
+  'meet signals': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(
+        ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
+        [storage.controlTable.tableArn],
+        ofPartitions('*#signal#*'),
+      ),
+    ],
+  },
   'read payloads': {
     environment: ['bucket'],
     statements: (places) => [

@@ -14,6 +14,7 @@ import { MemoryNotices } from './notices.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
 import { MemoryRuns } from './runs.ts';
+import { MemorySignals } from './signals.ts';
 import { MemoryTimers } from './timers.ts';
 import { MemoryWorkflowStore } from './workflow-store.ts';
 
@@ -49,5 +50,6 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     rates: new MemoryRateWindows(),
     deployments: new MemoryDeployments(),
     artifacts: new MemoryArtifacts(),
+    signals: new MemorySignals(),
   };
 };

@@ -15,6 +15,7 @@ import { http } from './http/shape.ts';
 import { javascript } from './javascript/shape.ts';
 import { type NodeType, type ReadConfig, nodeType } from './node-type.ts';
 import { graphDefaults, readSettings } from './settings.ts';
+import { signal } from './signal/shape.ts';
 import { start } from './start/shape.ts';
 
 const all: readonly NodeType[] = [
@@ -24,6 +25,7 @@ const all: readonly NodeType[] = [
   nodeType(javascript),
   nodeType(delay),
   nodeType(http),
+  nodeType(signal),
 ];
 
 export const nodeTypes: ReadonlyMap<string, NodeType> = new Map(all.map((each) => [each.type, each]));

@@ -9,6 +9,7 @@ import type { Jobs } from './jobs.ts';
 import type { Notices } from './notices.ts';
 import type { RunIndex } from './run-index.ts';
 import type { RunLog } from './run-log.ts';
+import type { Signals } from './signals.ts';
 import type { Timers } from './timers.ts';
 import type { WorkflowStore } from './workflow-store.ts';
 
@@ -28,4 +29,5 @@ export interface World {
   readonly rates: RateWindows;
   readonly deployments: Deployments;
   readonly artifacts: Artifacts;
+  readonly signals: Signals;
 }

@@ -8,8 +8,7 @@ import { minuteOf } from '../engine/log/silence.ts';
 import { after, minutes } from '../engine/time.ts';
 import type { Appended } from './append.ts';
 import type { Decider } from './decide-run.ts';
-import { nudgeLater } from './later.ts';
-import { nudgeDelay } from './nudge-run.ts';
+import { nudgeDelay, nudgeLater } from './later.ts';
 import type { RunFold } from './read-log.ts';
 
 /** By then what the fact set going is seen at work, or its sends were lost. */

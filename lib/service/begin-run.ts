@@ -30,7 +30,7 @@ import { Unavailable } from '../ports/unavailable.ts';
 import { isWon, untilDefinite } from './append.ts';
 import { carryOut } from './carry-out.ts';
 import { newMessage } from './decide-fetch-run.ts';
-import type { Decider } from './decide-run.ts';
+import { type Decider, keepWaitsOf } from './decide-run.ts';
 import { decideTools } from './graph.ts';
 import { spillEvents, spillInput, withPayloads } from './payloads.ts';
 
@@ -211,7 +211,7 @@ async function firstOfGraph(
   const payload: Payload = await spillInput(deps, address, input, expiresAt);
   const plan = plans.keep(address, version);
   const events = await withPayloads(deps, address, (loaded) => {
-    const tools = decideTools(deps, plans, plan, { deadlineAt }, loaded);
+    const tools = decideTools(deps, plans, plan, { address, deadlineAt }, loaded);
     return goesOn === undefined ? decideStart(payload, system, tools, startsAt) : decideRerunFrom(payload, system, goesOn, tools);
   });
   if (events === undefined) return { kind: 'node_not_reached' };
@@ -242,12 +242,14 @@ async function firstOfCode(
   };
 }
 
-async function sendFirstJobs({ deps }: Decider, creation: RunCreation): Promise<void> {
+async function sendFirstJobs(decider: Decider, creation: RunCreation): Promise<void> {
   const state = emptyState();
   applyCommit(state, creation.commit);
   const head: Head = { ...creation, projection: { status: 'pending', asOf: firstCommit } };
   try {
-    await carryOut(deps, { head, state, snapshotAt: 0 }, creation.commit);
+    const fold = { head, state, snapshotAt: 0 };
+    await carryOut(decider.deps, fold, creation.commit);
+    await keepWaitsOf(decider, fold, creation.commit);
   } catch (trouble) {
     // The run exists and will be looked at: it is acknowledged, and only later than it might be.
     if (!(trouble instanceof Unavailable)) throw trouble;

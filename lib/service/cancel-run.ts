@@ -1,10 +1,11 @@
 /** Cancels a run. The cancel either wins or loses; a result that arrives after it changes nothing. */
+import { signalWaitsOf } from '../engine/graph/sleepers.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import type { TerminalStatus } from '../engine/log/head.ts';
 import type { Decider } from './decide-run.ts';
-import { nudgeLater } from './later.ts';
-import { nudgeDelay } from './nudge-run.ts';
+import { leaveWaits } from './keep-waits.ts';
+import { nudgeDelay, nudgeLater } from './later.ts';
 import { readRun } from './read-log.ts';
 import { tellRun } from './tell-run.ts';
 
@@ -18,12 +19,14 @@ export async function cancelRun(decider: Decider, run: RunAddress, reason?: stri
   const { deps } = decider;
   const fold = await readRun(deps, run);
   if (fold === undefined) return { kind: 'not_found' };
+  const waits = signalWaitsOf(fold.state);
   if (!isTerminal(fold.state.progress)) {
     // First of all: this caller holds no message that would come back if it died after the commit.
     await nudgeLater(deps, fold.head, nudgeDelay);
     await tellRun(decider, fold, [{ kind: 'cancel-requested', ...(reason === undefined ? {} : { reason }) }]);
   }
   const { progress } = fold.state;
+  if (isTerminal(progress)) await leaveWaits(deps, run, waits);
   if (progress.status === 'completed' || progress.status === 'failed') return { kind: 'run_terminal', status: progress.status };
   return { kind: 'cancelled' };
 }

@@ -42,7 +42,7 @@ export async function collectResults(
           ...ended,
         })),
       );
-  if (appended.kind === 'nothing' && isRedelivered) await mendAndHandOn(collector.deps, fold);
+  if (appended.kind === 'nothing' && isRedelivered) await mendAndHandOn(collector, fold);
   else await saveSnapshot(collector.deps, fold);
   collector.folds.keep(fold);
 }

@@ -1,10 +1,14 @@
 /** Commits what follows from facts about a graph run, and carries it out. The one way from a fact into the log. */
+import { signalWaitsOf } from '../engine/graph/sleepers.ts';
 import { decide } from '../engine/graph/decide.ts';
 import type { Fact } from '../engine/graph/facts.ts';
 import type { Plan } from '../engine/graph/plan.ts';
+import type { Commit } from '../engine/log/commit.ts';
 import { type Appended, append } from './append.ts';
 import { carryOut } from './carry-out.ts';
 import type { Deps } from './deps.ts';
+import { keepWaits } from './keep-waits.ts';
+import type { Meeter } from './meet-signals.ts';
 import { type Plans, decideTools } from './graph.ts';
 import type { RunFold } from './read-log.ts';
 
@@ -17,15 +21,29 @@ export interface Decider {
 
 /** @param keepsOne the caller goes on with one ready node itself */
 export async function decideRun(
-  { deps, plans, by }: Decider,
+  decider: Decider,
   fold: RunFold,
   plan: Plan,
   facts: readonly Fact[],
   keepsOne = false,
 ): Promise<Appended> {
+  const { deps, plans, by } = decider;
   const appended = await append(deps, fold, by, (loaded) =>
     decide(fold.state, facts, decideTools(deps, plans, plan, fold.head, loaded, keepsOne)),
   );
-  if (appended.kind === 'committed') await carryOut(deps, fold, appended.commit);
+  if (appended.kind === 'committed') {
+    const { commit } = appended;
+    await carryOut(deps, fold, commit);
+    await keepWaitsOf(decider, fold, commit);
+  }
   return appended;
+}
+
+export const meeterOf = (decider: Decider): Meeter => ({ ...decider, decide: decideRun });
+
+/** The waits that this commit began. Of a run without signals nothing is asked. */
+export async function keepWaitsOf(decider: Decider, fold: RunFold, commit: Commit): Promise<void> {
+  if (!commit.events.some(({ type }) => type === 'SIGNAL_AWAITED')) return;
+  const begun = signalWaitsOf(fold.state).filter(({ dispatchedIn }) => dispatchedIn === commit.number);
+  await keepWaits(meeterOf(decider), fold, begun);
 }

@@ -39,7 +39,7 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
   const open = wanted(fold, job);
   if (open === undefined) {
     // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit.
-    if (delivery.isRedelivered) await mendAndHandOn(deps, fold);
+    if (delivery.isRedelivered) await mendAndHandOn(deliverer, fold);
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > deps.clock.now()) {
     await later(deps, open.notBefore, job);
   } else {

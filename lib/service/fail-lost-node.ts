@@ -22,5 +22,5 @@ export async function failLostNode(decider: Decider, message: Job | ResultMessag
     await tellRun(decider, fold, [{ kind: 'node-lost', node, attempt: message.attempt, failure: lost }]);
   }
   // Whatever else the message was to do, a redelivery would have done by looking at the whole run.
-  await mendRun(deps, fold);
+  await mendRun(decider, fold);
 }

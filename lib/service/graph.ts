@@ -82,11 +82,12 @@ export const decideTools = (
   deps: Pick<Deps, 'clock' | 'ids'>,
   plans: Plans,
   plan: Plan,
-  head: Pick<Head, 'deadlineAt'>,
+  head: Pick<Head, 'address' | 'deadlineAt'>,
   loaded: LoadedPayloads,
   keepsOne = false,
 ): DecideTools => ({
   plan,
+  runId: head.address.runId,
   now: deps.clock.now(),
   deadlineAt: head.deadlineAt,
   chance: () => deps.ids.chance(),

@@ -1,6 +1,6 @@
 /** Asking for work at a later time: a queue's delay where it is long enough, a timer beyond it. */
 import { type NodeKey, type RunAddress, nodeKey } from '../engine/ids.ts';
-import { type Instant, between } from '../engine/time.ts';
+import { type Instant, between, seconds } from '../engine/time.ts';
 import { type WakeJob, type WorkJob, longestQueueDelayMs } from '../ports/jobs.ts';
 import type { Deps } from './deps.ts';
 import { type Asking, ofRun } from './jobs-of.ts';
@@ -15,6 +15,9 @@ export async function later(deps: Pick<Deps, 'clock' | 'jobs' | 'timers'>, at: I
 /** The same wait has the same name, so that setting it twice sets it once. */
 const timerName = (run: RunAddress, node: NodeKey, job: WorkJob | WakeJob): string =>
   [run.projectId, run.environment, run.runId, node, job.attempt, job.commit, job.kind].join('#');
+
+/** Longer than a node may be silent before it is sent again, so that a nudge finds what it is meant to find. */
+export const nudgeDelay = seconds(150);
 
 /** Leaves a message that looks at the run again, whatever becomes of the sender. */
 export const nudgeLater = (

@@ -5,11 +5,14 @@
 import { type NodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import { isTerminal } from '../engine/log/fold.ts';
+import { type SignalWait, endsBy } from '../engine/log/node-state.ts';
 import { silences } from '../engine/log/silence.ts';
 import { durationMs } from '../engine/time.ts';
+import { type Decider, meeterOf } from './decide-run.ts';
 import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
 import { workJob, wakeJob } from './jobs-of.ts';
+import { keepWaits } from './keep-waits.ts';
 import { later } from './later.ts';
 import type { RunFold } from './read-log.ts';
 
@@ -22,8 +25,9 @@ export interface Mended {
   readonly isAnyYoung: boolean;
 }
 
-/** Of an ended run the last duties; of an open one, every silent node is sent again. The fold must be fresh. */
-export async function mendRun(deps: Deps, fold: RunFold): Promise<Mended> {
+/** Of an ended run the last duties; of an open one, every silent node is sent again, and every wait for a signal kept. The fold must be fresh. */
+export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> {
+  const { deps } = decider;
   if (isTerminal(fold.state.progress)) {
     await finishUnlessDone(deps, fold);
     return { resent: [], isAnyYoung: false };
@@ -31,6 +35,7 @@ export async function mendRun(deps: Deps, fold: RunFold): Promise<Mended> {
   const run = fold.head.address;
   const now = deps.clock.now();
   const resent: NodeKey[] = [];
+  const waits: SignalWait[] = [];
   let isAnyYoung = false;
   for (const [key, silence] of silences(fold.state, await deps.log.beats(run), now)) {
     switch (silence.kind) {
@@ -39,6 +44,10 @@ export async function mendRun(deps: Deps, fold: RunFold): Promise<Mended> {
         break;
       case 'asleep':
         await sendAgainWhenDue(deps, fold, key);
+        break;
+      case 'awaiting':
+        await sendAgainWhenDue(deps, fold, key);
+        waits.push(silence.wait);
         break;
       case 'silent': {
         const { node } = silence;
@@ -51,6 +60,8 @@ export async function mendRun(deps: Deps, fold: RunFold): Promise<Mended> {
       }
     }
   }
+  // Last, because a signal that is there moves the run.
+  await keepWaits(meeterOf(decider), fold, waits);
   return { resent, isAnyYoung };
 }
 
@@ -58,8 +69,10 @@ export async function mendRun(deps: Deps, fold: RunFold): Promise<Mended> {
 async function sendAgainWhenDue(deps: Deps, { head, state }: RunFold, key: NodeKey): Promise<void> {
   const node = state.nodes.get(key);
   invariant(node !== undefined, `${key} is open and has no state`);
-  if (node.status === 'waiting') await later(deps, node.wakeAt, wakeJob(head, node.dispatchedIn, node));
-  else if (node.status === 'queued' && node.notBefore !== undefined) {
+  if (node.status === 'waiting') {
+    const endsAt = endsBy(node);
+    if (endsAt !== undefined) await later(deps, endsAt, wakeJob(head, node.dispatchedIn, node));
+  } else if (node.status === 'queued' && node.notBefore !== undefined) {
     await later(deps, node.notBefore, workJob(head, node.dispatchedIn, node));
   }
 }

@@ -70,7 +70,7 @@ export async function recoverRun(decider: Decider, run: RunAddress): Promise<boo
   // Marked before its head was written, and the start died between: there is nothing to look at.
   if (fold === undefined) return false;
   const wasTerminal = isTerminal(fold.state.progress);
-  const { resent } = await mendRun(deps, fold);
+  const { resent } = await mendRun(decider, fold);
   if (wasTerminal) return false;
   if (resent.length > 0 || deps.clock.now() >= fold.head.deadlineAt) {
     await tellRun(decider, fold, [{ kind: 'recovered', nodes: resent }, { kind: 'deadline-passed' }]);

@@ -8,13 +8,14 @@ import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { pinnedVersion } from '../engine/log/head.ts';
-import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
+import { type OpenNode, endsBy, isOpen } from '../engine/log/node-state.ts';
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
-import { type Decider, decideRun } from './decide-run.ts';
+import { type Decider, decideRun, meeterOf } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
 import { nodeJob, ofRun } from './jobs-of.ts';
+import { leaveWaits, lookOnce } from './keep-waits.ts';
 import { later } from './later.ts';
 import { mendAndHandOn } from './nudge-run.ts';
 import { spill } from './payloads.ts';
@@ -43,7 +44,7 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
   const open = wanted(fold, job);
   if (open === undefined) {
     // A duplicate sends nothing. A redelivery may be all that is left of a worker that died after its commit.
-    if (delivery.isRedelivered) await mendAndHandOn(worker.deps, fold);
+    if (delivery.isRedelivered) await mendAndHandOn(worker, fold);
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > worker.deps.clock.now()) {
     await later(worker.deps, open.notBefore, job);
   } else {
@@ -52,20 +53,22 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
   worker.folds.keep(fold);
 }
 
-/** Wakes a sleeping node. Early, it waits again; stale, it changes nothing. */
+/** Wakes a sleeping node, or ends a wait that is over. Early, it waits again; stale, it changes nothing. */
 export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery): Promise<void> {
   const fold = await worker.folds.take(worker.deps, job.run, { atLeast: job.commit, isFresh: delivery.isRedelivered });
   if (fold === undefined) return;
   const node = fold.state.nodes.get(nodeKey(job));
   if (node?.status !== 'waiting' || node.attempt !== job.attempt) {
-    if (delivery.isRedelivered) await mendAndHandOn(worker.deps, fold);
-  } else if (node.wakeAt > worker.deps.clock.now()) {
-    await later(worker.deps, node.wakeAt, job);
+    if (delivery.isRedelivered) await mendAndHandOn(worker, fold);
+  } else if ((endsBy(node) ?? Infinity) > worker.deps.clock.now()) {
+    await later(worker.deps, endsBy(node) ?? fold.head.deadlineAt, job);
   } else {
+    if (node.for === 'signal') await lookOnce(meeterOf(worker), fold, node);
     const plan = await worker.plans.of(worker.deps, job.run, pinnedVersion(fold.head));
     await freshen(worker, fold, job);
     const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
     const appended = await decideRun(worker, fold, plan, [{ kind: 'node-woken', node: ref, attempt: job.attempt }], true);
+    if (node.for === 'signal') await leaveWaits(worker.deps, job.run, [node]);
     if (appended.kind === 'committed') await goOn(worker, fold, plan, appended.commit, delivery);
   }
   worker.folds.keep(fold);

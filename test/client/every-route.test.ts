@@ -21,6 +21,8 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   publishVersion: false,
   resumeRun: false,
   wakeRun: false,
+  sendSignal: false,
+  sendRunSignal: false,
   rollbackDeployment: false,
   removeDeployment: false,
   publishMessage: false,
@@ -89,11 +91,22 @@ interface Keyed {
   readonly keyOf: (sent: { readonly headers: Headers; readonly body: unknown }) => string | null;
 }
 const keyedBody = z.object({ opts: z.object({ idempotencyKey: z.string() }) });
+const namedBody = z.object({ signalId: z.string() });
 const keyed: readonly Keyed[] = [
   {
     id: 'resumeRun',
     call: (client) => client.resumeRun({ runId }, { idempotencyKey: 'mine' }),
     keyOf: ({ headers }) => headers.get('idempotency-key'),
+  },
+  {
+    id: 'sendSignal',
+    call: (client) => client.sendSignal({ name: 'paid', correlation: 'order-1' }, { idempotencyKey: 'mine' }),
+    keyOf: ({ headers }) => headers.get('idempotency-key'),
+  },
+  {
+    id: 'sendRunSignal',
+    call: (client) => client.sendRunSignal(runId, { name: 'paid', signalId: 'mine' }),
+    keyOf: ({ body }) => namedBody.parse(body).signalId,
   },
   {
     id: 'publishMessage',

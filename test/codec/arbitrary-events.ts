@@ -1,6 +1,6 @@
 /** Any event of any type, with any content that an event may have. */
 import fc from 'fast-check';
-import { attempt, iterationKey, nodeId } from '../../lib/engine/ids.ts';
+import { attempt, iterationKey, nodeId, signalId, signalIdPattern } from '../../lib/engine/ids.ts';
 import type { JsonValue, Payload } from '../../lib/engine/json.ts';
 import type { Failure, RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
 import { failureCauses } from '../../lib/engine/retry/causes.ts';
@@ -70,6 +70,18 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
   NODE_STARTED: all(is('NODE_STARTED'), ofAttempt, fc.record({ startedAt: moment })),
   SLEEP_STARTED: all(is('SLEEP_STARTED'), ofAttempt, fc.record({ wakeAt: moment, output: payload })),
   NODE_WOKEN: all(is('NODE_WOKEN'), ofAttempt),
+  SIGNAL_AWAITED: all(
+    is('SIGNAL_AWAITED'),
+    ofAttempt,
+    fc.record({ name: text, correlation: text }),
+    maybe('expiresAt', moment),
+    maybe('expiryHandle', text),
+  ),
+  SIGNAL_RECEIVED: all(
+    is('SIGNAL_RECEIVED'),
+    ofAttempt,
+    fc.record({ signalId: fc.stringMatching(signalIdPattern).map(signalId), name: text, correlation: text }),
+  ),
   NODE_COMPLETED: all(
     is('NODE_COMPLETED'),
     ofAttempt,

@@ -12,6 +12,7 @@ import { noticesSuite } from './notices.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
+import { signalsSuite } from './signals.suite.ts';
 import { timersSuite } from './timers.suite.ts';
 import { workflowStoreSuite } from './workflow-store.suite.ts';
 
@@ -33,6 +34,7 @@ controlSuite({
   })),
 });
 deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
+signalsSuite({ name, open: open(({ signals }) => signals) });
 artifactsSuite({
   name,
   open: open(({ artifacts }) => ({

@@ -14,6 +14,7 @@ import {
   nodeId,
   projectId,
   topLevel,
+  signalId,
 } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -91,6 +92,21 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
   NODE_STARTED: { type: 'NODE_STARTED', ...loopAttempt, startedAt: noon },
   SLEEP_STARTED: { type: 'SLEEP_STARTED', ...loopAttempt, wakeAt: after(noon, days(30)), output: inline(null) },
   NODE_WOKEN: { type: 'NODE_WOKEN', ...loopAttempt },
+  SIGNAL_AWAITED: {
+    type: 'SIGNAL_AWAITED',
+    ...loopAttempt,
+    name: 'paid',
+    correlation: 'order 7 ✓',
+    expiresAt: after(noon, days(2)),
+    expiryHandle: 'expired',
+  },
+  SIGNAL_RECEIVED: {
+    type: 'SIGNAL_RECEIVED',
+    ...loopAttempt,
+    signalId: signalId('sig_1'),
+    name: 'paid',
+    correlation: 'order 7 ✓',
+  },
   NODE_COMPLETED: {
     type: 'NODE_COMPLETED',
     ...fetchAttempt,

@@ -9,6 +9,7 @@ import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
+import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { mostActivationsKept } from '../../lib/ports/deployments.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
@@ -92,6 +93,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Providers of webhooks': [bytes(numberIn(construct, 'mostWebhookBytes = ')), construct],
   'Keys of the configuration': [count(numberIn(seeds, 'mostSeedKeys = ')), seeds],
   'Last use of a key': [`${numberIn('lib/service/authenticate.ts', 'useGrain = hours(')} h`, 'lib/service/authenticate.ts'],
+  'Body that sends a signal': [bytes(numberIn('lib/api/signal-routes.ts', 'const signalLimitBytes = ')), 'lib/api/signal-routes.ts'],
   'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
   'Nesting of a body': [
     `${count(numberIn('functions/api/pipeline/read-json.ts', 'const deepest = '))} levels`,
@@ -177,6 +179,13 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Fixed delay': [
     `${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`,
     delay,
+  ],
+  'Name or correlation of a signal': [`${longestSignalWord} characters`, 'lib/engine/signal.ts'],
+  'Wait for a signal': [days(numberIn('lib/nodes/signal/shape.ts', 'const longestSeconds = ') * 86_400_000), 'lib/nodes/signal/shape.ts'],
+  'Signal that nobody waits for': [
+    `${numberIn('lib/service/send-signal.ts', 'const keptByDefault = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const longestSeconds = '))}`,
+    'lib/service/send-signal.ts',
+    'lib/api/schemas/signals.ts',
   ],
   'Any delay': [days(numberIn(delay, 'const longestMs = ')), delay],
   'Delay by queue': [seconds(longestQueueDelayMs), 'lib/ports/jobs.ts'],
@@ -271,8 +280,9 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'First silence': [seconds(numberIn(silence, 'const firstPatience: DurationMs = ')), silence],
   'Longest silence': [minutes(numberIn(silence, 'const longestPatience: DurationMs = ')), silence],
   'Look of the sweep at a working run': [minutes(numberIn(silence, 'const workingLook: DurationMs = ')), silence],
+  'Look of the sweep at a waiting run': [minutes(numberIn(silence, 'const firstSignalLook: DurationMs = ')), silence],
   'Grace of a timer': [seconds(numberIn(silence, 'const timerGrace: DurationMs = ')), silence],
-  Nudge: [seconds(numberIn('lib/service/nudge-run.ts', 'nudgeDelay = ')), 'lib/service/nudge-run.ts'],
+  Nudge: [seconds(numberIn('lib/service/later.ts', 'nudgeDelay = ')), 'lib/service/later.ts'],
   'Time of a worker': [`${count(defaultWorkerTimeoutSeconds)} s`, shapes],
   'Invisibility of a message': [
     `${count(defaultWorkerTimeoutSeconds + numberIn(queues, 'const visibilityMarginSeconds = '))} s`,

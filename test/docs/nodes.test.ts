@@ -10,6 +10,7 @@ import { end } from '../../lib/nodes/end/shape.ts';
 import { http } from '../../lib/nodes/http/shape.ts';
 import { javascript } from '../../lib/nodes/javascript/shape.ts';
 import { scriptFaults } from '../../lib/nodes/sandbox/script.ts';
+import { signal } from '../../lib/nodes/signal/shape.ts';
 import { graphDefaults, settingKeys } from '../../lib/nodes/settings.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
 
@@ -46,6 +47,7 @@ describe.each([
   ['javascript', javascript.schema.shape],
   ['delay', delay.schema.shape],
   ['http', http.schema.shape],
+  ['signal', signal.schema.shape],
 ] as const)('%s', (section, shape) => {
   test('every setting', () => {
     expect(firsts(section)).toEqual(expect.arrayContaining(Object.keys(shape)));

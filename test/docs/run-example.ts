@@ -33,6 +33,8 @@ export interface Example {
   readonly name: string;
   readonly workflow: z.output<typeof workflowShape>;
   readonly input: unknown;
+  /** what is sent once the run has started */
+  readonly signals: readonly unknown[];
   readonly expected: z.output<typeof expectedShape>;
 }
 
@@ -44,11 +46,12 @@ export const example = (name: string): Example => ({
   name,
   workflow: workflowShape.parse(fileOf(name, 'workflow.json')),
   input: fileOf(name, 'input.json'),
+  signals: existsSync(new URL(`${name}/signals.json`, folder)) ? z.array(z.unknown()).parse(fileOf(name, 'signals.json')) : [],
   expected: expectedShape.parse(fileOf(name, 'expected.json')),
 });
 
 /** What became of it: what its `expected.json` says, as the run's own answer says it. */
-export async function runExample({ name, workflow, input }: Example, reach?: Reach) {
+export async function runExample({ name, workflow, input, signals }: Example, reach?: Reach) {
   const api = http();
   const { world } = api;
   const key = await api.key(['admin'], { rateLimitPerMinute: null });
@@ -57,6 +60,10 @@ export async function runExample({ name, workflow, input }: Example, reach?: Rea
   const headers = { 'Idempotency-Key': name };
   const started = await api.call('POST', '/v1/runs', { key, headers, body: { workflowName: workflow.name, input } });
   if (started.status !== 202) throw new Error(JSON.stringify(started.body));
+  for (const signal of signals) {
+    const sent = await api.call('POST', '/v1/signals', { key, body: signal });
+    if (sent.status !== 202) throw new Error(JSON.stringify(sent.body));
+  }
 
   const runAttempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }));
   const clock: Clock = {

@@ -15,18 +15,20 @@ test('every function has its row among the roles', () => {
   expect(named.toSorted()).toEqual([...functionNames].toSorted());
 });
 
-test('two functions may delete control records, and whoever may end a run its hold; no function an item of a run', () => {
+test('two functions may delete control records, and whoever moves a run its hold and its meetings; no function an item of a run', () => {
   const may = (permission: PermissionName) => functionNames.filter((name) => functionShapes[name].may.includes(permission));
   expect([may('release reservations'), may('let go of deployments')]).toEqual([['api'], ['deployments']]);
   const ending = may('end holds on deployments');
   expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(4);
   expect(may('write what webhooks leave')).toEqual(['webhooks']);
-  expect(text).toContain(
-    `(${functionNames
-      .filter((name) => ending.includes(name))
-      .map((name) => `\`${name}\``)
-      .join(', ')})`,
-  );
+  for (const named of [ending, may('meet signals')]) {
+    expect(text).toContain(
+      `(${functionNames
+        .filter((name) => named.includes(name))
+        .map((name) => `\`${name}\``)
+        .join(', ')})`,
+    );
+  }
 });
 
 test('every scope', () => {

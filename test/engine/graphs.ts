@@ -116,6 +116,12 @@ export const sleepsUntil = (wakeAt: Instant, output: JsonValue = null): Outcome 
   output: inline(output),
 });
 
+export const awaits = (more: Partial<Extract<Outcome, { kind: 'awaiting' }>> = {}): Outcome => ({
+  kind: 'awaiting',
+  name: 'paid',
+  ...more,
+});
+
 /** A pure node that passes on at once, as a start node does. */
 export const passes: NodeTraits = { pure: finished() };
 

@@ -6,7 +6,7 @@ import type { Fact } from '../../lib/engine/graph/facts.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { OpenNode } from '../../lib/engine/log/node-state.ts';
 import { isTerminal } from '../../lib/engine/log/fold.ts';
-import { instant } from '../../lib/engine/time.ts';
+import { type Instant, instant } from '../../lib/engine/time.ts';
 import { type Graph, finished } from './graphs.ts';
 import { Play } from './play.ts';
 
@@ -36,14 +36,21 @@ export const playOut = (
   const past: Fact[] = [];
   play.start({ seed });
 
+  const woken = (id: string, at: Instant): Fact => {
+    if (at > play.now) {
+      expectNothing(play, play.woken(id));
+      play.now = at;
+    }
+    return play.woken(id);
+  };
   const nextOf = (node: OpenNode): Fact => {
     if (node.status === 'waiting') {
-      if (choose(4) === 0) return { kind: 'wake-requested', nodeIds: [node.nodeId] };
-      if (node.wakeAt > play.now) {
-        expectNothing(play, play.woken(node.nodeId));
-        play.now = instant(node.wakeAt);
+      const early: Fact = { kind: 'wake-requested', nodeIds: [node.nodeId] };
+      if (node.for === 'signal') {
+        expectNothing(play, early);
+        return choose(2) === 0 || node.expiresAt === undefined ? play.signalled(node.nodeId) : woken(node.nodeId, node.expiresAt);
       }
-      return play.woken(node.nodeId);
+      return choose(4) === 0 ? early : woken(node.nodeId, node.wakeAt);
     }
     if (node.status === 'queued' && node.notBefore !== undefined && node.notBefore > play.now) play.now = instant(node.notBefore);
     if (node.status === 'queued' && choose(3) === 0) return play.started(node.nodeId);

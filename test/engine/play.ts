@@ -10,7 +10,7 @@ import type { Fact } from '../../lib/engine/graph/facts.ts';
 import { inputOf } from '../../lib/engine/graph/inputs.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { NodeInput } from '../../lib/engine/graph/plan.ts';
-import { type NodeRef, attempt, commitNo, nodeId, nodeKey, nonce, topLevel } from '../../lib/engine/ids.ts';
+import { type NodeRef, attempt, commitNo, nodeId, nodeKey, nonce, runId, signalId, topLevel } from '../../lib/engine/ids.ts';
 import type { JsonValue, Payload } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Failure, RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
@@ -21,6 +21,8 @@ import { type Graph, finished } from './graphs.ts';
 
 /** 2026-11-20T00:00:00Z; which moment it is does not matter. */
 export const dawn = instant(1_795_132_800_000);
+
+export const theRun = runId('wrun_01KDVDNA0001ZPGCE7HQSG6B6B');
 
 export interface Settings {
   readonly keepsOne?: boolean;
@@ -43,7 +45,7 @@ export class Play {
 
   get tools(): DecideTools {
     const { keepsOne = false, deadlineAt = after(dawn, days(7)), chance = 0, loaded = new Map() } = this.#settings;
-    return { ...this.graph, now: this.now, deadlineAt, chance: () => chance, loaded, keepsOne };
+    return { ...this.graph, runId: theRun, now: this.now, deadlineAt, chance: () => chance, loaded, keepsOne };
   }
 
   start(input: JsonValue | { readonly stored: Payload } = {}, startAt?: Instant): readonly RunEvent[] {
@@ -73,6 +75,11 @@ export class Play {
 
   woken(id: string): Extract<Fact, { kind: 'node-woken' }> {
     return { kind: 'node-woken', node: refOf(id), attempt: attemptOf(this.node(id)) };
+  }
+
+  signalled(id: string, payload: JsonValue = null, signal = 's1'): Extract<Fact, { kind: 'signal-received' }> {
+    const given = { signalId: signalId(signal), payload, receivedAt: this.now };
+    return { kind: 'signal-received', node: refOf(id), attempt: attemptOf(this.node(id)), signal: given };
   }
 
   lost(id: string): Extract<Fact, { kind: 'node-lost' }> {

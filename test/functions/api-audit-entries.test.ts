@@ -101,6 +101,7 @@ describe('what was done', () => {
     'runs.cancel': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/cancel`],
     'runs.resume': async (_api, _key, runId) => ['POST', '/v1/runs/resume', { body: { runId } }],
     'runs.rerun': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/rerun`],
+    'signals.send': async () => ['POST', '/v1/signals', { body: { name: 'paid', correlation: 'order-7' } }],
     'runs.wake': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/wake`],
     'keys.create': async () => ['POST', '/v1/keys', { body: { scopes: ['runs:read'] } }],
     'keys.revoke': async (api) => ['DELETE', `/v1/keys/${(await api.key(['runs:read'])).split('_')[2]}`],

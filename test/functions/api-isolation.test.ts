@@ -10,8 +10,9 @@ const others = [
   { project: 'acme', env: 'live' },
 ];
 const named = routes.filter(({ path }) => path.includes('{'));
+const bodies: Readonly<Record<string, unknown>> = { publishVersion: instantGraph(), sendRunSignal: { name: 'paid' } };
 const bodyFor = (operationId: string): { readonly body?: unknown } =>
-  operationId === 'publishVersion' ? { body: instantGraph() } : {};
+  Object.hasOwn(bodies, operationId) ? { body: bodies[operationId] } : {};
 /** A route that wants an idempotency key asks for it before it looks for anything. */
 const headersFor = (idempotencyKey: string): { readonly headers?: Readonly<Record<string, string>> } =>
   idempotencyKey === 'required' ? { headers: { 'Idempotency-Key': 'k' } } : {};

@@ -84,11 +84,13 @@ test('nobody may delete from the Runs table, and nobody may scan or batch', () =
   expect(anywhere.map(({ role }) => role.replace(/Role.*/, ''))).toEqual(['StepwellFunctionsApi']);
 });
 
+const isOfSignals = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('#signal#');
+
 test('whoever may end a run may end its hold on a deployment, and delete nothing else', () => {
-  const ending = grants.filter(
-    ({ Action, Condition }) =>
-      Action.includes('dynamodb:DeleteItem') && /#deployment/.test(JSON.stringify(Condition['ForAllValues:StringLike'] ?? '')),
+  const deleting = grants.filter(
+    ({ Action, Condition }) => Action.includes('dynamodb:DeleteItem') && Condition['Null'] !== undefined,
   );
+  const ending = deleting.filter((grant) => !isOfSignals(grant));
   expect(ending.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual([
     'Api',
     'Code',
@@ -102,6 +104,24 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
     const listed = role.includes('Deployments') ? ['*#deployments'] : [];
     expect(Condition).toEqual({
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...listed, '*#deployment#*'] },
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+    });
+  }
+});
+
+test('whoever moves runs of graphs meets signals, in their partitions and nowhere else', () => {
+  const meeting = grants.filter(isOfSignals);
+  expect(meeting.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual([
+    'Api',
+    'Collect',
+    'DeadLetter',
+    'Sweep',
+    'Worker',
+  ]);
+  for (const { Condition, Resource } of meeting) {
+    expect(Resource).toEqual([expect.stringMatching(controlTable)]);
+    expect(Condition).toEqual({
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['*#signal#*'] },
       Null: { 'dynamodb:LeadingKeys': 'false' },
     });
   }

@@ -37,6 +37,7 @@ describe('what needs no worker is decided inside the commit', () => {
     ['condition', { branches: scripted }, false],
     ['javascript', { code: 'return 1' }, false],
     ['http', { url: 'https://example.com' }, false],
+    ['signal', { name: 'paid' }, true],
   ])('%s %j: %s', (type, config, isPure) => {
     expect(planNode(type, config).isPure).toBe(isPure);
   });
@@ -47,6 +48,7 @@ describe('what needs no worker is decided inside the commit', () => {
       condition: { branches: scripted },
       javascript: { code: 'return 1' },
       http: { url: 'https://example.com' },
+      signal: { name: 'paid' },
     };
     for (const type of nodeTypes.keys()) {
       const { isPure } = planNode(type, configs[type] ?? {});

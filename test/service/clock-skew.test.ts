@@ -27,7 +27,7 @@ const asleep = async () => {
   const run = await own.begin('naps');
   for (const job of own.world.jobs.takeSent()) await own.take(job, { worker: own.worker });
   const state = (await own.fold(run)).state.nodes.get(sleeper);
-  if (state?.status !== 'waiting') throw new Error(`it is ${state?.status}`);
+  if (state?.status !== 'waiting' || state.for !== 'time') throw new Error(`it is ${state?.status}`);
   const wake = () => {
     const [job] = own.world.jobs.takeDue();
     if (job === undefined) throw new Error('no wake is due');

@@ -20,14 +20,14 @@ import { simulatedTypes } from '../simulation/random-graph.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
-/** `a>b` edges; a node is work unless its id begins with a letter that says otherwise: c choice, z nap, e end. */
+/** `a>b` edges; a node is work unless its id begins with a letter that says otherwise: c choice, z nap, s wait for a signal, e end. */
 export function workflow(name: string, drawn: string, configs: Record<string, JsonObject> = {}): WorkflowVersion {
   const edges: EdgeDefinition[] = drawn.split(' ').map((pair) => {
     const [source, target] = pair.split('>');
     return { source: nodeId(source ?? ''), target: nodeId(target ?? '') };
   });
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))];
-  const types: Record<string, string> = { c: 'choice', z: 'nap', e: 'end' };
+  const types: Record<string, string> = { c: 'choice', z: 'nap', s: 'wait', e: 'end' };
   const nodes: NodeDefinition[] = ids.map((id) => ({ id, type: types[id.slice(0, 1)] ?? 'work', config: configs[id] ?? {} }));
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
 }
@@ -109,7 +109,7 @@ export function house(
     take: async (job, { isRedelivered = false, worker: taker = newWorker() } = {}) => {
       if (job.kind === 'node') await runNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
       else if (job.kind === 'wake') await wakeNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
-      else if (job.kind === 'nudge') await nudgeRun(taker.deps, job);
+      else if (job.kind === 'nudge') await nudgeRun(taker, job);
       else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
     collect: async (results) => {

@@ -31,7 +31,9 @@ describe('the sweep', () => {
     home.world.clock.advance(minutes(3));
     await recoverRuns(home.worker, inTime(home));
     const { state } = await home.fold(run);
-    const [asleep] = [...state.nodes.entries()].flatMap(([, node]) => (node.status === 'waiting' ? [node] : []));
+    const [asleep] = [...state.nodes.entries()].flatMap(([, node]) =>
+      node.status === 'waiting' && node.for === 'time' ? [node] : [],
+    );
     if (asleep === undefined) throw new Error('nobody sleeps');
     expect(await home.world.index.dueIn(minuteOf(after(asleep.wakeAt, seconds(60))))).toEqual([run]);
     expect(await home.world.index.sweptMinute()).toBe(minuteOf(home.world.clock.now()) - 1);

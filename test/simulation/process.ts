@@ -88,6 +88,7 @@ export class Process {
       workflows: reach(world.workflows, 'workflows'),
       reservations: reach(world.reservations, 'reservations'),
       deployments: reach(world.deployments, 'deployments'),
+      signals: reach(world.signals, 'signals'),
       clock,
       ids: { runId: (at) => world.ids.runId(at), nonce: () => world.ids.nonce(), chance: () => prng.next() },
     };

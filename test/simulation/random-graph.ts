@@ -5,7 +5,7 @@ import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { NodePolicy } from '../../lib/engine/graph/plan.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
-import { after, durationMs, seconds } from '../../lib/engine/time.ts';
+import { type Instant, after, durationMs, seconds } from '../../lib/engine/time.ts';
 import type { GraphTypes } from '../../lib/service/graph.ts';
 import type { Prng } from './prng.ts';
 
@@ -25,7 +25,7 @@ const policyOf = (node: NodeDefinition): NodePolicy => ({
   ...(node.config['policy'] as Partial<NodePolicy> | undefined),
 });
 
-const pureTypes = new Set(['choice', 'nap', 'end']);
+const pureTypes = new Set(['choice', 'nap', 'wait', 'end']);
 
 /** The node types of the simulation: `work` needs a worker, the others are decided in their parent's commit. */
 export const simulatedTypes: GraphTypes = {
@@ -39,6 +39,8 @@ export const simulatedTypes: GraphTypes = {
     switch (node.type) {
       case 'nap':
         return { kind: 'sleeping', wakeAt: after(now, durationMs(Number(node.config['ms']))), output: { value: 'slept' } };
+      case 'wait':
+        return waitOf(node.config, now);
       case 'choice':
         return { kind: 'finished', output: { value: null }, handle: node.config['takes'] === 'left' ? 'left' : 'right' };
       default:
@@ -47,7 +49,18 @@ export const simulatedTypes: GraphTypes = {
   },
 };
 
-/** @param isBrisk no node sleeps */
+const waitOf = ({ name, correlation, ms, continues }: JsonObject, now: Instant): Outcome => ({
+  kind: 'awaiting',
+  name: String(name),
+  ...(correlation === undefined ? {} : { correlation: String(correlation) }),
+  ...(ms === undefined ? {} : { expiresAt: after(now, durationMs(Number(ms))) }),
+  ...(continues === true ? { expiryHandle: 'output' } : {}),
+});
+
+/** Few enough that several waits of several runs meet at each. */
+export const simulatedPlaces = [0, 1, 2].map((index) => ({ name: `signal-${index % 2}`, correlation: `thing-${index}` }));
+
+/** @param isBrisk no node sleeps or awaits a signal */
 export function randomVersion(prng: Prng, name: string, isBrisk: boolean): WorkflowVersion {
   const layers = Array.from({ length: prng.whole(1, 5) }, (_, layer) =>
     Array.from({ length: prng.whole(1, prng.isLucky(0.15) ? 14 : 3) }, (_none, index) =>
@@ -83,6 +96,10 @@ function randomNode(prng: Prng, id: string, isBrisk: boolean): NodeDefinition {
   if (dice < 0.12) return { id: nodeId(id), type: 'choice', config: { policy, takes: prng.pick(['left', 'right']) } };
   if (dice < 0.22 && !isBrisk)
     return { id: nodeId(id), type: 'nap', config: { policy, ms: prng.pick([500, 20_000, 600_000, 7_200_000]) } };
+  if (dice < 0.3 && !isBrisk) {
+    const patience = prng.pick([{}, { ms: 20_000 }, { ms: 600_000 }, { ms: 7_200_000, continues: true }]);
+    return { id: nodeId(id), type: 'wait', config: { policy, ...prng.pick(simulatedPlaces), ...patience } };
+  }
   return {
     id: nodeId(id),
     type: 'work',

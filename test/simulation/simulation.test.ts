@@ -10,13 +10,18 @@ describe('random workflows in rough weather', () => {
   it('hold the invariants in 200 seeds, and every fault was injected', async () => {
     const totals = new Map<string, number>();
     let wakes = 0;
+    const signals = { given: 0, unmet: 0 };
     for (const seed of seeds(200)) {
-      const { counts, woken } = await simulate({ seed, rates: roughWeather });
+      const { counts, woken, signalsGiven, waitsUnmet } = await simulate({ seed, rates: roughWeather });
       wakes += woken;
+      signals.given += signalsGiven;
+      signals.unmet += waitsUnmet;
       for (const [kind, count] of Object.entries(counts)) totals.set(kind, (totals.get(kind) ?? 0) + count);
     }
     for (const [kind, count] of totals) expect(count, `${kind} was never injected`).toBeGreaterThan(100);
     expect(wakes, 'nobody was ever woken early').toBeGreaterThan(20);
+    expect(signals.given, 'hardly a signal came').toBeGreaterThan(100);
+    expect(signals.unmet, 'hardly a wait was over without one').toBeGreaterThan(50);
   });
 
   it('give the same world for the same seed, byte for byte', async () => {
@@ -76,6 +81,26 @@ describe('the checker catches a planted bug', () => {
         ...world,
         reservations: { reserve: async () => ({ kind: 'reserved' }), release: async () => undefined },
       }),
+    },
+    'a signal that is free again once it is given': {
+      planted: (world) => ({
+        ...world,
+        signals: replaced(world.signals, { take: (...given) => world.signals.release(...given) }),
+      }),
+    },
+    'a signal that is given up once its claimer is dead': {
+      planted: (world) => ({
+        ...world,
+        signals: replaced(world.signals, {
+          at: async (place) => {
+            const { waiters, signals } = await world.signals.at(place);
+            return { waiters, signals: signals.filter(({ state }) => state !== 'claimed') };
+          },
+        }),
+      }),
+    },
+    'waits that are entered nowhere': {
+      planted: (world) => ({ ...world, signals: replaced(world.signals, { enter: async () => undefined }) }),
     },
     'a head that is never told of the end': {
       planted: (world) => ({ ...world, log: replaced(world.log, { project: async () => undefined }) }),

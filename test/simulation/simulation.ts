@@ -1,6 +1,7 @@
 /** One seed, one world: the real engine and service over simulated ports, random workflows, faults, and the checker. */
-import { type RunAddress, type Scope, environment, projectId, workflowName } from '../../lib/engine/ids.ts';
-import { after, durationMs, instant, minutes } from '../../lib/engine/time.ts';
+import { type RunAddress, type Scope, environment, projectId, signalId, workflowName } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { after, durationMs, hours, instant, minutes, seconds } from '../../lib/engine/time.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
 import type { Job, NodeJob, ResultMessage } from '../../lib/ports/jobs.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
@@ -13,6 +14,7 @@ import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { runNode, wakeNode } from '../../lib/service/run-node.ts';
+import { sendSignal } from '../../lib/service/send-signal.ts';
 import { startRun } from '../../lib/service/start-run.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
@@ -21,7 +23,8 @@ import { type FaultKind, type FaultRates, Faults } from './faults.ts';
 import { Prng } from './prng.ts';
 import { Process } from './process.ts';
 import { Queue, type Received } from './queue.ts';
-import { randomVersion, simulatedTypes } from './random-graph.ts';
+import { randomVersion, simulatedPlaces, simulatedTypes } from './random-graph.ts';
+import { SignalWatch } from './signal-watch.ts';
 import { runInvariant } from './violation.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -45,6 +48,12 @@ export interface SimulationReport {
   readonly happened: number;
   /** nodes that clients woke before their time */
   readonly woken: number;
+  readonly signalsSent: number;
+  readonly signalsGiven: number;
+  /** waits for a signal that ended without one */
+  readonly waitsUnmet: number;
+  /** the longest time that an acknowledged signal and a wait that it fits were both there */
+  readonly longestOverlapMs: number;
   /** the longest time that an open run stood still between two commits */
   readonly longestStillMs: number;
   /** virtual time from start to quiet */
@@ -81,16 +90,21 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     deadJob,
   );
 
+  const watch = new SignalWatch();
+  const committed = (run: RunAddress, commit: Commit): void => {
+    checker.committed(run, commit, time.now);
+    watch.committed(run, commit, time.now);
+  };
   const log: RunLog = {
     ...bound(memory.log),
     create: async (run) => {
       const result = await memory.log.create(run);
-      if (result.kind === 'stored') checker.committed(run.address, run.commit, time.now);
+      if (result.kind === 'stored') committed(run.address, run.commit);
       return result;
     },
     put: async (run, commit, expiresAt) => {
       const result = await memory.log.put(run, commit, expiresAt);
-      if (result.kind === 'stored') checker.committed(run, commit, time.now);
+      if (result.kind === 'stored') committed(run, commit);
       return result;
     },
     commitsAfter: async (run, from) => {
@@ -173,7 +187,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
         const worker = { ...decider, runAttempt };
         if (job.kind === 'node') await runNode(worker, job, delivery);
         else if (job.kind === 'wake') await wakeNode(worker, job, delivery);
-        else if (job.kind === 'nudge') await nudgeRun(worker.deps, job);
+        else if (job.kind === 'nudge') await nudgeRun(worker, job);
         else throw new Error('no run of a deployment is simulated here');
       },
       done,
@@ -214,9 +228,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const seconds55 = durationMs(55_000);
 
   let waiting = options.runs ?? 4;
+  let hasWaits = false;
   const clients = Array.from({ length: waiting }, (_, index) => index);
   for (const client of clients) {
     const version = randomVersion(prng, `flow-${client}`, options.isBrisk === true);
+    hasWaits ||= version.nodes.some(({ type }) => type === 'wait');
     await memory.workflows.putVersion(scope, version, birth);
     await memory.workflows.advance(scope, version.name, version.version, birth);
     const start = (): void => {
@@ -267,6 +283,36 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     if (prng.isLucky(0.3)) time.in(prng.whole(0, 600_000), () => wake(address));
   };
 
+  /** A sender sends again, under the same name, until it is answered; and then the next one, for as long as anything runs. */
+  const send = (place: (typeof simulatedPlaces)[number], pauseMs: number): void => {
+    const id = signalId(`sig-${(sent += 1)}`);
+    const request = { ...place, payload: { sent }, bodyHash: id, ...(prng.isLucky(0.5) ? { idempotencyKey: id } : {}) };
+    const expiresIn = prng.pick([seconds(30), minutes(10), hours(24)]);
+    const keptUntil = after(time.now, expiresIn);
+    let answer: boolean | undefined;
+    const attempt = (): void => {
+      invoke(
+        'api',
+        async (decider) => {
+          const sending = await sendSignal(decider, scope, { ...request, signalId: id, expiresIn });
+          runInvariant(9, sending.kind === 'sent', `signal ${id} was answered ${sending.kind}`);
+          runInvariant(9, (answer ?? sending.isDelivered) === sending.isDelivered, `signal ${id} was answered in two ways`);
+          answer = sending.isDelivered;
+          watch.acknowledged({ ...place, signalId: id, keptUntil }, answer, time.now);
+        },
+        () => undefined,
+      );
+      time.in(prng.whole(5_000, 40_000), () => (answer !== undefined && !prng.isLucky(0.1) ? undefined : attempt()));
+    };
+    attempt();
+    time.in(prng.whole(1, pauseMs), () => (isQuiet() ? undefined : send(place, pauseMs)));
+  };
+  let sent = 0;
+  for (const place of hasWaits ? simulatedPlaces : []) {
+    const pauseMs = prng.pick([60_000, 1_200_000, 10_800_000]);
+    time.in(prng.whole(0, pauseMs), () => send(place, pauseMs));
+  }
+
   time.in(60_000, sweepEachMinute);
   const isQuiet = (): boolean => waiting === 0 && checker.isQuiet;
   let happened = await time.run(birth + patience, () => problems.length > 0 || isQuiet());
@@ -275,6 +321,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   if (problems.length > 0) throw problems[0];
   runInvariant(9, waiting === 0, 'a start was never answered, however often it was asked');
   await checker.judge(memory.log);
+  watch.judge(time.now);
   const { counts, calls } = faults;
   return {
     counts,
@@ -282,6 +329,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     commits: checker.commits,
     happened,
     woken,
+    signalsSent: sent,
+    signalsGiven: watch.given,
+    waitsUnmet: watch.unmet,
+    longestOverlapMs: watch.longestOverlapMs,
     longestStillMs: checker.longestStillMs,
     tookMs: time.now - birth,
     summary: checker.summary,

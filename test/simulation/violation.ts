@@ -1,4 +1,4 @@
-/** One of the ten invariants (docs/ARCHITECTURE.md, "What must always hold") does not hold. */
+/** One of the invariants (docs/ARCHITECTURE.md, "What must always hold") does not hold. */
 class Violation extends Error {
   override readonly name = 'Violation';
   readonly invariant: number;

@@ -5,6 +5,7 @@ import { auditOperations } from './audit.ts';
 import { keyOperations } from './keys.ts';
 import { runOperations } from './runs.ts';
 import { serviceOperations } from './service.ts';
+import { signalOperations } from './signals.ts';
 import { workflowOperations } from './workflows.ts';
 import { worldOperations } from './world.ts';
 
@@ -14,5 +15,6 @@ export const apiOperations = (tools: Tools): Operations<'api'> => ({
   ...runOperations(tools),
   ...keyOperations(tools),
   ...auditOperations(tools),
+  ...signalOperations(tools),
   ...worldOperations(tools),
 });

@@ -3,7 +3,7 @@ import type { AnswerOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import type { Head, RunStatus } from '../../../lib/engine/log/head.ts';
 import { rerunFrom, rerunOf } from '../../../lib/engine/log/lineage.ts';
-import type { NodeState } from '../../../lib/engine/log/node-state.ts';
+import type { NodeState, WaitingNode } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import { type RunView, type Shown, type ShownNode, statusWithoutState } from '../../../lib/service/get-run.ts';
 import type { ListedRun } from '../../../lib/service/list-runs.ts';
@@ -82,7 +82,7 @@ const stateOf = (state: NodeState) => {
     case 'running':
       return { attempt: state.attempt, startedAt: iso(state.startedAt) };
     case 'waiting':
-      return { attempt: state.attempt, startedAt: iso(state.dispatchedAt), wakeAt: iso(state.wakeAt) };
+      return { attempt: state.attempt, startedAt: iso(state.dispatchedAt), ...waitOf(state) };
     case 'completed':
     case 'cancelled':
       return { attempt: state.attempt, ...spanOf(state) };
@@ -93,6 +93,11 @@ const stateOf = (state: NodeState) => {
       return { attempt: 0, completedAt: iso(state.endedAt), skipReason: state.reason };
   }
 };
+
+const waitOf = (state: WaitingNode) =>
+  state.for === 'time'
+    ? { wakeAt: iso(state.wakeAt) }
+    : { waitingFor: { signal: state.name, correlation: state.correlation, ...times({ until: state.expiresAt }) } };
 
 const spanOf = ({ startedAt, endedAt }: Extract<NodeState, { attempt: unknown; endedAt: unknown }>) => ({
   ...times({ startedAt }),

@@ -121,6 +121,14 @@ const nodeStatuses = [
 /** A value that was left out because the answer would have become too large for the gateway. */
 const omitted = z.strictObject({ bytes: z.int() }).meta({ id: 'Omitted' });
 
+const waitingFor = z
+  .strictObject({
+    signal: z.string(),
+    correlation: z.string(),
+    until: moment.exactOptional().meta({ description: 'absent: as long as the run lasts' }),
+  })
+  .meta({ id: 'WaitingFor' });
+
 const runNode = z
   .strictObject({
     nodeId: z.string(),
@@ -131,6 +139,7 @@ const runNode = z
     startedAt: moment.exactOptional(),
     completedAt: moment.exactOptional(),
     wakeAt: moment.exactOptional(),
+    waitingFor: waitingFor.exactOptional(),
     durationMs: z.number().exactOptional(),
     output: json.exactOptional(),
     outputOmitted: omitted.exactOptional(),

@@ -8,7 +8,7 @@ type Node = Run['nodes'][number];
 interface OpenNode {
   readonly nodeId: string;
   /** `retrying`: queued, after an attempt that failed */
-  readonly state: 'queued' | 'retrying' | 'delayed' | 'running' | 'sleeping';
+  readonly state: 'queued' | 'retrying' | 'delayed' | 'running' | 'sleeping' | 'awaiting';
   readonly attempt: number;
   /** since when it is in this state */
   readonly since?: string;
@@ -72,6 +72,7 @@ const words = {
   delayed: 'for the time to begin',
   running: 'at work',
   sleeping: 'asleep',
+  awaiting: 'for a signal',
 } as const satisfies Record<OpenNode['state'], string>;
 
 function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNode {
@@ -90,6 +91,14 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
     const since = node.startedAt ?? last('node.started', 'node.queued')?.timestamp;
     const sentence = `Node ${node.nodeId} (${node.type}) is at work${again}${sinceWhen(since, now)}.${because}`;
     return { ...facts, state: 'running', ...(since === undefined ? {} : { since }), sentence };
+  }
+  if (node.waitingFor !== undefined) {
+    const { signal, correlation, until } = node.waitingFor;
+    const since = last('signal.awaited')?.timestamp ?? node.startedAt;
+    const end = until === undefined ? '' : `, until ${when(until, now)}`;
+    const sentence = `Node ${node.nodeId} (${node.type}) waits for the signal ${signal} of ${correlation}${sinceWhen(since, now)}${end}.`;
+    const times = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
+    return { ...facts, state: 'awaiting', ...times, sentence };
   }
   if (node.status === 'waiting') {
     const since = last('node.waiting')?.timestamp ?? node.startedAt;

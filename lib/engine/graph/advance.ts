@@ -8,6 +8,7 @@ import { inline } from '../json.ts';
 import type { Failure, SkipReason, Via } from '../log/events.ts';
 import { isOpen } from '../log/node-state.ts';
 import type { Instant } from '../time.ts';
+import { awaitSignal } from './await-signal.ts';
 import { type Draft, emit, hasEnded, mayKeepOne } from './draft.ts';
 import { edgeState } from './edge-state.ts';
 import { finish, haltRun } from './finish.ts';
@@ -98,6 +99,8 @@ function settle(draft: Draft, node: PlanNode, outcome: Outcome): void {
       return fail(draft, node, outcome.failure);
     case 'sleeping':
       return sleep(draft, node, outcome);
+    case 'awaiting':
+      return awaitSignal(draft, node, outcome);
   }
 }
 

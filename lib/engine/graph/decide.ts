@@ -7,11 +7,12 @@ import { invariant } from '../invariant.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { Failure, RunEvent, Via } from '../log/events.ts';
 import { type RunState, emptyState } from '../log/fold.ts';
-import { type OpenNode, isOpen } from '../log/node-state.ts';
+import { type OpenNode, type SignalWait, type WaitingNode, endsBy, isOpen } from '../log/node-state.ts';
 import { backoff } from '../retry/backoff.ts';
 import { retryableCauses } from '../retry/causes.ts';
 import { type Instant, after } from '../time.ts';
 import { advance, completed, fail, mostDirectSiblings, sleep } from './advance.ts';
+import { awaitSignal, outputOfWait, signalExpired } from './await-signal.ts';
 import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } from './draft.ts';
 import type { Fact } from './facts.ts';
 import { mainHandle } from './outcome.ts';
@@ -68,9 +69,17 @@ function decideOne(draft: Draft, fact: Fact): void {
       return nodeEnded(draft, fact);
     case 'node-woken': {
       const open = wanted(draft, fact.node, fact.attempt);
-      if (open?.status !== 'waiting' || open.wakeAt > draft.tools.now) return;
+      if (open?.status !== 'waiting' || (endsBy(open) ?? Infinity) > draft.tools.now) return;
       run(draft);
-      return advance(draft, [wakeUp(draft, open)]);
+      return open.for === 'time' ? advance(draft, [wakeUp(draft, open)]) : expire(draft, open);
+    }
+    case 'signal-received': {
+      const open = wanted(draft, fact.node, fact.attempt);
+      if (open?.status !== 'waiting' || open.for !== 'signal') return;
+      run(draft);
+      const { nodeId, iteration, attempt, name, correlation } = open;
+      emit(draft, { type: 'SIGNAL_RECEIVED', nodeId, iteration, attempt, signalId: fact.signal.signalId, name, correlation });
+      return advance(draft, [endWait(draft, open, outputOfWait(open, fact.signal), mainHandle)]);
     }
     case 'wake-requested':
       return wakeEarly(draft, sleepersOf(draft.state, fact.nodeIds));
@@ -125,6 +134,9 @@ function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): v
     case 'sleeping':
       sleep(draft, node, fact.outcome, fact.attempt);
       break;
+    case 'awaiting':
+      awaitSignal(draft, node, fact.outcome, fact.attempt);
+      break;
     case 'finished':
       emit(draft, completed(node, fact.outcome, times));
       break;
@@ -150,11 +162,21 @@ function wakeEarly(draft: Draft, sleepers: readonly Sleeper[]): void {
   advance(draft, woken);
 }
 
-function wakeUp(draft: Draft, open: Sleeper): PlanNode {
+const wakeUp = (draft: Draft, open: Sleeper): PlanNode => endWait(draft, open, open.output, mainHandle);
+
+function endWait(draft: Draft, open: WaitingNode, output: Payload, handle: string): PlanNode {
   const node = planned(draft, open);
   const times = { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now };
-  emit(draft, completed(node, { kind: 'finished', output: open.output, handle: mainHandle }, times));
+  emit(draft, completed(node, { kind: 'finished', output, handle }, times));
   return node;
+}
+
+/** No signal came in time. It is not tried again: it would wait for the same. */
+function expire(draft: Draft, open: SignalWait): void {
+  if (open.expiryHandle !== undefined) return advance(draft, [endWait(draft, open, outputOfWait(open), open.expiryHandle)]);
+  const node = planned(draft, open);
+  fail(draft, node, signalExpired(open), open.attempt, { startedAt: open.dispatchedAt, endedAt: draft.tools.now });
+  if (!hasEnded(draft)) advance(draft, [node]);
 }
 
 /** A wait shorter than this is spent in the worker; a queue delays whole seconds. */

@@ -1,5 +1,5 @@
 /** A decision in the making: a fork of the fold, and the events decided so far, folded into it as they come. */
-import { type CommitNo, commitNo } from '../ids.ts';
+import { type CommitNo, type RunId, commitNo } from '../ids.ts';
 import type { RunEvent } from '../log/events.ts';
 import { type RunState, applyEvent, fork, isTerminal } from '../log/fold.ts';
 import type { Instant } from '../time.ts';
@@ -8,6 +8,7 @@ import type { EvaluatePure, Plan } from './plan.ts';
 
 export interface DecideTools {
   readonly plan: Plan;
+  readonly runId: RunId;
   readonly now: Instant;
   readonly deadlineAt: Instant;
   /** a number from 0 up to 1, for jitter */

@@ -1,9 +1,16 @@
 /** What can happen to a run: the questions that `decide` answers with events. */
-import type { Attempt, NodeId, NodeRef } from '../ids.ts';
-import type { Payload } from '../json.ts';
+import type { Attempt, NodeId, NodeRef, SignalId } from '../ids.ts';
+import type { JsonValue, Payload } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import type { Instant } from '../time.ts';
 import type { Outcome } from './outcome.ts';
+
+export interface ReceivedSignal {
+  readonly signalId: SignalId;
+  readonly payload: JsonValue;
+  /** when it came to the service */
+  readonly receivedAt: Instant;
+}
 
 export type Fact =
   | { readonly kind: 'node-started'; readonly node: NodeRef; readonly attempt: Attempt; readonly startedAt: Instant }
@@ -16,12 +23,14 @@ export type Fact =
       readonly endedAt: Instant;
       readonly printed: readonly string[];
     }
-  /** a sleeping node's time has come; too early, and it changes nothing */
+  /** a waiting node's time has come; too early, and it changes nothing */
   | { readonly kind: 'node-woken'; readonly node: NodeRef; readonly attempt: Attempt }
   /** somebody wants sleeping nodes to go on now: those of these ids, or all where none are named */
   | { readonly kind: 'wake-requested'; readonly nodeIds?: readonly NodeId[] }
   /** somebody outside wants the run to go on, and says why: it is told in the log, and whatever sleeps is woken */
   | { readonly kind: 'resume-requested'; readonly reason?: string; readonly payload?: Payload; readonly token?: string }
+  /** a signal has come that this node awaits */
+  | { readonly kind: 'signal-received'; readonly node: NodeRef; readonly attempt: Attempt; readonly signal: ReceivedSignal }
   /** the node's message died before an answer came */
   | { readonly kind: 'node-lost'; readonly node: NodeRef; readonly attempt: Attempt; readonly failure: Failure }
   | { readonly kind: 'cancel-requested'; readonly reason?: string }

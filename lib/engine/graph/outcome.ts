@@ -18,7 +18,18 @@ export type Outcome =
       /** a wait the other side asked for */ readonly retryAfterMs?: DurationMs;
     }
   /** sleeps until then, and is finished with this output when it wakes */
-  | { readonly kind: 'sleeping'; readonly wakeAt: Instant; readonly output: Payload };
+  | { readonly kind: 'sleeping'; readonly wakeAt: Instant; readonly output: Payload }
+  /** waits for a signal from outside, and is finished with it */
+  | {
+      readonly kind: 'awaiting';
+      readonly name: string;
+      /** absent: the run's own id */
+      readonly correlation?: string;
+      /** absent: as long as the run lasts */
+      readonly expiresAt?: Instant;
+      /** the way out when no signal came in time; absent: the node fails then */
+      readonly expiryHandle?: string;
+    };
 
 /** The main way out of a node that has no branches; edges without a handle follow it, and `success` names it too. */
 export const mainHandle = 'output';

@@ -19,6 +19,8 @@ const publicNames = {
   NODE_STARTED: 'node.started',
   SLEEP_STARTED: 'node.waiting',
   NODE_WOKEN: 'node.woken',
+  SIGNAL_AWAITED: 'signal.awaited',
+  SIGNAL_RECEIVED: 'signal.received',
   NODE_COMPLETED: 'node.completed',
   NODE_RETRIED: 'node.retried',
   NODE_FAILED: 'node.failed',

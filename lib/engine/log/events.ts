@@ -2,7 +2,7 @@
  * The facts a run is made of. A name here is the engine's own; `event-names.ts` gives each its public one.
  * The fold (`fold.ts`) is the only reader that gives them meaning, and it never needs the definition.
  */
-import type { Attempt, IterationKey, NodeId } from '../ids.ts';
+import type { Attempt, IterationKey, NodeId, SignalId } from '../ids.ts';
 import type { JsonObject, Payload } from '../json.ts';
 import type { FailureCause } from '../retry/causes.ts';
 import type { DurationMs, Instant } from '../time.ts';
@@ -56,6 +56,24 @@ export type RunEvent =
   | (OfNode & { readonly type: 'SLEEP_STARTED'; readonly attempt: Attempt; readonly wakeAt: Instant; readonly output: Payload })
   /** a sleep ended before its time, because somebody asked for it; the completion follows in the same commit */
   | (OfNode & { readonly type: 'NODE_WOKEN'; readonly attempt: Attempt })
+  | (OfNode & {
+      readonly type: 'SIGNAL_AWAITED';
+      readonly attempt: Attempt;
+      readonly name: string;
+      readonly correlation: string;
+      /** when the wait is over without a signal; absent: it lasts as long as the run */
+      readonly expiresAt?: Instant;
+      /** the way out of a wait that is over without a signal; absent: the node fails then */
+      readonly expiryHandle?: string;
+    })
+  /** the completion follows in the same commit */
+  | (OfNode & {
+      readonly type: 'SIGNAL_RECEIVED';
+      readonly attempt: Attempt;
+      readonly signalId: SignalId;
+      readonly name: string;
+      readonly correlation: string;
+    })
   | (OfNode & {
       readonly type: 'NODE_COMPLETED';
       readonly attempt: Attempt;

@@ -8,6 +8,7 @@ import {
   type EventId,
   type NodeKey,
   type NodeRef,
+  type SignalId,
   attempt,
   commitNo,
   eventId,
@@ -23,7 +24,7 @@ import { LayeredMap } from './layered-map.ts';
 import { type Dispatched, type NodeState, type OpenNode, isOpen } from './node-state.ts';
 
 /** Raised when a stored fold would mean something else than the same log folded anew. */
-export const foldSchema = 1;
+export const foldSchema = 2;
 
 /** One writing of a context key: what a view as of a later event sees. */
 export interface Written {
@@ -156,19 +157,33 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     }
     case 'SLEEP_STARTED':
       put(state, {
-        ...(before === undefined
-          ? dispatched(ref, event.attempt, 'inline', 0, id, stamp)
-          : base(running(before, event.attempt, ref))),
-        dispatchedIn: stamp.commit,
-        dispatchedAt: stamp.at,
+        ...parked(before, ref, event.attempt, id, stamp),
         status: 'waiting',
+        for: 'time',
         wakeAt: event.wakeAt,
         output: event.output,
       });
       break;
+    case 'SIGNAL_AWAITED':
+      put(state, {
+        ...parked(before, ref, event.attempt, id, stamp),
+        status: 'waiting',
+        for: 'signal',
+        name: event.name,
+        correlation: event.correlation,
+        ...(event.expiresAt === undefined ? {} : { expiresAt: event.expiresAt }),
+        ...(event.expiryHandle === undefined ? {} : { expiryHandle: event.expiryHandle }),
+      });
+      break;
+    case 'SIGNAL_RECEIVED': {
+      const open = running(before, event.attempt, ref);
+      invariant(open.status === 'waiting' && open.for === 'signal', `${nodeKey(ref)} was given a signal and awaited none`);
+      put(state, { ...open, signalId: event.signalId });
+      break;
+    }
     case 'NODE_WOKEN': {
       const open = running(before, event.attempt, ref);
-      invariant(open.status === 'waiting', `${nodeKey(ref)} was woken and did not sleep`);
+      invariant(open.status === 'waiting' && open.for === 'time', `${nodeKey(ref)} was woken and did not sleep`);
       break;
     }
     case 'NODE_RETRIED': {
@@ -196,6 +211,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
         output: event.output,
         ...(event.variable === undefined ? {} : { variable: event.variable }),
         ...(event.end === undefined ? {} : { end: event.end }),
+        ...signalOf(before),
       });
       if (event.variable !== undefined) write(state, event.variable, id, event.output);
       break;
@@ -219,6 +235,16 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       unreachable(event);
   }
 }
+
+const signalOf = (before: NodeState | undefined): { readonly signalId?: SignalId } =>
+  before?.status === 'waiting' && before.for === 'signal' && before.signalId !== undefined ? { signalId: before.signalId } : {};
+
+/** A node that begins to wait: from here on the commit that says so is what its timer names. */
+const parked = (before: NodeState | undefined, ref: NodeRef, attempt: Attempt, id: EventId, stamp: Stamp): Dispatched => ({
+  ...(before === undefined ? dispatched(ref, attempt, 'inline', 0, id, stamp) : base(running(before, attempt, ref))),
+  dispatchedIn: stamp.commit,
+  dispatchedAt: stamp.at,
+});
 
 /** What the error branch of a failed node finds under the node's output variable. */
 const failureValue = (failure: Failure, attempts: Attempt) => ({

@@ -1,5 +1,5 @@
 /** What the log says of one node. Absent means pending: nothing has been decided about it yet. */
-import type { Attempt, CommitNo, EventId, IterationKey, NodeId } from '../ids.ts';
+import type { Attempt, CommitNo, EventId, IterationKey, NodeId, SignalId } from '../ids.ts';
 import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
 import type { Failure, SkipReason, Via } from './events.ts';
@@ -35,7 +35,26 @@ export type OpenNode =
       /** the wait before a retry, or for a run that starts later */ readonly notBefore?: Instant;
     })
   | (Dispatched & { readonly status: 'running'; readonly startedAt: Instant })
-  | (Dispatched & { readonly status: 'waiting'; readonly wakeAt: Instant; readonly output: Payload });
+  | (Dispatched & {
+      readonly status: 'waiting';
+      readonly for: 'time';
+      readonly wakeAt: Instant;
+      readonly output: Payload;
+    })
+  | (Dispatched & {
+      readonly status: 'waiting';
+      readonly for: 'signal';
+      readonly name: string;
+      readonly correlation: string;
+      readonly expiresAt?: Instant;
+      readonly expiryHandle?: string;
+      /** the signal that has come; the completion is the next event */
+      readonly signalId?: SignalId;
+    });
+
+/** It holds no worker: a time, or something outside, moves it on. */
+export type WaitingNode = Extract<OpenNode, { status: 'waiting' }>;
+export type SignalWait = Extract<WaitingNode, { for: 'signal' }>;
 
 export type EndedNode =
   | (Ended & {
@@ -44,6 +63,8 @@ export type EndedNode =
       readonly output: Payload;
       readonly variable?: string;
       readonly end?: 'success' | 'error';
+      /** the signal that ended its wait */
+      readonly signalId?: SignalId;
     })
   | (Ended & { readonly status: 'failed' | 'timed_out'; readonly failure: Failure; readonly isHandled: boolean })
   | (OfNode & { readonly status: 'skipped'; readonly reason: SkipReason; readonly endedAt: Instant; readonly endedBy: EventId })
@@ -53,3 +74,6 @@ export type NodeState = OpenNode | EndedNode;
 
 export const isOpen = (node: NodeState): node is OpenNode =>
   node.status === 'queued' || node.status === 'running' || node.status === 'waiting';
+
+/** When a wait ends by itself; undefined where only a signal, or the end of the run, ends it. */
+export const endsBy = (node: WaitingNode): Instant | undefined => (node.for === 'time' ? node.wakeAt : node.expiresAt);

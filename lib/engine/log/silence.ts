@@ -4,9 +4,9 @@
  */
 import type { NodeKey } from '../ids.ts';
 import { nodeKey } from '../ids.ts';
-import { type DurationMs, type Instant, after, durationMs, earliest, instant, minutes, seconds } from '../time.ts';
+import { type DurationMs, type Instant, after, between, durationMs, earliest, hours, instant, minutes, seconds } from '../time.ts';
 import type { RunState } from './fold.ts';
-import { type OpenNode, isOpen } from './node-state.ts';
+import { type OpenNode, type SignalWait, endsBy, isOpen } from './node-state.ts';
 
 /** The last sign of life of a node, beside what the log says. */
 export interface Sign {
@@ -22,18 +22,26 @@ const longestPatience: DurationMs = minutes(60);
 const timerGrace: DurationMs = seconds(60);
 /** How soon the sweep looks again at a run that works. */
 const workingLook: DurationMs = minutes(2);
+/** And at one that awaits a signal, where a meeting may have been left half done: seldomer the longer it waits. */
+const firstSignalLook: DurationMs = minutes(10);
+const lastSignalLook: DurationMs = hours(6);
 
 export type Silence =
   /** not expected to show life before then */
   | { readonly kind: 'asleep'; readonly until: Instant }
+  /** only a signal is expected to move it on, and its wait is not over */
+  | { readonly kind: 'awaiting'; readonly wait: SignalWait }
   /** asked for or seen at work recently */
   | { readonly kind: 'young' }
   | { readonly kind: 'silent'; readonly node: OpenNode; readonly resends: number };
 
 export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant): Silence {
+  if (node.status === 'waiting' && node.for === 'signal' && (node.expiresAt === undefined || node.expiresAt > now)) {
+    return { kind: 'awaiting', wait: node };
+  }
   const expectedAt =
     node.status === 'waiting'
-      ? node.wakeAt
+      ? (endsBy(node) ?? node.dispatchedAt)
       : node.status === 'queued'
         ? (node.notBefore ?? node.dispatchedAt)
         : node.dispatchedAt;
@@ -57,18 +65,23 @@ export function silences(state: RunState, signs: readonly Sign[], now: Instant):
 
 /**
  * When the sweep must look at an open run next: a minute after the next timer, every two minutes while a node is queued
- * or running, and at the deadline in any case.
+ * or running, ten minutes to six hours while a signal is awaited, and at the deadline in any case.
  */
 export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): Instant {
   const looks: Instant[] = [deadlineAt];
   for (const key of state.open.keys()) {
     const node = state.nodes.get(key);
     if (node === undefined || !isOpen(node)) continue;
-    const expectedAt = node.status === 'waiting' ? node.wakeAt : node.status === 'queued' ? node.notBefore : undefined;
+    const expectedAt = node.status === 'waiting' ? endsBy(node) : node.status === 'queued' ? node.notBefore : undefined;
+    if (node.status === 'waiting' && node.for === 'signal') looks.push(signalLook(node, now));
+    if (node.status === 'waiting' && expectedAt === undefined) continue;
     looks.push(expectedAt !== undefined && expectedAt > now ? after(expectedAt, timerGrace) : after(now, workingLook));
   }
   return earliest(looks) ?? after(now, workingLook);
 }
+
+const signalLook = (wait: SignalWait, now: Instant): Instant =>
+  after(now, durationMs(Math.min(lastSignalLook, Math.max(firstSignalLook, between(wait.dispatchedAt, now)))));
 
 /** The whole minute, since the epoch, that an instant lies in. */
 export const minuteOf = (moment: Instant): number => Math.floor(moment / 60_000);

@@ -19,6 +19,7 @@ import { DynamoRunIndex } from '../../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../../lib/aws/run-log.ts';
 import { SystemClock } from '../../../lib/aws/system-clock.ts';
 import { SystemIds } from '../../../lib/aws/system-ids.ts';
+import { DynamoSignals } from '../../../lib/aws/signals.ts';
 import { DynamoWorkflowStore } from '../../../lib/aws/workflow-store.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
@@ -73,6 +74,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     reservations: new DynamoReservations(control),
     audit: new DynamoAudit(control),
     rates: new DynamoRateWindows(control),
+    signals: new DynamoSignals(control),
     deployments: new DynamoDeployments(control),
     settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true },
   };

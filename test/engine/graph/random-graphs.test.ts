@@ -11,7 +11,7 @@ import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
 import type { PlanEdge, PlanNode } from '../../../lib/engine/graph/plan.ts';
 import type { RunState } from '../../../lib/engine/log/fold.ts';
 import { after, hours } from '../../../lib/engine/time.ts';
-import { type Graph, type NodeTraits, ends, failed, finished, graph, noRetry, sleepsUntil, threeAttempts } from '../graphs.ts';
+import { type Graph, type NodeTraits, awaits, ends, failed, finished, graph, noRetry, sleepsUntil, threeAttempts } from '../graphs.ts';
 import { dawn, foldOf, plain } from '../play.ts';
 import { type Script, faultsOf, playOut } from '../play-out.ts';
 
@@ -27,6 +27,9 @@ const deeds = {
   tooLong: failed('timeout'),
   forbidden: failed('forbidden'),
   sleeps: sleepsUntil(after(dawn, hours(1))),
+  awaits: awaits(),
+  // Whether the signal or the end of the wait comes first is chance; the way on is the same.
+  awaitsForAWhile: awaits({ expiresAt: after(dawn, hours(2)), expiryHandle: 'output' }),
   ends: ends({ done: true }),
   endsBadly: ends({}, 'error'),
 } as const satisfies Record<string, Outcome>;
@@ -97,7 +100,7 @@ const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
     if ('skipped' in end) return end.skipped === 'branch' ? 'dead' : 'starved';
     const how = 'deed' in end ? deeds[end.deed] : failed();
     const handle = edge.sourceHandle === undefined || edge.sourceHandle === 'success' ? 'output' : edge.sourceHandle;
-    if (how.kind === 'sleeping') return handle === 'output' ? 'live' : 'dead';
+    if (how.kind === 'sleeping' || how.kind === 'awaiting') return handle === 'output' ? 'live' : 'dead';
     if (how.kind === 'finished') return handle === how.handle ? 'live' : 'dead';
     const isHandled = nodes.get(edge.source)?.outbound.some((other) => other.sourceHandle === 'error');
     return isHandled !== true ? 'broken' : handle === 'error' ? 'live' : 'dead';

@@ -18,6 +18,8 @@ const published = {
   NODE_STARTED: 'node.started',
   SLEEP_STARTED: 'node.waiting',
   NODE_WOKEN: 'node.woken',
+  SIGNAL_AWAITED: 'signal.awaited',
+  SIGNAL_RECEIVED: 'signal.received',
   NODE_COMPLETED: 'node.completed',
   NODE_RETRIED: 'node.retried',
   NODE_FAILED: 'node.failed',

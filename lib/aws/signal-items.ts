@@ -1,0 +1,53 @@
+/** Signals and waiters as items of the control table. */
+import { z } from 'zod';
+import { attempt, instant, iterationKey, nodeId, runId, signalId } from '../codec/ids.ts';
+import { unpack } from '../codec/packed.ts';
+import { exactly } from '../codec/exact.ts';
+import { read, readJson } from '../codec/unreadable.ts';
+import { controlTableKeys } from '../contract/environment.ts';
+import type { Instant } from '../engine/time.ts';
+import type { KeptSignal, NewSignal, Waiter } from '../ports/signals.ts';
+import { type Item, expiry, instantAttribute, number, numberAttribute, packed, packedAttribute, text, textAttribute } from './attributes.ts';
+import { itemVersion, itemVersionAttribute } from './item-version.ts';
+
+const storedWaiter = exactly<Waiter>()(z.strictObject({ runId, nodeId, iteration: iterationKey, attempt, since: instant }));
+
+export const waiterAttributes = (waiter: Waiter, forgetAt: Instant): Item => ({
+  v: itemVersion,
+  waiter: packed(waiter),
+  [controlTableKeys.expiry]: expiry(forgetAt),
+});
+
+const waiterItem = z.object({ v: itemVersionAttribute, waiter: packedAttribute });
+export const isWaiter = (item: Item): boolean => 'waiter' in item;
+export const waiterIn = (item: Item): Waiter => {
+  const { waiter } = read('a waiter', waiterItem, item);
+  return readJson('a waiter', storedWaiter, unpack('a waiter', waiter));
+};
+
+export const signalAttributes = ({ signalId: id, receivedAt, keptUntil, forgetAt }: NewSignal): Item => ({
+  v: itemVersion,
+  signalId: text(id),
+  receivedAt: number(receivedAt),
+  keptUntil: number(keptUntil),
+  [controlTableKeys.expiry]: expiry(forgetAt),
+});
+
+const signalItem = z.object({
+  v: itemVersionAttribute,
+  signalId: textAttribute.pipe(signalId),
+  receivedAt: instantAttribute,
+  keptUntil: instantAttribute,
+  claimer: packedAttribute.exactOptional(),
+  takenBy: textAttribute.exactOptional(),
+});
+
+export const signalIn = (item: Item): KeptSignal => {
+  const { v: _v, claimer, takenBy, ...signal } = read('a signal', signalItem, item);
+  if (takenBy !== undefined) return { ...signal, state: 'taken' };
+  if (claimer === undefined) return { ...signal, state: 'free' };
+  return { ...signal, state: 'claimed', by: readJson('who claimed a signal', storedWaiter, unpack('who claimed a signal', claimer)) };
+};
+
+export const payloadItem = z.object({ v: itemVersionAttribute, payload: packedAttribute });
+export const answeredItem = z.object({ answered: numberAttribute });

@@ -1,0 +1,129 @@
+/** Where signals and waits meet, in the control table: one partition for each name and correlation. */
+import { createHash } from 'node:crypto';
+import { unpack } from '../codec/packed.ts';
+import { read } from '../codec/unreadable.ts';
+import { controlTableKeys } from '../contract/environment.ts';
+import { type SignalId, nodeKey } from '../engine/ids.ts';
+import { invariant } from '../engine/invariant.ts';
+import type { JsonValue } from '../engine/json.ts';
+import type { SignalPlace } from '../engine/signal.ts';
+import type { Instant } from '../engine/time.ts';
+import type { Meeting, NewSignal, Signals, Waiter } from '../ports/signals.ts';
+import { expiry, number, packed, text } from './attributes.ts';
+import { itemVersion } from './item-version.ts';
+import { scopeKey } from './run-keys.ts';
+import { answeredItem, isWaiter, payloadItem, signalAttributes, signalIn, waiterAttributes, waiterIn } from './signal-items.ts';
+import { type Expression, type Key, type Table, allOf, isFree } from './table.ts';
+
+/** Names and correlations may be long and hold anything, so their digest stands for them. */
+const partition = (place: SignalPlace): string => {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([place.name, place.correlation]))
+    .digest('base64url');
+  return `${scopeKey(place)}#signal#${digest}`;
+};
+const signalKey = (place: SignalPlace, id: SignalId): Key => ({ pk: partition(place), sk: `signal#${id}` });
+/** What a signal brings is an item of its own: whoever looks around at the place does not read it. */
+const payloadKey = (place: SignalPlace, id: SignalId): Key => ({ pk: partition(place), sk: `payload#${id}` });
+const nameOf = (waiter: Waiter): string => `${waiter.runId}#${nodeKey(waiter)}#${waiter.attempt}`;
+const waiterKey = (place: SignalPlace, waiter: Waiter): Key => ({ pk: partition(place), sk: `waiter#${nameOf(waiter)}` });
+
+const isMeantFor = (waiter: Waiter): Expression => ({
+  expression: 'claimedBy = :claimer',
+  values: { ':claimer': text(nameOf(waiter)) },
+});
+
+export class DynamoSignals implements Signals {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async at(place: SignalPlace): Promise<Meeting> {
+    const items = await allOf(
+      this.#table.query({
+        ConsistentRead: true,
+        KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
+        ExpressionAttributeValues: {
+          ':pk': text(partition(place)),
+          ':first': text('signal#'),
+          ':last': text('waiter#~'),
+        },
+      }),
+    );
+    // A query gives its items in the order of their keys, so what is of one moment has an order too.
+    return {
+      waiters: items
+        .filter(isWaiter)
+        .map(waiterIn)
+        .toSorted((one, other) => one.since - other.since),
+      signals: items
+        .filter((item) => !isWaiter(item))
+        .map(signalIn)
+        .toSorted((one, other) => one.receivedAt - other.receivedAt),
+    };
+  }
+
+  async keep(place: SignalPlace, signal: NewSignal): Promise<void> {
+    const { signalId: id, payload, forgetAt } = signal;
+    // First what it brings: a signal that can be claimed can be given.
+    const brought = { v: itemVersion, payload: packed(payload), [controlTableKeys.expiry]: expiry(forgetAt) };
+    await this.#table.put(payloadKey(place, id), brought, isFree);
+    await this.#table.put(signalKey(place, id), signalAttributes(signal), isFree);
+  }
+
+  async payload(place: SignalPlace, id: SignalId): Promise<JsonValue | undefined> {
+    const item = await this.#table.get(payloadKey(place, id));
+    if (item === undefined) return undefined;
+    return JSON.parse(unpack('what a signal brings', read('what a signal brings', payloadItem, item).payload)) as JsonValue;
+  }
+
+  async enter(place: SignalPlace, waiter: Waiter, forgetAt: Instant): Promise<void> {
+    await this.#table.put(waiterKey(place, waiter), waiterAttributes(waiter, forgetAt));
+  }
+
+  async leave(place: SignalPlace, waiter: Waiter): Promise<void> {
+    await this.#table.delete(waiterKey(place, waiter), {
+      expression: 'attribute_exists(#pk)',
+      names: { '#pk': controlTableKeys.partition },
+    });
+  }
+
+  async claim(place: SignalPlace, id: SignalId, waiter: Waiter): Promise<boolean> {
+    const changed = await this.#table.update(
+      signalKey(place, id),
+      {
+        expression: 'SET claimedBy = :claimer, claimer = :waiter',
+        values: { ':claimer': text(nameOf(waiter)), ':waiter': packed(waiter) },
+      },
+      {
+        expression: 'attribute_exists(#pk) AND attribute_not_exists(claimedBy) AND attribute_not_exists(takenBy)',
+        names: { '#pk': controlTableKeys.partition },
+      },
+    );
+    return changed !== undefined;
+  }
+
+  async release(place: SignalPlace, id: SignalId, waiter: Waiter): Promise<void> {
+    await this.#table.update(signalKey(place, id), { expression: 'REMOVE claimedBy, claimer' }, isMeantFor(waiter));
+  }
+
+  async take(place: SignalPlace, id: SignalId, waiter: Waiter): Promise<void> {
+    const change = { expression: 'SET takenBy = claimedBy REMOVE claimedBy, claimer' };
+    await this.#table.update(signalKey(place, id), change, isMeantFor(waiter));
+  }
+
+  async answer(place: SignalPlace, id: SignalId, isDelivered: boolean): Promise<boolean> {
+    const changed = await this.#table.update(
+      signalKey(place, id),
+      {
+        expression: 'SET answered = if_not_exists(answered, :answer)',
+        values: { ':answer': number(isDelivered ? 1 : 0) },
+      },
+      { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } },
+    );
+    invariant(changed !== undefined, `signal ${id} is answered for, and is not kept`);
+    return read('what a sending was answered', answeredItem, changed).answered === 1;
+  }
+}

@@ -1,0 +1,53 @@
+/** A run's side of the meeting: its waits are entered where signals are sent to, and then it looks whether one is there. */
+import { type RunAddress, nodeKey } from '../engine/ids.ts';
+import type { SignalWait } from '../engine/log/node-state.ts';
+import type { SignalPlace } from '../engine/signal.ts';
+import { after, days } from '../engine/time.ts';
+import type { Waiter } from '../ports/signals.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import type { Deps } from './deps.ts';
+import { type Meeter, meetSignals } from './meet-signals.ts';
+import type { RunFold } from './read-log.ts';
+
+const placeOf = ({ projectId, environment }: RunAddress, { name, correlation }: SignalWait): SignalPlace => ({
+  projectId,
+  environment,
+  name,
+  correlation,
+});
+
+const waiterOf = ({ runId }: RunAddress, { nodeId, iteration, attempt, dispatchedAt }: SignalWait): Waiter => ({
+  runId,
+  nodeId,
+  iteration,
+  attempt,
+  since: dispatchedAt,
+});
+
+/** No wait outlives the deadline of its run; what lies there longer is swept away by the table. */
+const forgottenAfter = days(1);
+
+/** After the commit that began the waits, and again by whoever looks at the run: twice is once. */
+export async function keepWaits(meeter: Meeter, fold: RunFold, waits: readonly SignalWait[]): Promise<void> {
+  const { address, deadlineAt } = fold.head;
+  for (const wait of waits) {
+    // A meeting before this one may have moved the run.
+    const node = fold.state.nodes.get(nodeKey(wait));
+    if (node?.status !== 'waiting' || node.attempt !== wait.attempt) continue;
+    await meeter.deps.signals.enter(placeOf(address, wait), waiterOf(address, wait), after(deadlineAt, forgottenAfter));
+    await meetSignals(meeter, placeOf(address, wait), fold);
+  }
+}
+
+/** Before a wait counts as over: a signal that was there in time is given. */
+export const lookOnce = async (meeter: Meeter, fold: RunFold, wait: SignalWait): Promise<void> =>
+  void (await meetSignals(meeter, placeOf(fold.head.address, wait), fold));
+
+/** Waits that have ended are taken away. One that stays behind is found out by the log, and costs its finder a look. */
+export async function leaveWaits({ signals }: Pick<Deps, 'signals'>, run: RunAddress, waits: readonly SignalWait[]): Promise<void> {
+  try {
+    for (const wait of waits) await signals.leave(placeOf(run, wait), waiterOf(run, wait));
+  } catch (trouble) {
+    if (!(trouble instanceof Unavailable)) throw trouble;
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Watches signals beside the system: none is given twice, and one that was acknowledged reaches a wait that it fits while
+ * both last (invariant 11).
+ */
+import type { RunAddress } from '../../lib/engine/ids.ts';
+import { nodeKey } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { RunEvent } from '../../lib/engine/log/events.ts';
+import { type Instant, minutes } from '../../lib/engine/time.ts';
+import { runInvariant } from './violation.ts';
+
+/** The sweep looks after ten minutes; in this weather many a look dies half-way, and a message comes back after sixteen. */
+const longestOverlapMs = minutes(30);
+
+interface Span {
+  readonly place: string;
+  readonly what: string;
+  readonly from: number;
+  until: number;
+}
+
+export interface SentSignal {
+  readonly signalId: string;
+  readonly name: string;
+  readonly correlation: string;
+  readonly keptUntil: Instant;
+}
+
+const placeOf = ({ name, correlation }: { readonly name: string; readonly correlation: string }): string =>
+  JSON.stringify([name, correlation]);
+
+export class SignalWatch {
+  readonly #waits = new Map<string, Span>();
+  readonly #ended: Span[] = [];
+  /** acknowledged and not given yet, as far as their senders were told */
+  readonly #kept = new Map<string, Span>();
+  readonly #givenAt = new Map<string, number>();
+  /** waits that ended without a signal */
+  unmet = 0;
+  longestOverlapMs = 0;
+
+  get given(): number {
+    return this.#givenAt.size;
+  }
+
+  committed(run: RunAddress, { events }: Commit, now: Instant): void {
+    for (const event of events) {
+      if (event.type === 'RUN_COMPLETED' || event.type === 'RUN_FAILED' || event.type === 'RUN_TIMED_OUT' || event.type === 'RUN_CANCELLED')
+        this.#endAll(run, now);
+      else if ('nodeId' in event) this.#ofNode(event, `${run.runId}#${nodeKey(event)}`, now);
+    }
+  }
+
+  #ofNode(event: Extract<RunEvent, { nodeId: unknown }>, wait: string, now: Instant): void {
+    switch (event.type) {
+      case 'SIGNAL_AWAITED':
+        this.#waits.set(wait, { place: placeOf(event), what: wait, from: now, until: Infinity });
+        break;
+      case 'SIGNAL_RECEIVED': {
+        runInvariant(11, !this.#givenAt.has(event.signalId), `signal ${event.signalId} was given twice`);
+        this.#givenAt.set(event.signalId, now);
+        const kept = this.#kept.get(event.signalId);
+        if (kept !== undefined) kept.until = Math.min(kept.until, now);
+        this.#end(wait, now);
+        break;
+      }
+      case 'NODE_COMPLETED':
+      case 'NODE_FAILED':
+        if (this.#waits.has(wait)) this.unmet += 1;
+        this.#end(wait, now);
+        break;
+      default:
+        break;
+    }
+  }
+
+  acknowledged(signal: SentSignal, isDelivered: boolean, now: Instant): void {
+    const givenAt = this.#givenAt.get(signal.signalId);
+    runInvariant(11, !isDelivered || givenAt !== undefined, `signal ${signal.signalId} was called delivered, and was not`);
+    if (this.#kept.has(signal.signalId)) return;
+    this.#kept.set(signal.signalId, {
+      place: placeOf(signal),
+      what: signal.signalId,
+      from: now,
+      until: Math.min(signal.keptUntil, givenAt ?? Infinity),
+    });
+  }
+
+  judge(now: Instant): void {
+    for (const wait of [...this.#ended, ...this.#waits.values()]) {
+      for (const signal of this.#kept.values()) {
+        if (signal.place !== wait.place) continue;
+        const overlapMs = Math.min(signal.until, wait.until, now) - Math.max(signal.from, wait.from);
+        this.longestOverlapMs = Math.max(this.longestOverlapMs, overlapMs);
+        runInvariant(
+          11,
+          overlapMs <= longestOverlapMs,
+          `${wait.what} waited for ${overlapMs} ms while ${signal.what}, which was acknowledged, lay there`,
+        );
+      }
+    }
+  }
+
+  #endAll({ runId }: RunAddress, now: Instant): void {
+    for (const wait of this.#waits.keys()) if (wait.startsWith(`${runId}#`)) this.#end(wait, now);
+  }
+
+  #end(wait: string, now: Instant): void {
+    const span = this.#waits.get(wait);
+    if (span === undefined) return;
+    span.until = now;
+    this.#ended.push(span);
+    this.#waits.delete(wait);
+  }
+}
