@@ -93,7 +93,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Providers of webhooks': [bytes(numberIn(construct, 'mostWebhookBytes = ')), construct],
   'Keys of the configuration': [count(numberIn(seeds, 'mostSeedKeys = ')), seeds],
   'Last use of a key': [`${numberIn('lib/service/authenticate.ts', 'useGrain = hours(')} h`, 'lib/service/authenticate.ts'],
-  'Body that sends a signal': [bytes(numberIn('lib/api/signal-routes.ts', 'const signalLimitBytes = ')), 'lib/api/signal-routes.ts'],
+  'Body that sends a signal': [
+    bytes(numberIn('lib/api/signal-routes.ts', 'const signalLimitBytes = ')),
+    'lib/api/signal-routes.ts',
+  ],
   'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
   'Nesting of a body': [
     `${count(numberIn('functions/api/pipeline/read-json.ts', 'const deepest = '))} levels`,
@@ -181,11 +184,13 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     delay,
   ],
   'Name or correlation of a signal': [`${longestSignalWord} characters`, 'lib/engine/signal.ts'],
-  'Wait for a signal': [days(numberIn('lib/nodes/signal/shape.ts', 'const longestSeconds = ') * 86_400_000), 'lib/nodes/signal/shape.ts'],
+  'Wait for a signal': [
+    days(numberIn('lib/nodes/signal/shape.ts', 'const longestSeconds = ') * 86_400_000),
+    'lib/nodes/signal/shape.ts',
+  ],
   'Signal that nobody waits for': [
     `${numberIn('lib/service/send-signal.ts', 'const keptByDefault = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const longestSeconds = '))}`,
     'lib/service/send-signal.ts',
-    'lib/api/schemas/signals.ts',
   ],
   'Any delay': [days(numberIn(delay, 'const longestMs = ')), delay],
   'Delay by queue': [seconds(longestQueueDelayMs), 'lib/ports/jobs.ts'],

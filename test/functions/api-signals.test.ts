@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { http, started } from './http.ts';
 
 const graphOf = (config: object) => ({
@@ -23,7 +24,9 @@ const waiting = async (config: object = paid) => {
 
 test('a run says what it waits for, and until when', async () => {
   const forEver = await waiting();
-  expect(await forEver.run()).toMatchObject({ nodes: [{}, { status: 'waiting', waitingFor: { signal: 'paid', correlation: 'order-7' } }, {}] });
+  expect(await forEver.run()).toMatchObject({
+    nodes: [{}, { status: 'waiting', waitingFor: { signal: 'paid', correlation: 'order-7' } }, {}],
+  });
   const { run, runId } = await waiting({ name: 'paid', expiresInSeconds: 3_600 });
   expect(await run()).toMatchObject({
     nodes: [{}, { waitingFor: { signal: 'paid', correlation: runId, until: '2026-01-01T01:00:00.000Z' } }, {}],
@@ -35,7 +38,7 @@ describe('a signal', () => {
     const { api, key, run, runId } = await waiting();
     const { status, body } = await api.call('POST', '/v1/signals', { key, body: { ...paid, payload: { amount: 3 } } });
     expect([status, body]).toEqual([202, { signalId: expect.stringMatching(/^sig_/), delivered: true }]);
-    const { signalId = null } = body;
+    const { signalId } = z.object({ signalId: z.string() }).parse(body);
     expect(await run()).toMatchObject({
       status: 'completed',
       nodes: [{}, { output: { ...paid, payload: { amount: 3 }, signalId } }, {}],
@@ -43,14 +46,15 @@ describe('a signal', () => {
     const events = (await api.call('GET', `/v1/runs/${runId}/events`, { key })).body['data'];
     const told = { nodeId: 'wait', attempt: 1, ...paid };
     expect(events).toContainEqual(expect.objectContaining({ type: 'signal.awaited', payload: told }));
-    expect(events).toContainEqual(
-      expect.objectContaining({ type: 'signal.received', payload: { ...told, signalId } }),
-    );
+    expect(events).toContainEqual(expect.objectContaining({ type: 'signal.received', payload: { ...told, signalId } }));
   });
 
   test('is sent to a run by its id', async () => {
     const { api, key, run, runId } = await waiting({ name: 'paid' });
-    const { status, body } = await api.call('POST', `/v1/runs/${runId}/signals`, { key, body: { name: 'paid', signalId: 'mine' } });
+    const { status, body } = await api.call('POST', `/v1/runs/${runId}/signals`, {
+      key,
+      body: { name: 'paid', signalId: 'mine' },
+    });
     expect([status, body]).toEqual([202, { signalId: 'mine', delivered: true }]);
     expect(await run()).toMatchObject({ status: 'completed', nodes: [{}, { output: { payload: null } }, {}] });
     const ended = await api.call('POST', `/v1/runs/${runId}/signals`, { key, body: { name: 'paid' } });
@@ -102,7 +106,11 @@ describe('a signal', () => {
     const { api, key } = await waiting();
     await api.call('POST', '/v1/signals', { key, body: { ...paid, payload: 'secret' } });
     const entry = [...api.world.audit.entries.values()].find(({ action }) => action === 'signals.send');
-    expect(entry).toMatchObject({ result: 'success', resource: 'signal/paid', metadata: { correlation: 'order-7', delivered: true } });
+    expect(entry).toMatchObject({
+      result: 'success',
+      resource: 'signal/paid',
+      metadata: { correlation: 'order-7', delivered: true },
+    });
     expect(JSON.stringify(entry)).not.toContain('secret');
   });
 });
