@@ -46,7 +46,12 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
       }),
   ...(route.raw === undefined
     ? {}
-    : { requestBody: { description: route.raw.description, content: { 'application/json': { schema: {} }, 'text/plain': { schema: {} } } } }),
+    : {
+        requestBody: {
+          description: route.raw.description,
+          content: { 'application/json': { schema: {} }, 'text/plain': { schema: {} } },
+        },
+      }),
   responses: {
     ...Object.fromEntries(
       Object.entries(route.answers).map(([status, { description, schema }]) => [

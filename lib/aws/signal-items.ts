@@ -7,7 +7,17 @@ import { read, readJson } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import type { Instant } from '../engine/time.ts';
 import type { KeptSignal, NewSignal, Waiter } from '../ports/signals.ts';
-import { type Item, expiry, instantAttribute, number, numberAttribute, packed, packedAttribute, text, textAttribute } from './attributes.ts';
+import {
+  type Item,
+  expiry,
+  instantAttribute,
+  number,
+  numberAttribute,
+  packed,
+  packedAttribute,
+  text,
+  textAttribute,
+} from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 
 const storedWaiter = exactly<Waiter>()(z.strictObject({ runId, nodeId, iteration: iterationKey, attempt, since: instant }));
@@ -46,7 +56,11 @@ export const signalIn = (item: Item): KeptSignal => {
   const { v: _v, claimer, takenBy, ...signal } = read('a signal', signalItem, item);
   if (takenBy !== undefined) return { ...signal, state: 'taken' };
   if (claimer === undefined) return { ...signal, state: 'free' };
-  return { ...signal, state: 'claimed', by: readJson('who claimed a signal', storedWaiter, unpack('who claimed a signal', claimer)) };
+  return {
+    ...signal,
+    state: 'claimed',
+    by: readJson('who claimed a signal', storedWaiter, unpack('who claimed a signal', claimer)),
+  };
 };
 
 export const payloadItem = z.object({ v: itemVersionAttribute, payload: packedAttribute });

@@ -68,6 +68,12 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'tell the bus',
     ],
   },
+  library: {
+    description: 'Keeps what workflows use: lenses, queries and schedules',
+    memoryMb: 512,
+    timeoutSeconds: 29,
+    may: ['read control records', 'list control records', 'write control records', 'release reservations'],
+  },
   worker: {
     description: 'Runs the nodes of workflows',
     memoryMb: 1024,

@@ -9,6 +9,7 @@ import * as route53 from 'aws-cdk-lib/aws-route53';
 import * as targets from 'aws-cdk-lib/aws-route53-targets';
 import * as wafv2 from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
+import type { FunctionName } from '../contract/environment.ts';
 import { accessLogFormat } from './access-log.ts';
 import { addGatewayResponses } from './gateway-responses.ts';
 
@@ -24,10 +25,8 @@ export interface HttpApiProps {
   readonly api: lambda.IFunction;
   /** Streams the events of a run; undefined: not built yet, the route answers like any other that does not exist. */
   readonly events: lambda.IFunction | undefined;
-  /** Answers the routes about deployments; undefined: not built, they answer like any that do not exist. */
-  readonly deployments: lambda.IFunction | undefined;
-  /** Takes webhooks; undefined: not built, its route answers like any other that does not exist. */
-  readonly webhooks: lambda.IFunction | undefined;
+  /** Answers a part of the API; undefined: not built, its routes answer like any that do not exist. */
+  readonly partOf: (name: FunctionName) => lambda.IFunction | undefined;
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
   readonly logRetention: logs.RetentionDays;
@@ -36,6 +35,15 @@ export interface HttpApiProps {
   readonly webAclArn: string | undefined;
   readonly setsAccountLogRole: boolean;
 }
+
+/** The parts of the API with a function of their own, by their paths under `/v1`. */
+export const parts = {
+  deployments: 'deployments',
+  webhooks: 'webhooks',
+  lenses: 'library',
+  queries: 'library',
+  schedules: 'library',
+} as const satisfies Record<string, FunctionName>;
 
 /** The longest that API Gateway keeps a streamed answer open. */
 const longestStream = Duration.minutes(15);
@@ -81,7 +89,7 @@ export class HttpApi extends Construct {
     this.acknowledge(props);
   }
 
-  private addRoutes({ api, events, deployments, webhooks }: HttpApiProps): void {
+  private addRoutes({ api, events, partOf }: HttpApiProps): void {
     const answered = new apigateway.LambdaIntegration(api, { scopePermissionToMethod: false });
     // A resource hides a greedy one above it from the paths it matches: each of these answers every method by itself.
     const v1 = this.restApi.root.addResource('v1');
@@ -91,15 +99,12 @@ export class HttpApi extends Construct {
     for (const resource of [v1, v1.addProxy({ anyMethod: false }), runs, run, run.addProxy({ anyMethod: false }), runEvents]) {
       resource.addMethod('ANY', answered);
     }
-    if (deployments !== undefined) {
-      const managed = new apigateway.LambdaIntegration(deployments, { scopePermissionToMethod: false });
-      const all = v1.addResource('deployments');
-      for (const resource of [all, all.addProxy({ anyMethod: false })]) resource.addMethod('ANY', managed);
-    }
-    if (webhooks !== undefined) {
-      const taken = new apigateway.LambdaIntegration(webhooks, { scopePermissionToMethod: false });
-      const all = v1.addResource('webhooks');
-      for (const resource of [all, all.addProxy({ anyMethod: false })]) resource.addMethod('ANY', taken);
+    for (const [path, name] of Object.entries(parts)) {
+      const fn = partOf(name);
+      if (fn === undefined) continue;
+      const integration = new apigateway.LambdaIntegration(fn, { scopePermissionToMethod: false });
+      const all = v1.addResource(path);
+      for (const resource of [all, all.addProxy({ anyMethod: false })]) resource.addMethod('ANY', integration);
     }
     if (events === undefined) return;
     runEvents.addMethod(

@@ -46,6 +46,7 @@ export const functionNames = [
   'api',
   'events',
   'deployments',
+  'library',
   'worker',
   'collect',
   'sweep',

@@ -44,7 +44,11 @@ export const lookOnce = async (meeter: Meeter, fold: RunFold, wait: SignalWait):
   void (await meetSignals(meeter, placeOf(fold.head.address, wait), fold));
 
 /** Waits that have ended are taken away. One that stays behind is found out by the log, and costs its finder a look. */
-export async function leaveWaits({ signals }: Pick<Deps, 'signals'>, run: RunAddress, waits: readonly SignalWait[]): Promise<void> {
+export async function leaveWaits(
+  { signals }: Pick<Deps, 'signals'>,
+  run: RunAddress,
+  waits: readonly SignalWait[],
+): Promise<void> {
   try {
     for (const wait of waits) await signals.leave(placeOf(run, wait), waiterOf(run, wait));
   } catch (trouble) {

@@ -129,6 +129,8 @@ describe('on a laptop, from nothing', () => {
   });
 
   test('only its owner may read where it is and with which key', () => {
-    expect(['local.json', 'state/secrets.json'].map((file) => statSync(join(directory, file)).mode & 0o777)).toEqual([0o600, 0o600]);
+    expect(['local.json', 'state/secrets.json'].map((file) => statSync(join(directory, file)).mode & 0o777)).toEqual([
+      0o600, 0o600,
+    ]);
   });
 });

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { deploymentOperations } from '../../functions/api/operations/deployments.ts';
 import { eventOperations } from '../../functions/api/operations/events.ts';
 import { apiOperations } from '../../functions/api/operations/all.ts';
+import { libraryOperations } from '../../functions/api/operations/library.ts';
 import { webhookOperations } from '../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../functions/api/tools.ts';
@@ -79,6 +80,7 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
     api: httpFunction(tools, apiOperations(tools)),
     events: httpFunction(tools, eventOperations(tools)),
     deployments: httpFunction(tools, deploymentOperations(tools)),
+    library: httpFunction(tools, libraryOperations(tools)),
     webhooks: httpFunction(webhooks, webhookOperations(webhooks)),
   };
 
@@ -115,9 +117,10 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
   };
 };
 
-const functionOf = (method: string, path: string): 'api' | 'events' | 'deployments' | 'webhooks' => {
+const functionOf = (method: string, path: string): 'api' | 'events' | 'deployments' | 'library' | 'webhooks' => {
   if (path.startsWith('/v1/webhooks')) return 'webhooks';
   if (path.startsWith('/v1/deployments')) return 'deployments';
+  if (/^\/v1\/(lenses|queries|schedules)/.test(path)) return 'library';
   return method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path) ? 'events' : 'api';
 };
 

@@ -6,7 +6,13 @@ import { controlTableKeys, runsTableKeys } from '../../lib/contract/environment.
 import { emptyBundles, ofType, resourcesIn, synthesize } from './synthesized.ts';
 
 const { data, runtime, manifest } = synthesize();
-const holdsData = ['AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable', 'AWS::S3::Bucket', 'AWS::KMS::Key', 'AWS::SecretsManager::Secret'];
+const holdsData = [
+  'AWS::DynamoDB::Table',
+  'AWS::DynamoDB::GlobalTable',
+  'AWS::S3::Bucket',
+  'AWS::KMS::Key',
+  'AWS::SecretsManager::Secret',
+];
 const tables = ofType(data, 'DynamoDB::Table');
 
 test('the logical ids of what holds data stay as they were first deployed', () => {

@@ -40,10 +40,16 @@ test('no resource hides what the API answers: each answers every method', () => 
     '/v1',
     '/v1/deployments',
     '/v1/deployments/{proxy+}',
+    '/v1/lenses',
+    '/v1/lenses/{proxy+}',
+    '/v1/queries',
+    '/v1/queries/{proxy+}',
     '/v1/runs',
     '/v1/runs/{runId}',
     '/v1/runs/{runId}/events',
     '/v1/runs/{runId}/{proxy+}',
+    '/v1/schedules',
+    '/v1/schedules/{proxy+}',
     '/v1/webhooks',
     '/v1/webhooks/{proxy+}',
     '/v1/{proxy+}',
@@ -51,7 +57,14 @@ test('no resource hides what the API answers: each answers every method', () => 
   expect(ofType(runtime, 'ApiGateway::Resource')).toHaveLength(paths.size);
   for (const path of paths) {
     const [, , own = ''] = path.split('/');
-    const name = { deployments: 'Deployments', webhooks: 'Webhooks' }[own] ?? 'Api';
+    const names: Record<string, string> = {
+      deployments: 'Deployments',
+      webhooks: 'Webhooks',
+      lenses: 'Library',
+      queries: 'Library',
+      schedules: 'Library',
+    };
+    const name = names[own] ?? 'Api';
     const any = routes.find((route) => route.path === path && route.method === 'ANY');
     const { id } = byId(runtime, `StepwellFunctions${name}Function`);
     expect(any === undefined ? '' : uriOf(any), path).toContain(`2015-03-31/functions/<${id}.Arn>/invocations`);

@@ -4,7 +4,18 @@
  */
 import type { NodeKey } from '../ids.ts';
 import { nodeKey } from '../ids.ts';
-import { type DurationMs, type Instant, after, between, durationMs, earliest, hours, instant, minutes, seconds } from '../time.ts';
+import {
+  type DurationMs,
+  type Instant,
+  after,
+  between,
+  durationMs,
+  earliest,
+  hours,
+  instant,
+  minutes,
+  seconds,
+} from '../time.ts';
 import type { RunState } from './fold.ts';
 import { type OpenNode, type SignalWait, endsBy, isOpen } from './node-state.ts';
 

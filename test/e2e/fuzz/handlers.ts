@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { apiOperations } from '../../../functions/api/operations/all.ts';
 import { deploymentOperations } from '../../../functions/api/operations/deployments.ts';
+import { libraryOperations } from '../../../functions/api/operations/library.ts';
 import { eventOperations } from '../../../functions/api/operations/events.ts';
 import { httpFunction } from '../../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../../functions/api/tools.ts';
@@ -94,12 +95,13 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     api: httpFunction(tools, apiOperations(tools)),
     events: httpFunction(tools, eventOperations(tools)),
     deployments: httpFunction(tools, deploymentOperations(tools)),
+    library: httpFunction(tools, libraryOperations(tools)),
   };
   return {
     apiKey: text,
     ask: async (request): Promise<FuzzAnswer> => {
       const servedBy = routeOf(request)?.servedBy ?? 'api';
-      const handler = functions[servedBy === 'events' || servedBy === 'deployments' ? servedBy : 'api'];
+      const handler = functions[servedBy === 'events' || servedBy === 'deployments' || servedBy === 'library' ? servedBy : 'api'];
       const { statusCode, headers, body } = await handler(gatewayEvent(request), context);
       return { status: statusCode, headers, text: body };
     },
