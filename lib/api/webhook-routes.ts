@@ -13,7 +13,7 @@ export const webhookRoutes = [
     method: 'POST',
     path: '/v1/webhooks/{provider}',
     operationId: 'receiveWebhook',
-    summary: 'Takes a webhook that its provider has signed, and starts or resumes a run',
+    summary: 'Takes a webhook that its provider has signed, and starts a run, resumes one or sends a signal',
     servedBy: 'webhooks',
     scope: null,
     params: webhooks.webhookParams,

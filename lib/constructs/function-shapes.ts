@@ -72,7 +72,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Keeps what workflows use: lenses, queries and schedules',
     memoryMb: 512,
     timeoutSeconds: 29,
-    may: ['read control records', 'list control records', 'write control records', 'release reservations'],
+    may: ['read control records', 'list control records', 'write control records'],
   },
   worker: {
     description: 'Runs the nodes of workflows',

@@ -1,7 +1,8 @@
-/** Takes a webhook: verifies it, and starts or resumes the run that its provider's configuration names, once for each delivery. */
+/** Takes a webhook: verifies it, and starts a run, resumes one or sends a signal, as its provider's configuration says, once for each delivery. */
 import { createHash } from 'node:crypto';
-import { type RunId, type Scope, runId as toRunId, runIdPattern } from '../engine/ids.ts';
+import { type RunId, type Scope, type SignalId, runId as toRunId, runIdPattern } from '../engine/ids.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
+import { longestSignalWord } from '../engine/signal.ts';
 import { type DurationMs, durationMs, hours, iso } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import type { Fault, Received } from '../webhooks/delivery.ts';
@@ -10,6 +11,7 @@ import { valueAt } from '../webhooks/value-at.ts';
 import { verify } from '../webhooks/verify.ts';
 import type { Decider } from './decide-run.ts';
 import { type ResumeAnswer, resumeRun } from './resume-run.ts';
+import { sendSignal } from './send-signal.ts';
 import { type StartAnswer, startRun } from './start-run.ts';
 import type { WebhookSecrets } from './webhook-secrets.ts';
 
@@ -25,9 +27,17 @@ export type WebhookAnswer =
   | { readonly kind: 'invalid_signature'; readonly why: Fault }
   /** the body says no run that could be resumed */
   | Verified<{ readonly kind: 'no_run_id'; readonly place: string }>
+  /** the body says nothing that could be what a signal is about */
+  | Verified<{ readonly kind: 'no_correlation'; readonly place: string }>
   /** what is told a run has a limit of its own */
   | Verified<{ readonly kind: 'payload_too_large'; readonly limitBytes: number }>
   | Verified<{ readonly kind: 'accepted'; readonly runId: RunId; readonly isReplay: boolean }>
+  | Verified<{
+      readonly kind: 'signalled';
+      readonly signalId: SignalId;
+      readonly isDelivered: boolean;
+      readonly isReplay: boolean;
+    }>
   | Verified<Exclude<StartAnswer, { kind: 'started' }>>
   | Verified<Exclude<ResumeAnswer, { kind: 'resumed' }>>;
 
@@ -35,8 +45,8 @@ type Verified<Answer> = Answer & { readonly deliveryId: string };
 
 /** A delivery's id is remembered for a day at least: most senders have no time that would make an old one worthless. */
 const leastRemembered = hours(24);
-/** As much as `POST /v1/runs/resume` takes. */
-const resumeLimitBytes = 65_536;
+/** As much as `POST /v1/runs/resume` and `POST /v1/signals` take. */
+const toldLimitBytes = 65_536;
 
 /** What a run may see of the headers: nothing that signs, and nothing of the way here. */
 const shownHeaders = ['content-type', 'user-agent', 'x-github-event', 'x-github-hook-id', 'webhook-id', 'webhook-timestamp'];
@@ -80,7 +90,9 @@ async function route(decider: Decider, webhook: Webhook, deliveryId: string): Pr
     const answer = await startRun(decider, { ...rest, idempotencyKey, scope, ...target, input: told, trace });
     return answer.kind === 'started' ? { kind: 'accepted', runId: answer.runId, isReplay: answer.isReplay } : answer;
   }
-  return resumed(decider, webhook, { scope, once, told, place: target.resume.runIdPath });
+  return 'resume' in target
+    ? resumed(decider, webhook, { scope, once, told, place: target.resume.runIdPath })
+    : signalled(decider, { scope, once, told, ...target.signal });
 }
 
 interface Once {
@@ -97,12 +109,33 @@ async function resumed(
 ): Promise<Routed> {
   const wanted = valueAt(told['body'] ?? null, place);
   if (typeof wanted !== 'string' || !runIdPattern.test(wanted)) return { kind: 'no_run_id', place };
-  if (Buffer.byteLength(JSON.stringify(told)) > resumeLimitBytes)
-    return { kind: 'payload_too_large', limitBytes: resumeLimitBytes };
+  if (isTooLarge(told)) return tooLarge;
   const runId = toRunId(wanted);
   const answer = await resumeRun(decider, { ...scope, runId }, { reason: `webhook ${name}`, payload: told, once });
   return answer.kind === 'resumed' ? { kind: 'accepted', runId, isReplay: answer.isReplay } : answer;
 }
+
+async function signalled(
+  decider: Decider,
+  wanted: { scope: Scope; once: Once; told: JsonObject; name: string; correlationPath: string },
+): Promise<Routed> {
+  const { scope, told, name, correlationPath } = wanted;
+  const { key: idempotencyKey, ...once } = wanted.once;
+  const correlation = correlationOf(valueAt(told['body'] ?? null, correlationPath));
+  if (correlation === undefined) return { kind: 'no_correlation', place: correlationPath };
+  if (isTooLarge(told)) return tooLarge;
+  const answer = await sendSignal(decider, scope, { ...once, idempotencyKey, name, correlation, payload: told });
+  return answer.kind === 'sent' ? { ...answer, kind: 'signalled' } : answer;
+}
+
+/** Ids are texts or whole numbers, and a wait names them as text. */
+function correlationOf(value: JsonValue | undefined): string | undefined {
+  const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
+  return typeof text === 'string' && text !== '' && text.length <= longestSignalWord ? text : undefined;
+}
+
+const isTooLarge = (told: JsonObject): boolean => Buffer.byteLength(JSON.stringify(told)) > toldLimitBytes;
+const tooLarge = { kind: 'payload_too_large', limitBytes: toldLimitBytes } as const;
 
 /** What the run is given. Its time is that of the first delivery that came through: a repetition begins nothing. */
 const inputOf = ({ deps }: Decider, { name, headers, content }: Webhook, deliveryId: string): JsonObject => ({

@@ -18,6 +18,10 @@ export interface SignalRequest {
   readonly bodyHash: string;
   /** how long it is kept for a wait that has not begun */
   readonly expiresIn?: DurationMs;
+  /** where the key was given; absent: to `POST /v1/signals` */
+  readonly endpoint?: string;
+  /** how long the key is remembered; absent: as the settings say */
+  readonly rememberedMs?: DurationMs;
 }
 
 export type SendAnswer =
@@ -36,7 +40,7 @@ export type SendToRunAnswer =
   | { readonly kind: 'run_terminal'; readonly status: TerminalStatus };
 
 const keptByDefault = days(1);
-const endpoint = 'POST /v1/signals';
+const signalsEndpoint = 'POST /v1/signals';
 
 export async function sendSignal(
   decider: Decider,
@@ -52,7 +56,7 @@ export async function sendSignal(
   // It follows from what stands, so that each repetition keeps the same signal; kept twice, it is there once.
   const id = request.signalId ?? signalId(standing.runId.replace(/^wrun/, 'sig'));
   const { reservedAt: receivedAt } = standing;
-  const remembered = durationMs(Math.max(expiresIn, deps.settings.idempotencyMs) + days(1));
+  const remembered = durationMs(Math.max(expiresIn, rememberedOf(decider, request)) + days(1));
   await deps.signals.keep(place, {
     signalId: id,
     payload,
@@ -81,8 +85,13 @@ const namesOf = ({ idempotencyKey, signalId: id }: SignalRequest): readonly stri
   ...(id === undefined ? [] : [`signal ${id}`]),
 ];
 
+const rememberedOf = ({ deps }: Decider, { rememberedMs = deps.settings.idempotencyMs }: SignalRequest): DurationMs =>
+  rememberedMs;
+
 /** What stands under the names that the sender gave; undefined where it is another signal. Nothing is written of a sending without any. */
-async function reserve({ deps }: Decider, scope: Scope, request: SignalRequest) {
+async function reserve(decider: Decider, scope: Scope, request: SignalRequest) {
+  const { deps } = decider;
+  const { endpoint = signalsEndpoint } = request;
   const now = deps.clock.now();
   const own: Reservation = {
     runId: deps.ids.runId(now),
@@ -90,8 +99,8 @@ async function reserve({ deps }: Decider, scope: Scope, request: SignalRequest) 
     reservedAt: now,
     owner: deps.ids.nonce(),
   };
-  const { idempotencyMs } = deps.settings;
-  const terms = { notBefore: instant(now - idempotencyMs), expiresAt: after(now, idempotencyMs) };
+  const remembered = rememberedOf(decider, request);
+  const terms = { notBefore: instant(now - remembered), expiresAt: after(now, remembered) };
   const made: string[] = [];
   let standing = own;
   for (const name of namesOf(request)) {

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { secretArnPattern, secretArnWords } from '../contract/secret-arn.ts';
 import * as ids from '../engine/ids.ts';
+import { longestSignalWord } from '../engine/signal.ts';
 
 export const providerPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
@@ -12,23 +13,21 @@ const header = z
   .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header')
   .transform((name) => name.toLowerCase());
 
+const pointer = z.string().regex(/^(\/([^/~]|~[01])*){1,20}$/, 'must be a JSON pointer into the body, such as /data/id');
+
 const started = z.strictObject({
   workflowName: z.string().regex(ids.workflowNamePattern).transform(ids.workflowName),
 });
 const resumed = z.strictObject({
-  resume: z.strictObject({
-    runIdPath: z.string().regex(/^(\/([^/~]|~[01])*){1,20}$/, 'must be a JSON pointer into the body, such as /data/runId'),
-  }),
+  resume: z.strictObject({ runIdPath: pointer }),
 });
-const noSignals =
-  'a webhook cannot be routed to a waiting signal in this version: name a workflow to start, { "workflowName": … }, or a run to resume, { "resume": { "runIdPath": … } }';
+const sent = z.strictObject({
+  signal: z.strictObject({ name: z.string().min(1).max(longestSignalWord), correlationPath: pointer }),
+});
 
-const target = z
-  .unknown()
-  .superRefine((value, context) => {
-    if (typeof value === 'object' && value !== null && 'signal' in value) context.addIssue(noSignals);
-  })
-  .pipe(z.union([started, resumed], { error: 'must be { "workflowName": … } or { "resume": { "runIdPath": … } }' }));
+const target = z.union([started, resumed, sent], {
+  error: 'must be { "workflowName": … }, { "resume": { "runIdPath": … } } or { "signal": { "name": …, "correlationPath": … } }',
+});
 
 const common = {
   secretArn,

@@ -83,7 +83,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Body that cancels a run': [bytes(numberIn(routes, 'const smallLimitBytes = ')), routes],
   'Body that wakes a run': [bytes(numberIn(routes, 'const wakeLimitBytes = ')), routes],
   'Body of a webhook': [bytes(numberIn(webhookRoutes, 'webhookLimitBytes = ')), webhookRoutes],
-  'What a webhook tells a run': [bytes(numberIn(receiving, 'resumeLimitBytes = ')), receiving],
+  'What a webhook tells a run': [bytes(numberIn(receiving, 'toldLimitBytes = ')), receiving],
   'Memory of a delivery': [`${numberIn(receiving, 'leastRemembered = hours(')} h`, receiving],
   "Tolerance of a signature's time": [
     `${numberIn(providers, 'max(3_600).default(')} s, at most ${count(numberIn(providers, 'z.int().min(10).max('))} s`,
@@ -184,10 +184,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     delay,
   ],
   'Name or correlation of a signal': [`${longestSignalWord} characters`, 'lib/engine/signal.ts'],
-  'Wait for a signal': [
-    days(numberIn('lib/nodes/signal/shape.ts', 'const longestSeconds = ') * 86_400_000),
-    'lib/nodes/signal/shape.ts',
-  ],
+  'Wait for a signal': [days(numberIn('lib/nodes/signal/shape.ts', 'const longestSeconds = ')), 'lib/nodes/signal/shape.ts'],
   'Signal that nobody waits for': [
     `${numberIn('lib/service/send-signal.ts', 'const keptByDefault = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const longestSeconds = '))}`,
     'lib/service/send-signal.ts',

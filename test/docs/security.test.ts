@@ -19,7 +19,7 @@ test('two functions may delete control records, and whoever moves a run its hold
   const may = (permission: PermissionName) => functionNames.filter((name) => functionShapes[name].may.includes(permission));
   expect([may('release reservations'), may('let go of deployments')]).toEqual([['api'], ['deployments']]);
   const ending = may('end holds on deployments');
-  expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(4);
+  expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(5);
   expect(may('write what webhooks leave')).toEqual(['webhooks']);
   for (const named of [ending, may('meet signals')]) {
     expect(text).toContain(

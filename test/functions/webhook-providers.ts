@@ -13,6 +13,12 @@ export const hooksSecret = 'a secret of GitHub';
 export const testProviders = webhookProviders.parse({
   git: { ...common, scheme: 'github', secretArn: hooksArn, target: { workflowName: 'flow' } },
   jobs: { ...common, scheme: 'github', secretArn: hooksArn, target: { resume: { runIdPath: '/job/runId' } } },
+  paid: {
+    ...common,
+    scheme: 'github',
+    secretArn: hooksArn,
+    target: { signal: { name: 'paid', correlationPath: '/order/id' } },
+  },
   empty: { ...common, scheme: 'github', secretArn: emptyArn, target: { workflowName: 'flow' } },
 });
 

@@ -1,4 +1,4 @@
-/** Webhooks over HTTP: who may send, what is started or resumed, and that each delivery has one effect. */
+/** Webhooks over HTTP: who may send, what is started, resumed or signalled, and that each delivery has one effect. */
 import { describe, expect, test } from 'vitest';
 import { runId as toRunId } from '../../lib/engine/ids.ts';
 import { hours, minutes, seconds } from '../../lib/engine/time.ts';
@@ -233,6 +233,70 @@ describe('a webhook that resumes', () => {
     const theirs = await started(api, await api.key(['admin'], { project: 'rival' }), { graph: openGraph });
     const answer = await api.call('POST', '/v1/webhooks/jobs', delivery(JSON.stringify({ job: { runId: theirs } })));
     expect([answer.status, answer.body['code']]).toEqual([404, 'not_found']);
+  });
+});
+
+describe('a webhook that is a signal', () => {
+  const waiting = (correlation: string): object => ({
+    nodes: [
+      { id: 'start', type: 'start' },
+      { id: 'wait', type: 'signal', config: { name: 'paid', correlation } },
+      { id: 'end', type: 'end', config: { outputParameters: [{ name: 'got', sourceVariable: '{{ctx.signal}}' }] } },
+    ],
+    edges: [
+      { source: 'start', target: 'wait' },
+      { source: 'wait', target: 'end' },
+    ],
+  });
+  const paid = (id: unknown, of = 'd-1') => delivery(JSON.stringify({ order: { id } }), { id: of });
+
+  test('moves on the run that waits for it, once for each delivery', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const runId = await started(api, key, { graph: waiting('order-7') });
+    const one = await api.call('POST', '/v1/webhooks/paid', paid('order-7'));
+    expect([one.status, one.body]).toEqual([202, { accepted: true, signalId: expect.stringMatching(/^sig_/), delivered: true }]);
+    const again = await api.call('POST', '/v1/webhooks/paid', paid('order-7'));
+    expect([again.status, again.body, again.headers['idempotency-replayed']]).toEqual([202, one.body, 'true']);
+    const { body } = await api.call('GET', `/v1/runs/${runId}`, { key, query: { resolveData: 'all' } });
+    expect(body).toMatchObject({
+      status: 'completed',
+      nodes: [{}, { output: { payload: { provider: 'paid', deliveryId: 'd-1', body: { order: { id: 'order-7' } } } } }, {}],
+    });
+  });
+
+  test('is kept where nobody waits yet, and a number is as good as its text', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    expect((await api.call('POST', '/v1/webhooks/paid', paid(8))).body).toMatchObject({ delivered: false });
+    const runId = await started(api, key, { graph: waiting('8') });
+    expect((await api.call('GET', `/v1/runs/${runId}`, { key })).body['status']).toBe('completed');
+  });
+
+  test('sent again within a day is the same, and with another body it is refused', async () => {
+    const api = http();
+    const first = await api.call('POST', '/v1/webhooks/paid', paid('a'));
+    api.world.clock.advance(hours(23));
+    expect((await api.call('POST', '/v1/webhooks/paid', paid('a'))).body).toEqual(first.body);
+    const other = await api.call('POST', '/v1/webhooks/paid', paid('b'));
+    expect([other.status, other.body['code']]).toEqual([409, 'idempotency_conflict']);
+  });
+
+  test.each([[undefined], [''], [{}], [0.5], [true], ['x'.repeat(257)]])('that is about %j is refused', async (id) => {
+    const { status, body } = await http().call('POST', '/v1/webhooks/paid', paid(id));
+    expect([status, body['code'], body['errors']]).toMatchObject([
+      400,
+      'invalid_request',
+      [{ place: '/order/id', code: 'no_correlation' }],
+    ]);
+  });
+
+  test('moves no run of another project', async () => {
+    const api = http();
+    const key = await api.key(['admin'], { project: 'rival' });
+    const runId = await started(api, key, { graph: waiting('order-7') });
+    expect((await api.call('POST', '/v1/webhooks/paid', paid('order-7'))).body).toMatchObject({ delivered: false });
+    expect((await api.call('GET', `/v1/runs/${runId}`, { key })).body).toMatchObject({ nodes: [{}, { status: 'waiting' }, {}] });
   });
 });
 

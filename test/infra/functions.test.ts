@@ -40,6 +40,7 @@ test('a function has the time that its caller waits, and no more', () => {
     StepwellFunctionsApiFunction: 29,
     StepwellFunctionsEventsFunction: 900,
     StepwellFunctionsDeploymentsFunction: 29,
+    StepwellFunctionsLibraryFunction: 29,
     StepwellFunctionsWorkerFunction: 900,
     StepwellFunctionsCollectFunction: 10,
     StepwellFunctionsSweepFunction: 300,

@@ -44,9 +44,9 @@ test('of the control table it sees what it may start, and no keys', () => {
   }
 });
 
-test('a target that waits for a signal is refused in words', () => {
+test('a target that is none is refused in words', () => {
   const read = () => parseSettings({ 'stepwell:webhooks': { github: { ...github, target: { signal: 'approved' } } } });
-  expect(read).toThrow('cannot be routed to a waiting signal in this version');
+  expect(read).toThrow('must be { "workflowName": … }, { "resume": { "runIdPath": … } } or { "signal":');
 });
 
 test('more than a function can be told is refused', () => {

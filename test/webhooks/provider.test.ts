@@ -19,11 +19,12 @@ describe('the setting', () => {
   test('takes what a provider is', () => {
     expect(faultsOf({ github: good, 'stripe-eu': { ...good, scheme: 'stripe', toleranceSeconds: 60 } })).toBe('');
     expect(faultsOf({ jobs: { ...good, target: { resume: { runIdPath: '/data/runId' } } } })).toBe('');
+    expect(faultsOf({ paid: { ...good, target: { signal: { name: 'paid', correlationPath: '/order/id' } } } })).toBe('');
   });
 
-  test('says in words that no signal can be the target', () => {
+  test('says in words what a target may be', () => {
     expect(faultsOf({ github: { ...good, target: { signal: 'approved' } } })).toContain(
-      'a webhook cannot be routed to a waiting signal in this version',
+      String.raw`{ \"signal\": { \"name\": …, \"correlationPath\": … } }`,
     );
   });
 
@@ -36,6 +37,8 @@ describe('the setting', () => {
     ['no target', { target: {} }],
     ['two targets', { target: { workflowName: 'a', resume: { runIdPath: '/a' } } }],
     ['a path that is no pointer', { target: { resume: { runIdPath: 'data.runId' } } }],
+    ['a signal without a name', { target: { signal: { name: '', correlationPath: '/order' } } }],
+    ['a signal about nothing', { target: { signal: { name: 'paid' } } }],
     ['a secret by its value', { secret: 'x' }],
   ])('refuses %s', (_what, change) => {
     expect(faultsOf({ github: { ...good, ...change } })).not.toBe('');

@@ -2,6 +2,7 @@
 import type { Fault } from '../../../lib/api/errors.ts';
 import { json } from '../../../lib/api/schemas/parts.ts';
 import type { JsonValue } from '../../../lib/engine/json.ts';
+import { longestSignalWord } from '../../../lib/engine/signal.ts';
 import { type Webhook, receiveWebhook } from '../../../lib/service/receive-webhook.ts';
 import type { WebhookSecrets } from '../../../lib/service/webhook-secrets.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
@@ -40,10 +41,21 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
           audit: { ...audit, facts: { ...facts, runId, deduped: isReplay } },
         };
       }
+      case 'signalled': {
+        const { signalId, isDelivered: delivered, isReplay } = result;
+        return {
+          status: 202,
+          body: { accepted: true, signalId, delivered },
+          headers: isReplay ? { 'idempotency-replayed': 'true' } : {},
+          audit: { ...audit, facts: { ...facts, signalId, delivered, deduped: isReplay } },
+        };
+      }
       case 'input_invalid':
         return { ...refuse(result.kind, { errors: result.faults }), audit };
       case 'no_run_id':
         return { ...refuse('invalid_request', { errors: [noRunId(result.place)] }), audit };
+      case 'no_correlation':
+        return { ...refuse('invalid_request', { errors: [noCorrelation(result.place)] }), audit };
       case 'payload_too_large':
         return { ...tooLarge(result.limitBytes), audit };
       case 'idempotency_conflict':
@@ -69,8 +81,14 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
 
 const noRunId = (place: string): Fault => ({ place, code: 'no_run_id', message: 'must be the id of a run' });
 
+const noCorrelation = (place: string): Fault => ({
+  place,
+  code: 'no_correlation',
+  message: `must be a text of up to ${longestSignalWord} characters, or a whole number`,
+});
+
 const tooLarge = (limitBytes: number): Refusal<'payload_too_large'> =>
-  refuse('payload_too_large', { message: `A run is told at most ${limitBytes} bytes when it is resumed.` });
+  refuse('payload_too_large', { message: `A run is told at most ${limitBytes} bytes when it is resumed or sent a signal.` });
 
 /** JSON where the sender says so and it is safe to keep; the text else. */
 function contentOf(bytes: Uint8Array, contentType: string): JsonValue {

@@ -7,4 +7,6 @@ export const webhookParams = z.strictObject({ provider: z.string().regex(/^[a-z0
 export const webhookAnswer = z.strictObject({
   accepted: z.literal(true),
   runId: z.string().exactOptional().meta({ description: 'the run that was started or resumed' }),
+  signalId: z.string().exactOptional().meta({ description: 'the signal that was sent' }),
+  delivered: z.boolean().exactOptional().meta({ description: 'of a signal: whether somebody waited for it; else it is kept' }),
 });
