@@ -37,7 +37,7 @@ export interface HttpApiProps {
 }
 
 /** The parts of the API with a function of their own, by their paths under `/v1`. */
-export const parts = {
+const parts = {
   deployments: 'deployments',
   webhooks: 'webhooks',
   lenses: 'library',

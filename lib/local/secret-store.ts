@@ -10,7 +10,7 @@ const kept = z.object({ text: z.string(), version: z.string(), createdAt: z.numb
 const fileShape = z.record(z.string(), kept);
 const ownShape = z.record(z.string(), z.string());
 
-export type KeptSecret = z.output<typeof kept>;
+type KeptSecret = z.output<typeof kept>;
 
 export interface SecretStore {
   /** by its ARN; undefined where it has no text */

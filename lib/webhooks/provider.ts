@@ -4,7 +4,7 @@ import { secretArnPattern, secretArnWords } from '../contract/secret-arn.ts';
 import * as ids from '../engine/ids.ts';
 import { longestSignalWord } from '../engine/signal.ts';
 
-export const providerPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
+const providerPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 const secretArn = z.string().regex(secretArnPattern, secretArnWords);
 

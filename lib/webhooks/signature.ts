@@ -11,7 +11,7 @@ export function signatureOf(secret: string | Uint8Array, parts: readonly (string
 }
 
 /** Compared as text: an encoding can spell the same bytes in several ways, and a sender has only one. */
-export function isSameText(one: string, other: string): boolean {
+function isSameText(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one), Buffer.from(other)];
   return left.length === right.length && timingSafeEqual(left, right);
 }

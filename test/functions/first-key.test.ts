@@ -20,9 +20,11 @@ const scope = { projectId: projectId('default'), environment: environment('produ
 /** CloudFormation's side: an address that takes one answer after the other. */
 const answers: unknown[] = [];
 let url = '';
-const server = createServer(async (request, response) => {
-  answers.push({ contentType: request.headers['content-type'], body: JSON.parse(await text(request)) });
-  response.writeHead(200).end();
+const server = createServer((request, response) => {
+  void text(request).then((body) => {
+    answers.push({ contentType: request.headers['content-type'], body: JSON.parse(body) });
+    response.writeHead(200).end();
+  });
 });
 beforeAll(async () => {
   server.listen(0, '127.0.0.1');

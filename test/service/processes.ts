@@ -7,7 +7,7 @@ export interface Aim {
   readonly kind: 'before' | 'after';
 }
 
-export class Killed extends Error {
+class Killed extends Error {
   override readonly name = 'Killed';
 }
 

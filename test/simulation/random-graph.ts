@@ -51,8 +51,8 @@ export const simulatedTypes: GraphTypes = {
 
 const waitOf = ({ name, correlation, ms, continues }: JsonObject, now: Instant): Outcome => ({
   kind: 'awaiting',
-  name: String(name),
-  ...(correlation === undefined ? {} : { correlation: String(correlation) }),
+  name: typeof name === 'string' ? name : '',
+  ...(typeof correlation === 'string' ? { correlation } : {}),
   ...(ms === undefined ? {} : { expiresAt: after(now, durationMs(Number(ms))) }),
   ...(continues === true ? { expiryHandle: 'output' } : {}),
 });

@@ -106,13 +106,13 @@ async function openMailbox(): Promise<Mailbox> {
     };
     take().catch(reject);
   });
-  const { url, close } = await listen(server, 0);
+  const listening = await listen(server, 0);
   return {
-    url: `${url}${path}`,
+    url: `${listening.url}${path}`,
     answer: promise,
     close: async () => {
       clearTimeout(late);
-      await close(0);
+      await listening.close(0);
     },
   };
 }

@@ -88,6 +88,7 @@ const furnish = async (door: Door): Promise<Known> => {
     deploymentId: deployments ?? [],
     cursor: cursors ?? [],
     codeRun: codeRuns,
+    provider: ['git', 'jobs', 'paid'],
   };
 };
 
@@ -102,6 +103,10 @@ const bodiesFor = (known: Known): Bodies => {
       queueName: fc.constantFrom('__wkf_step_mail', '__wkf_workflow_shipped'),
       message: fc.record({ runId: fc.constantFrom(...(known['codeRun'] ?? [])), more: fc.jsonValue() }),
     }),
+    receiveWebhook: fc.oneof(
+      fc.jsonValue(),
+      fc.record({ order: fc.record({ id: fc.string() }), job: fc.record({ runId: fc.constantFrom(...(known['runId'] ?? [])) }) }),
+    ),
     startRun: fc.record({ workflowName: names, input: fc.dictionary(fc.string(), fc.jsonValue()) }),
   };
 };

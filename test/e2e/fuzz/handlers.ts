@@ -5,6 +5,7 @@ import { apiOperations } from '../../../functions/api/operations/all.ts';
 import { deploymentOperations } from '../../../functions/api/operations/deployments.ts';
 import { libraryOperations } from '../../../functions/api/operations/library.ts';
 import { eventOperations } from '../../../functions/api/operations/events.ts';
+import { webhookOperations } from '../../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../../functions/api/tools.ts';
 import { newKey } from '../../../lib/api/auth/key-format.ts';
@@ -25,13 +26,16 @@ import { DynamoWorkflowStore } from '../../../lib/aws/workflow-store.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
 import { days, hours } from '../../../lib/engine/time.ts';
+import { MemorySecrets } from '../../../lib/memory/secrets.ts';
 import { memoryWorld } from '../../../lib/memory/memory-world.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../../lib/nodes/catalogue.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
 import { Plans } from '../../../lib/service/graph.ts';
+import { WebhookSecrets } from '../../../lib/service/webhook-secrets.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../../contract/emulators/dynamo.ts';
 import { startQueuesAndBucket } from '../../contract/emulators/fauxqs.ts';
 import { context, eventOf } from '../../functions/http.ts';
+import { delivery, hooksArn, hooksSecret, testProviders } from '../../functions/webhook-providers.ts';
 import type { Door } from './campaign.ts';
 import { type FuzzAnswer, routeOf } from './judge.ts';
 import type { FuzzRequest } from './requests.ts';
@@ -91,17 +95,20 @@ export const openHandlers = async (): Promise<OpenDoor> => {
   };
   const silent = (): void => {};
   const tools = toolsOf({ decider, inspect: inspectNode, logger: { info: silent, warn: silent, error: console.error } });
+  const secrets = new MemorySecrets();
+  secrets.create(hooksArn, hooksSecret);
+  const webhooks = { ...tools, providers: () => testProviders, secrets: new WebhookSecrets(secrets, clock) };
   const functions = {
     api: httpFunction(tools, apiOperations(tools)),
     events: httpFunction(tools, eventOperations(tools)),
     deployments: httpFunction(tools, deploymentOperations(tools)),
     library: httpFunction(tools, libraryOperations(tools)),
+    webhooks: httpFunction(webhooks, webhookOperations(webhooks)),
   };
   return {
     apiKey: text,
     ask: async (request): Promise<FuzzAnswer> => {
-      const servedBy = routeOf(request)?.servedBy ?? 'api';
-      const handler = functions[servedBy === 'events' || servedBy === 'deployments' || servedBy === 'library' ? servedBy : 'api'];
+      const handler = functions[routeOf(request)?.servedBy ?? 'api'];
       const { statusCode, headers, body } = await handler(gatewayEvent(request), context);
       return { status: statusCode, headers, text: body };
     },
@@ -120,8 +127,11 @@ const gatewayEvent = ({ method, target, headers, body }: FuzzRequest): APIGatewa
   byName.set('X-Forwarded-Proto', 'https');
   const isForm = (byName.get('Content-Type') ?? '').startsWith('multipart/');
   const text = body === undefined ? undefined : Buffer.from(body).toString(isForm ? 'base64' : 'utf8');
+  // Who knows the secret sends half of the webhooks.
+  const isSigned = url.pathname.startsWith('/v1/webhooks/') && typeof body === 'string' && body.length % 2 === 0;
+  const signature = isSigned ? delivery(body, { id: `d-${body.length}` }).headers : {};
   return eventOf(method, url.pathname, {
-    headers: Object.fromEntries(byName),
+    headers: { ...Object.fromEntries(byName), ...signature },
     ...(url.search === '' ? {} : { query: Object.fromEntries(url.searchParams) }),
     ...(text === undefined ? {} : { text, isBase64Encoded: isForm }),
   });
