@@ -53,6 +53,13 @@ describe('an open run', () => {
       { state: 'running', attempt: 1, since: at(-2) },
     ],
     [
+      'with a message of a deployment',
+      run({ nodes: [node({ type: 'message' })] }),
+      [event('node.retried', -9, { attempt: 1, failure, retryAt: at(4) })],
+      `Message work is tried again at ${at(4)} (in 4 min). The attempt before it failed: http_503: it answered 503.`,
+      { state: 'retrying', attempt: 1, since: at(-9), until: at(4), lastFailure: 'http_503: it answered 503' },
+    ],
+    [
       'running again',
       run({ nodes: [node({ status: 'running', startedAt: at(-2), attempt: 2 })] }),
       [event('node.retried', -9, { attempt: 1, failure, retryAt: at(-4) })],
@@ -102,7 +109,7 @@ describe('an open run', () => {
       'not to begin yet, by a node',
       run({ nodes: [node({})] }),
       [event('node.queued', -1, { notBefore: at(30) })],
-      `Node work is not to begin before ${at(30)} (in 30 min).`,
+      `Node work (http) is not to begin before ${at(30)} (in 30 min).`,
       { state: 'delayed', attempt: 1, since: at(-1), until: at(30) },
     ],
   ])('%s', (_what, given, events, sentence, only) => {
@@ -127,6 +134,12 @@ describe('an open run', () => {
       /^It waits for 3 nodes: 1 at work, 2 asleep\. The first is due .*:05:00.000Z \(in 5 min\)\./,
     );
     expect(explained.nodes.map(({ nodeId }) => nodeId)).toEqual(['a', 'b', 'c']);
+  });
+  test('of a deployment’s code that has nothing in flight waits to be told something', () => {
+    const nodes = [node({ type: 'message', status: 'completed' })];
+    const explained = explain(run({ deploymentId: 'orders-42', nodes }), [], now);
+    expect(explained.sentence).toMatch(/^Its code has answered every message that it was sent/);
+    expect(explained.nodes).toEqual([]);
   });
   test('in which nothing is at work says who will see to it', () => {
     expect(explain(run({ nodes: [node({ status: 'completed' })] }), [], now).sentence).toContain('the sweep looks at it');

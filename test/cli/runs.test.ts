@@ -203,4 +203,17 @@ describe('cancel, wake, resume and rerun', () => {
     const made = dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runAnswer);
     expect([made.rerunOf, made.input]).toEqual([run, { n: 2 }]);
   });
+  test('rerun goes on from a node, and the results before it stand', async () => {
+    const run = await started(here.api, key, { graph: night });
+    await here.play(admin.type('runs', 'wake', run));
+    const { out } = await admin.type('runs', 'rerun', run, '--from', 'night');
+    const made = dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runAnswer);
+    expect(made.nodes.map(({ nodeId, status }) => [nodeId, status])).toMatchObject([
+      ['start', 'completed'],
+      ['night', 'waiting'],
+      ['end', 'pending'],
+    ]);
+    const unknown = await admin.type('--json', 'runs', 'rerun', run, '--from', 'nowhere');
+    expect([unknown.exitCode, errorIn(unknown).code]).toEqual([1, 'not_found']);
+  });
 });

@@ -57,6 +57,8 @@ function standing(run: Run, nodes: readonly OpenNode[], now: number): string {
   if (run.status === 'pending' && begins !== undefined && Date.parse(begins) > now)
     return `It has not begun: it was asked to wait until ${when(begins, now)}.`;
   const [first] = nodes;
+  if (first === undefined && run.nodes.some(isMessage))
+    return 'Its code has answered every message that it was sent, and it waits to be told more: stepwell runs resume does that.';
   // A commit that asks for the next work was lost on its way, or is being made at this moment.
   if (first === undefined) return 'Nothing of it is at work at this moment; the sweep looks at it within minutes.';
   if (nodes.length === 1) return first.sentence;
@@ -89,21 +91,21 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
   const because = lastFailure === '' ? '' : ` The attempt before it failed: ${lastFailure}.`;
   if (node.status === 'running') {
     const since = node.startedAt ?? last('node.started', 'node.queued')?.timestamp;
-    const sentence = `Node ${node.nodeId} (${node.type}) is at work${again}${sinceWhen(since, now)}.${because}`;
+    const sentence = `${nameOf(node)} is at work${again}${sinceWhen(since, now)}.${because}`;
     return { ...facts, state: 'running', ...(since === undefined ? {} : { since }), sentence };
   }
   if (node.waitingFor !== undefined) {
     const { signal, correlation, until } = node.waitingFor;
     const since = last('signal.awaited')?.timestamp ?? node.startedAt;
     const end = until === undefined ? '' : `, until ${when(until, now)}`;
-    const sentence = `Node ${node.nodeId} (${node.type}) waits for the signal ${signal} of ${correlation}${sinceWhen(since, now)}${end}.`;
+    const sentence = `${nameOf(node)} waits for the signal ${signal} of ${correlation}${sinceWhen(since, now)}${end}.`;
     const times = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
     return { ...facts, state: 'awaiting', ...times, sentence };
   }
   if (node.status === 'waiting') {
     const since = last('node.waiting')?.timestamp ?? node.startedAt;
     const until = node.wakeAt;
-    const sentence = `Node ${node.nodeId} (${node.type}) sleeps${untilWhen(until, now)}; stepwell runs wake ends that earlier.`;
+    const sentence = `${nameOf(node)} sleeps${untilWhen(until, now)}; stepwell runs wake ends that earlier.`;
     return {
       ...facts,
       state: 'sleeping',
@@ -118,7 +120,7 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
   const since = asked?.timestamp;
   const known = { ...facts, ...(since === undefined ? {} : { since }) };
   if (retryAt !== undefined) {
-    const sentence = `Node ${node.nodeId} (${node.type}) is tried again${again}${atWhen(retryAt, now)}.${because}`;
+    const sentence = `${nameOf(node)} is tried again${again}${atWhen(retryAt, now)}.${because}`;
     return { ...known, state: 'retrying', until: retryAt, sentence };
   }
   if (notBefore !== undefined && Date.parse(notBefore) > now)
@@ -126,11 +128,15 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
       ...known,
       state: 'delayed',
       until: notBefore,
-      sentence: `Node ${node.nodeId} is not to begin before ${when(notBefore, now)}.`,
+      sentence: `${nameOf(node)} is not to begin before ${when(notBefore, now)}.`,
     };
-  const sentence = `Node ${node.nodeId} (${node.type}) is in the queue${again}${sinceWhen(since, now)}; no worker has said yet that it took it.${because}`;
+  const sentence = `${nameOf(node)} is in the queue${again}${sinceWhen(since, now)}; no worker has said yet that it took it.${because}`;
   return { ...known, state: 'queued', sentence };
 }
+
+/** A run of a deployment's code has messages where one of a graph has nodes. */
+const isMessage = ({ type }: Node): boolean => type === 'message';
+const nameOf = (node: Node): string => (isMessage(node) ? `Message ${node.nodeId}` : `Node ${node.nodeId} (${node.type})`);
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 const sinceWhen = (at: string | undefined, now: number): string => (at === undefined ? '' : ` since ${when(at, now)}`);

@@ -77,6 +77,8 @@ export const register: Register = (program, act) => {
     .option('--input <json>', 'another input')
     .option('--input-file <file>', 'another input, from a file of JSON')
     .option('--workflow-version <n>', 'another version of the workflow')
+    .option('--from <nodeId>', 'go on from this node: the results before it stand')
+    .option('--deployment <id>', 'of code workflows: on this deployment')
     .option('--idempotency-key <key>', 'of one run: the same key is the same new run')
     .option('--bulk-id <id>', 'go on with a bulk that broke off: no run is run again twice')
     .action(act(async () => (await import('../runs/rerun-runs.ts')).rerunRuns));

@@ -11,7 +11,12 @@ const shape = z.object({ ...bulkOptions, bulkId: z.string().optional() });
 
 export interface WhatToRerun {
   readonly filters: Filters;
-  readonly body: { readonly input?: JsonValue; readonly version?: number };
+  readonly body: {
+    readonly input?: JsonValue;
+    readonly version?: number;
+    readonly fromNode?: string;
+    readonly deploymentId?: string;
+  };
   readonly isMeant?: (run: RunSummary) => boolean;
   readonly verb: Bulk['verb'];
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Action, usageFault } from '../command.ts';
-import { argument, count, idempotencyKey, optionsIn, present, runId } from '../given.ts';
+import { argument, count, deploymentId, idempotencyKey, nodeId, optionsIn, present, runId } from '../given.ts';
 import { bulkOptions } from './bulk.ts';
 import { filterOptions, hasFilter } from './filters.ts';
 import { inputIn, inputOptions } from './input.ts';
@@ -11,14 +11,16 @@ const shape = z.object({
   ...filterOptions,
   ...inputOptions,
   workflowVersion: count(1, Number.MAX_SAFE_INTEGER).optional(),
+  from: nodeId.optional(),
+  deployment: deploymentId.optional(),
   idempotencyKey: idempotencyKey.optional(),
   bulkId: z.string().optional(),
 });
 
 export const rerunRuns: Action = async (given, shell) => {
   const options = optionsIn(given, shape);
-  const { idempotencyKey: ownKey, bulkId, workflowVersion } = options;
-  const body = present({ input: inputIn(shell.cwd, options), version: workflowVersion });
+  const { idempotencyKey: ownKey, bulkId, workflowVersion, from: fromNode, deployment } = options;
+  const body = present({ input: inputIn(shell.cwd, options), version: workflowVersion, fromNode, deploymentId: deployment });
   if (given.args.length === 0) {
     if (ownKey !== undefined) throw usageFault('--idempotency-key is for one run; a bulk has --bulk-id.');
     if (!hasFilter(options))
