@@ -131,7 +131,7 @@ export const errorCatalogue = {
     status: 409,
     trouble: 'caller',
     message: 'The artifact of the deployment has not been verified yet.',
-    recovery: 'Activate the deployment, or upload its artifact in one request with the manifest: both verify it.',
+    recovery: 'Upload its artifact, and ask POST /v1/deployments/{deploymentId}/verify.',
   },
   deployment_mismatch: {
     status: 409,

@@ -36,6 +36,7 @@ const listDeployments = routeOf('listDeployments');
 const getDeployment = routeOf('getDeployment');
 const getActiveDeployment = routeOf('getActiveDeployment');
 const activateDeployment = routeOf('activateDeployment');
+const verifyDeployment = routeOf('verifyDeployment');
 const rollbackDeployment = routeOf('rollbackDeployment');
 const removeDeployment = routeOf('removeDeployment');
 const publishMessage = routeOf('publishMessage');
@@ -229,6 +230,11 @@ export class StepwellClient {
   /** Refused with `no_active_deployment` where there is none. */
   getActiveDeployment(options?: CallOptions): Promise<Answer<'getActiveDeployment'>> {
     return ask(this.#parts, getActiveDeployment, getActiveDeployment.answers[200].schema, {}, options);
+  }
+
+  /** Judges what was uploaded, so that runs can be started on it by its id; once more changes nothing. */
+  verifyDeployment(deploymentId: string, options?: CallOptions): Promise<Answer<'verifyDeployment'>> {
+    return ask(this.#parts, verifyDeployment, verifyDeployment.answers[200].schema, { params: { deploymentId } }, options);
   }
 
   /** New runs get this deployment; once more changes nothing. */

@@ -13,6 +13,7 @@ const doneOnce: readonly string[] = [
   'archiveWorkflow',
   'cancelRun',
   'createDeployment',
+  'verifyDeployment',
   'activateDeployment',
   'revokeKey',
 ] satisfies readonly OperationId[];

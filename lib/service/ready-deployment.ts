@@ -6,7 +6,7 @@ export type NotReady =
   | { readonly kind: 'deployment_not_found'; readonly deploymentId: DeploymentId }
   /** it does not serve the workflow */
   | { readonly kind: 'workflow_not_found' }
-  /** its artifact was never verified: it is activated once, or has none */
+  /** its artifact was never verified: nobody has asked, or there is none */
   | { readonly kind: 'deployment_not_verified'; readonly deploymentId: DeploymentId };
 
 export async function readyDeployment(

@@ -44,6 +44,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   getActiveDeployment: (client) => client.getActiveDeployment(),
   rollbackDeployment: (client) => client.rollbackDeployment(),
   getDeployment: (client) => client.getDeployment('one'),
+  verifyDeployment: (client) => client.verifyDeployment('one'),
   activateDeployment: (client) => client.activateDeployment('one'),
   removeDeployment: (client) => client.removeDeployment('one'),
   publishMessage: (client) => client.publish('__wkf_workflow_flow', { runId }),

@@ -15,6 +15,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   cancelRun: true,
   createDeployment: true,
   activateDeployment: true,
+  verifyDeployment: true,
   revokeKey: true,
   // The second time finds another state, or makes a second one.
   createWorkflow: false,

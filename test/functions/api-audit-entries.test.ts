@@ -111,6 +111,10 @@ describe('what was done', () => {
       await shipped(api, key, 'one');
       return ['POST', '/v1/deployments/one/activate'];
     },
+    'deployments.verify': async (api, key) => {
+      await shipped(api, key, 'one');
+      return ['POST', '/v1/deployments/one/verify'];
+    },
     'deployments.rollback': async (api, key) => {
       await shipped(api, key, 'one', 'two');
       await activated(api, key, 'one');

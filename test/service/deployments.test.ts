@@ -9,7 +9,9 @@ import { activateDeployment, rollbackDeployment } from '../../lib/service/activa
 import { createDeployment } from '../../lib/service/create-deployment.ts';
 import { activeDeployment, getDeployment, listDeployments } from '../../lib/service/get-deployments.ts';
 import { createWorkflow, publishVersion } from '../../lib/service/publish-workflow.ts';
+import { readyDeployment } from '../../lib/service/ready-deployment.ts';
 import { removeDeployment } from '../../lib/service/remove-deployment.ts';
+import { verifyDeployment } from '../../lib/service/verify-deployment.ts';
 import { archiveOf } from '../artifact/archives.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
@@ -126,6 +128,25 @@ describe('activating a deployment', () => {
     world.artifacts.receive(created.upload.url, archive);
     expect(await activate()).toMatchObject({ kind: 'activated' });
     expect(await getDeployment(world, scope, manifest.deploymentId)).toMatchObject({ verifiedAt: world.clock.now() });
+  });
+
+  it('can be verified without being activated: then runs may be started on it, and nobody else gets it', async () => {
+    const { world } = house();
+    const { manifest, archive } = await packedDeployment('dep_1');
+    const created = await createDeployment(world, scope, manifest, { by: null });
+    if (!('upload' in created) || created.upload === undefined) throw new Error('no upload');
+    const verify = () => verifyDeployment(world, scope, manifest.deploymentId);
+    const ready = () => readyDeployment(world, scope, manifest.deploymentId, workflowName('hello'));
+    expect([await verify(), await ready()]).toMatchObject([{ kind: 'artifact_missing' }, { kind: 'deployment_not_verified' }]);
+    world.artifacts.receive(created.upload.url, new Uint8Array(archive.byteLength));
+    expect(await verify()).toEqual({ kind: 'artifact_digest_mismatch' });
+    world.artifacts.receive(created.upload.url, archive);
+    const verifiedAt = world.clock.now();
+    expect([await verify(), await ready()]).toMatchObject([{ kind: 'verified', verifiedAt }, { kind: 'ready' }]);
+    world.clock.advance(minutes(1));
+    expect(await verify()).toEqual({ kind: 'verified', verifiedAt });
+    expect(await activeDeployment(world, scope)).toBeUndefined();
+    expect(await verifyDeployment(world, scope, deploymentId('none'))).toEqual({ kind: 'not_found' });
   });
 
   it('refuses an archive that does harm, and one without its bundles', async () => {

@@ -8,6 +8,7 @@ import { createDeployment } from '../../../lib/service/create-deployment.ts';
 import { activeDeployment, getDeployment, listDeployments } from '../../../lib/service/get-deployments.ts';
 import { removeDeployment } from '../../../lib/service/remove-deployment.ts';
 import type { ArtifactRefusal } from '../../../lib/service/verify-artifact.ts';
+import { verifyDeployment } from '../../../lib/service/verify-deployment.ts';
 import { type Operations, type Refusal, refuse } from '../operation.ts';
 import { activatedOf, createdDeploymentOf, deploymentOf, deploymentSummaryOf } from '../present/deployment.ts';
 import type { Tools } from '../tools.ts';
@@ -58,6 +59,21 @@ export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider
   activateDeployment: async ({ scope, params: { deploymentId }, caller }) => {
     const result = await activateDeployment(deps, scope, deploymentId, caller ?? null);
     return answerFor(result, `deployment/${deploymentId}`);
+  },
+
+  verifyDeployment: async ({ scope, params: { deploymentId } }) => {
+    const audit = { resource: `deployment/${deploymentId}` };
+    const result = await verifyDeployment(deps, scope, deploymentId);
+    switch (result.kind) {
+      case 'verified':
+        return { status: 200, body: { deploymentId, verifiedAt: iso(result.verifiedAt) }, audit };
+      case 'not_found':
+        return { ...refuse(result.kind), audit };
+      case 'artifact_missing':
+      case 'artifact_digest_mismatch':
+      case 'artifact_invalid':
+        return { ...refuseArtifact(result), audit };
+    }
   },
 
   rollbackDeployment: async ({ scope, body: { deploymentId }, caller }) => {

@@ -118,4 +118,5 @@ export const activatedAnswer = z.strictObject({
   previousDeploymentId: z.string().nullable(),
   revision,
 });
+export const verifiedDeploymentAnswer = z.strictObject({ deploymentId: z.string(), verifiedAt: moment });
 export const removedDeploymentAnswer = z.strictObject({ deploymentId: z.string(), removedAt: moment });

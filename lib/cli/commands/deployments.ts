@@ -8,7 +8,7 @@ export const register: Register = (program, act) => {
     .option('--artifact <file>', 'instead of a folder: an archive that is packed already, with its --manifest')
     .option('--manifest <file>', 'of the archive')
     .option('--deployment-id <id>', 'of a folder: its id; else that of manifest.json, else it follows from the content')
-    .option('--no-activate', 'upload only')
+    .option('--no-activate', 'upload and verify only: runs can be started on it by its id')
     .addHelpText(
       'after',
       `

@@ -25,8 +25,9 @@ export const deploy: Action = async (given, shell) => {
   if (created.upload === undefined) shell.note('its artifact is there already');
   else await upload(shell, created.upload, archive);
   if (!options.activate) {
+    await client.verifyDeployment(id, { signal });
     const change = await changeBetween(client, shell, await activeId(client, shell), id);
-    const text = [`${id} is uploaded and not active. Activated, it would change this:`, ...changeLines(shell, change, id)];
+    const text = [`${id} is verified and not active. Activated, it would change this:`, ...changeLines(shell, change, id)];
     const data = { deploymentId: id, status: created.status, previousDeploymentId: change.previousDeploymentId };
     return { data: { ...data, workflows: workflowsIn(change) }, text: text.join('\n') };
   }
