@@ -4,6 +4,7 @@ import { parseJob } from '../../lib/codec/jobs.ts';
 import { unreachable } from '../../lib/engine/invariant.ts';
 import { runAttempt } from '../../lib/nodes/runners.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
+import { tendChild } from '../../lib/service/tend-child.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { eachMessage, isRedelivered, logKeysOf } from '../batch.ts';
@@ -29,6 +30,8 @@ async function take(record: SQSRecord, context: Context): Promise<void> {
       return wakeNode(worker, job, delivery);
     case 'nudge':
       return nudgeRun(worker, job);
+    case 'child':
+      return tendChild(worker, job);
     default:
       return unreachable(job);
   }

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue, Payload, PayloadRef } from '../engine/json.
 import type { Failure, RunEvent, RunEventType } from '../engine/log/events.ts';
 import { failureCauses } from '../engine/retry/causes.ts';
 import { exactly } from './exact.ts';
-import { attempt, durationMs, instant, iterationKey, nodeId, signalId } from './ids.ts';
+import { attempt, durationMs, instant, iterationKey, nodeId, runId, signalId } from './ids.ts';
 
 /** What `JSON.parse` gave is JSON; only its absence is to be found out. */
 export const jsonValue = z.custom<JsonValue>((value) => value !== undefined);
@@ -91,6 +91,19 @@ const members = {
       correlation: z.string(),
     }),
   ),
+  SUBFLOW_CALLED: is<'SUBFLOW_CALLED'>()(
+    z.strictObject({
+      type: z.literal('SUBFLOW_CALLED'),
+      ...ofAttempt,
+      childRunId: runId,
+      workflowName: z.string(),
+      version: z.int().exactOptional(),
+      input: payload,
+      expiresAt: instant.exactOptional(),
+      whenLeft: z.enum(['cancel', 'go_on']),
+      whenCancelled: z.enum(['fail', 'cancel']),
+    }),
+  ),
   NODE_COMPLETED: is<'NODE_COMPLETED'>()(
     z.strictObject({
       type: z.literal('NODE_COMPLETED'),
@@ -152,6 +165,7 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.NODE_WOKEN,
   members.SIGNAL_AWAITED,
   members.SIGNAL_RECEIVED,
+  members.SUBFLOW_CALLED,
   members.NODE_COMPLETED,
   members.NODE_RETRIED,
   members.NODE_FAILED,

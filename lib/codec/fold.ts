@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import type { JsonValue } from '../engine/json.ts';
 import type { RunProgress, Written } from '../engine/log/fold.ts';
-import type { EndedNode, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
+import type { ChildWait, EndedNode, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';
 import { failure, payload } from './events.ts';
 import { exactly } from './exact.ts';
-import { attempt, commitNo, eventId, instant, iterationKey, nodeId, signalId } from './ids.ts';
+import { attempt, commitNo, eventId, instant, iterationKey, nodeId, runId, signalId } from './ids.ts';
 import { read } from './unreadable.ts';
 
 const ofNode = { nodeId, iteration: iterationKey };
@@ -19,7 +19,14 @@ const dispatched = {
   pinnedAt: eventId,
   wave: z.number(),
 };
-const ended = { ...ofNode, attempt, endedAt: instant, endedBy: eventId, startedAt: instant.exactOptional() };
+const ended = {
+  ...ofNode,
+  attempt,
+  endedAt: instant,
+  endedBy: eventId,
+  startedAt: instant.exactOptional(),
+  childRunId: runId.exactOptional(),
+};
 
 type Open<Status extends OpenNode['status']> = Extract<OpenNode, { status: Status }>;
 type Ended<Status extends EndedNode['status']> = Extract<EndedNode, { status: Status }>;
@@ -41,6 +48,20 @@ const node = z.discriminatedUnion('status', [
         expiresAt: instant.exactOptional(),
         expiryHandle: z.string().exactOptional(),
         signalId: signalId.exactOptional(),
+      }),
+    ),
+    exactly<ChildWait>()(
+      z.strictObject({
+        ...dispatched,
+        status: z.literal('waiting'),
+        for: z.literal('child'),
+        childRunId: runId,
+        workflowName: z.string(),
+        version: z.int().exactOptional(),
+        input: payload,
+        expiresAt: instant.exactOptional(),
+        whenLeft: z.enum(['cancel', 'go_on']),
+        whenCancelled: z.enum(['fail', 'cancel']),
       }),
     ),
   ]),

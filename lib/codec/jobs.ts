@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import type { Trace } from '../engine/trace.ts';
-import type { Job, MessageJob, NodeJob, NudgeJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
+import type { ChildJob, Job, MessageJob, NodeJob, NudgeJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
 import { exactly } from './exact.ts';
 import {
   attempt,
@@ -35,9 +35,20 @@ const jobs = {
   message: exactly<MessageJob>()(z.strictObject({ kind: z.literal('message'), ...ofAttempt, resend: z.int().min(0) })),
   wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt })),
   nudge: exactly<NudgeJob>()(z.strictObject({ kind: z.literal('nudge'), run: runAddress, ...traced })),
+  child: exactly<ChildJob>()(
+    z.strictObject({
+      kind: z.literal('child'),
+      run: runAddress,
+      nodeId,
+      iteration: iterationKey,
+      attempt,
+      childRunId: runId,
+      ...traced,
+    }),
+  ),
 } satisfies { [Kind in Job['kind']]: z.ZodType<Extract<Job, { kind: Kind }>> };
 
-const job: z.ZodType<Job> = z.discriminatedUnion('kind', [jobs.node, jobs.message, jobs.wake, jobs.nudge]);
+const job: z.ZodType<Job> = z.discriminatedUnion('kind', [jobs.node, jobs.message, jobs.wake, jobs.nudge, jobs.child]);
 
 const result = exactly<ResultMessage>()(
   z.strictObject({

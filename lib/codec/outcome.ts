@@ -29,6 +29,17 @@ const members = {
       expiryHandle: z.string().exactOptional(),
     }),
   ),
+  calling: exactly<Of<'calling'>>()(
+    z.strictObject({
+      kind: z.literal('calling'),
+      workflowName: z.string(),
+      version: z.int().exactOptional(),
+      input: payload,
+      expiresAt: instant.exactOptional(),
+      whenLeft: z.enum(['cancel', 'go_on']),
+      whenCancelled: z.enum(['fail', 'cancel']),
+    }),
+  ),
 } satisfies { [Kind in Outcome['kind']]: z.ZodType<Of<Kind>> };
 
 export const outcome: z.ZodType<Outcome> = z.discriminatedUnion('kind', [
@@ -36,4 +47,5 @@ export const outcome: z.ZodType<Outcome> = z.discriminatedUnion('kind', [
   members.failed,
   members.sleeping,
   members.awaiting,
+  members.calling,
 ]);

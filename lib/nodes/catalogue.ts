@@ -16,6 +16,7 @@ import { javascript } from './javascript/shape.ts';
 import { type NodeType, type ReadConfig, nodeType } from './node-type.ts';
 import { graphDefaults, readSettings } from './settings.ts';
 import { signal } from './signal/shape.ts';
+import { subflow } from './subflow/shape.ts';
 import { start } from './start/shape.ts';
 
 const all: readonly NodeType[] = [
@@ -26,6 +27,7 @@ const all: readonly NodeType[] = [
   nodeType(delay),
   nodeType(http),
   nodeType(signal),
+  nodeType(subflow),
 ];
 
 export const nodeTypes: ReadonlyMap<string, NodeType> = new Map(all.map((each) => [each.type, each]));

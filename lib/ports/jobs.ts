@@ -1,5 +1,5 @@
 /** Messages that ask for work. Delivered at least once, late, twice and in any order; a kept message comes back. */
-import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress } from '../engine/ids.ts';
+import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress, RunId } from '../engine/ids.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
@@ -42,7 +42,17 @@ export interface NudgeJob extends Traced {
   readonly run: RunAddress;
 }
 
-export type Job = NodeJob | MessageJob | WakeJob | NudgeJob;
+/** A node of `run` called another run, or did: make it, tell `run` how it ended, or end it where nobody waits for it any more. */
+export interface ChildJob extends Traced {
+  readonly kind: 'child';
+  readonly run: RunAddress;
+  readonly nodeId: NodeId;
+  readonly iteration: IterationKey;
+  readonly attempt: Attempt;
+  readonly childRunId: RunId;
+}
+
+export type Job = NodeJob | MessageJob | WakeJob | NudgeJob | ChildJob;
 /** Work that is sent to be taken at once. */
 export type WorkJob = NodeJob | MessageJob;
 

@@ -34,20 +34,26 @@ import { type Decider, keepWaitsOf } from './decide-run.ts';
 import { decideTools } from './graph.ts';
 import { spillEvents, spillInput, withPayloads } from './payloads.ts';
 
-export interface BeginRequest {
+/** What a run is made by, beside what it runs. */
+export interface RunTerms {
   readonly scope: Scope;
+  /** SHA-256, in hex, of all that the caller asked for */
+  readonly bodyHash: string;
+  /** of the request; not a part of what is asked for, so a repetition may carry another */
+  readonly trace?: Trace;
+  readonly availableAt?: Instant;
+  readonly deadlineAt?: Instant;
+  /** whatever its own deadline would be, it is not after this */
+  readonly latestDeadlineAt?: Instant;
+}
+
+export interface BeginRequest extends RunTerms {
   /** under which the key is remembered: the same key means another request elsewhere */
   readonly endpoint: string;
   readonly idempotencyKey: string;
-  /** SHA-256, in hex, of all that the caller asked for */
-  readonly bodyHash: string;
   /** how long the key is remembered; absent: as the settings say */
   readonly rememberedMs?: DurationMs;
-  /** of the request; not a part of what is asked for, so a repetition may carry another */
-  readonly trace?: Trace;
   readonly runId?: RunId;
-  readonly availableAt?: Instant;
-  readonly deadlineAt?: Instant;
 }
 
 /** What is to be run, with an input that its version has accepted. */
@@ -137,20 +143,21 @@ const answerFor = (head: Head, standing: Reservation, isReplay: boolean): BeginA
 
 const isFound = (resolved: Resolved | { readonly kind: string }): resolved is Resolved => resolved.kind === 'found';
 
-type NotMade = Exclude<BeginAnswer, { kind: 'started' | 'idempotency_conflict' }>;
+export type NotMade = Exclude<BeginAnswer, { kind: 'started' | 'idempotency_conflict' }>;
 
-/** Writes the run and sends its first jobs. */
-async function createHead(
+/** Writes the run and sends its first jobs. Whoever writes it under the same owner's name has written the same run. */
+export async function createHead(
   decider: Decider,
-  request: BeginRequest,
-  standing: Reservation,
+  request: RunTerms,
+  standing: Pick<Reservation, 'runId' | 'owner'>,
   resolved: Resolved,
   now: Instant,
 ): Promise<RunCreation | NotMade> {
   const { deps, by } = decider;
   const address = { ...request.scope, runId: standing.runId };
   const startsAt = request.availableAt !== undefined && request.availableAt > now ? request.availableAt : undefined;
-  const deadlineAt = request.deadlineAt ?? after(startsAt ?? now, ownLimitOf(resolved));
+  const ownDeadline = request.deadlineAt ?? after(startsAt ?? now, ownLimitOf(resolved));
+  const deadlineAt = instant(Math.min(ownDeadline, request.latestDeadlineAt ?? ownDeadline));
   const expiresAt = after(deadlineAt, deps.settings.retentionMs);
   const terms: Terms = { address, now, deadlineAt, expiresAt, startsAt };
   const first =

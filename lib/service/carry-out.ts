@@ -3,12 +3,15 @@ import { attempt } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { minuteOf, nextLook } from '../engine/log/silence.ts';
+import { durationMs } from '../engine/time.ts';
 import type { WorkJob } from '../ports/jobs.ts';
 import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
-import { workJob, wakeJob } from './jobs-of.ts';
+import { childJob, workJob, wakeJob } from './jobs-of.ts';
 import { later } from './later.ts';
 import type { RunFold } from './read-log.ts';
+
+const noDelay = durationMs(0);
 
 export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promise<void> {
   const run = fold.head.address;
@@ -31,6 +34,11 @@ export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promi
         break;
       case 'SIGNAL_AWAITED':
         hasParked = true;
+        if (event.expiresAt !== undefined) await later(deps, event.expiresAt, wakeJob(fold.head, commit.number, event));
+        break;
+      case 'SUBFLOW_CALLED':
+        hasParked = true;
+        await deps.jobs.sendLater(childJob(fold.head, event, event.childRunId), noDelay);
         if (event.expiresAt !== undefined) await later(deps, event.expiresAt, wakeJob(fold.head, commit.number, event));
         break;
       default:

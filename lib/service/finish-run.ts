@@ -4,12 +4,16 @@
  */
 import { invariant } from '../engine/invariant.ts';
 import { isTerminal } from '../engine/log/fold.ts';
+import { callerOf } from '../engine/log/lineage.ts';
+import { durationMs } from '../engine/time.ts';
 import type { Deps } from './deps.ts';
+import { childJob } from './jobs-of.ts';
 import type { RunFold } from './read-log.ts';
 
 export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<void> {
   const { progress, asOf } = state;
   invariant(isTerminal(progress) && asOf !== 0, 'only an ended run has last duties');
+  await tellFamily(deps, { head, state });
   await deps.notices.runStatusChanged({
     run: head.address,
     workflow: head.workflow,
@@ -27,3 +31,19 @@ export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<v
     ...(progress.status === 'failed' ? { error: progress.error } : {}),
   });
 }
+
+/** Whoever called this run hears that it has ended, and whoever it called that nobody waits any more. */
+async function tellFamily(deps: Pick<Deps, 'jobs'>, { head, state }: Pick<RunFold, 'head' | 'state'>): Promise<void> {
+  const caller = callerOf(head);
+  const asking = { address: head.address, ...(head.trace === undefined ? {} : { trace: head.trace }) };
+  if (caller !== undefined) {
+    const above = { ...asking, address: { ...head.address, runId: caller.runId } };
+    await deps.jobs.sendLater(childJob(above, caller, head.address.runId), noDelay);
+  }
+  for (const [, node] of state.nodes.entries()) {
+    if (!('childRunId' in node) || node.childRunId === undefined || node.status === 'completed') continue;
+    await deps.jobs.sendLater(childJob(asking, node, node.childRunId), noDelay);
+  }
+}
+
+const noDelay = durationMs(0);

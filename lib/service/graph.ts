@@ -9,6 +9,7 @@ import { invariant } from '../engine/invariant.ts';
 import type { PinnedVersion } from '../engine/log/commit.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { Trace } from '../engine/trace.ts';
+import { childRunId } from './child-run-id.ts';
 import type { Deps } from './deps.ts';
 
 /** The node types as the service sees them: it asks for a plan and for pure answers, never for a type. */
@@ -93,5 +94,6 @@ export const decideTools = (
   chance: () => deps.ids.chance(),
   evaluate: plans.evaluate,
   loaded,
+  childRunId: (node, attempt) => childRunId(head.address.runId, node, attempt),
   keepsOne,
 });

@@ -1,8 +1,8 @@
 /** The messages that commits and states ask for, spelled once for first sends and re-sends alike. */
-import type { CommitNo, NodeRef } from '../engine/ids.ts';
+import type { CommitNo, NodeRef, RunId } from '../engine/ids.ts';
 import type { Attempt } from '../engine/ids.ts';
 import type { Head } from '../engine/log/head.ts';
-import type { NodeJob, WakeJob, WorkJob } from '../ports/jobs.ts';
+import type { ChildJob, NodeJob, WakeJob, WorkJob } from '../ports/jobs.ts';
 
 /** The run that asks, and the request that it goes back to. */
 export type Asking = Pick<Head, 'address' | 'trace'>;
@@ -41,4 +41,14 @@ export const wakeJob = (asking: Asking, commit: CommitNo, { nodeId, iteration, a
   nodeId,
   iteration,
   attempt,
+});
+
+/** @param asking the run that called */
+export const childJob = (asking: Asking, { nodeId, iteration, attempt }: Asked, childRunId: RunId): ChildJob => ({
+  kind: 'child',
+  ...ofRun(asking),
+  nodeId,
+  iteration,
+  attempt,
+  childRunId,
 });

@@ -11,7 +11,7 @@ import { durationMs } from '../engine/time.ts';
 import { type Decider, meeterOf } from './decide-run.ts';
 import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
-import { workJob, wakeJob } from './jobs-of.ts';
+import { childJob, workJob, wakeJob } from './jobs-of.ts';
 import { keepWaits } from './keep-waits.ts';
 import { later } from './later.ts';
 import type { RunFold } from './read-log.ts';
@@ -47,7 +47,8 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
         break;
       case 'awaiting':
         await sendAgainWhenDue(deps, fold, key);
-        waits.push(silence.wait);
+        if (silence.wait.for === 'signal') waits.push(silence.wait);
+        else await deps.jobs.sendLater(childJob(fold.head, silence.wait, silence.wait.childRunId), noDelay);
         break;
       case 'silent': {
         const { node } = silence;

@@ -69,6 +69,7 @@ export async function spillEvents(
         if (event.type === 'NODE_COMPLETED' || event.type === 'RUN_COMPLETED' || event.type === 'SLEEP_STARTED')
           return { ...event, output: await spill(deps, run, event.output, limitBytes) };
         if (event.type === 'SYSTEM_SET') return { ...event, value: await spill(deps, run, event.value, limitBytes) };
+        if (event.type === 'SUBFLOW_CALLED') return { ...event, input: await spill(deps, run, event.input, limitBytes) };
         return event.type === 'RUN_RESUMED' && event.payload !== undefined
           ? { ...event, payload: await spill(deps, run, event.payload, limitBytes) }
           : event;

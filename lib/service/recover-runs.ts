@@ -6,9 +6,11 @@ import type { RunAddress } from '../engine/ids.ts';
 import { attentionOf } from '../engine/log/attention.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { minuteOf, nextLook } from '../engine/log/silence.ts';
-import { type Instant } from '../engine/time.ts';
+import { callerOf } from '../engine/log/lineage.ts';
+import { type Instant, durationMs } from '../engine/time.ts';
 import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
+import { childJob } from './jobs-of.ts';
 import { mendRun } from './mend-run.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import { tellRun } from './tell-run.ts';
@@ -70,6 +72,7 @@ export async function recoverRun(decider: Decider, run: RunAddress): Promise<boo
   // Marked before its head was written, and the start died between: there is nothing to look at.
   if (fold === undefined) return false;
   const wasTerminal = isTerminal(fold.state.progress);
+  if (!wasTerminal) await askCaller(deps, fold);
   const { resent } = await mendRun(decider, fold);
   if (wasTerminal) return false;
   if (resent.length > 0 || deps.clock.now() >= fold.head.deadlineAt) {
@@ -81,6 +84,14 @@ export async function recoverRun(decider: Decider, run: RunAddress): Promise<boo
   await deps.index.markDue({ run, minute: next });
   await showAttention(deps, fold, now);
   return resent.length > 0;
+}
+
+/** A run that was called is ended where nobody waits for it any more, and the word of that may have been lost. */
+async function askCaller({ jobs }: Pick<Deps, 'jobs'>, { head }: RunFold): Promise<void> {
+  const caller = callerOf(head);
+  if (caller === undefined || caller.whenLeft === 'go_on') return;
+  const above = { ...head, address: { ...head.address, runId: caller.runId } };
+  await jobs.sendLater(childJob(above, caller, head.address.runId), durationMs(0));
 }
 
 /** Makes a run that waits or retries findable as such. Only here, so that a short run never pays for it. */

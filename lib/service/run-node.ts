@@ -14,7 +14,7 @@ import type { NodeJob, WakeJob } from '../ports/jobs.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
 import { type Decider, decideRun, meeterOf } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
-import { nodeJob, ofRun } from './jobs-of.ts';
+import { childJob, nodeJob, ofRun } from './jobs-of.ts';
 import { leaveWaits, lookOnce } from './keep-waits.ts';
 import { later } from './later.ts';
 import { mendAndHandOn } from './nudge-run.ts';
@@ -69,6 +69,8 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
     const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
     const appended = await decideRun(worker, fold, plan, [{ kind: 'node-woken', node: ref, attempt: job.attempt }], true);
     if (node.for === 'signal') await leaveWaits(worker.deps, job.run, [node]);
+    // Its time is over, and so is whatever it called.
+    if (node.for === 'child') await worker.deps.jobs.sendLater(childJob(fold.head, node, node.childRunId), durationMs(0));
     if (appended.kind === 'committed') await goOn(worker, fold, plan, appended.commit, delivery);
   }
   worker.folds.keep(fold);

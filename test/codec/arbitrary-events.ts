@@ -1,6 +1,6 @@
 /** Any event of any type, with any content that an event may have. */
 import fc from 'fast-check';
-import { attempt, iterationKey, nodeId, signalId, signalIdPattern } from '../../lib/engine/ids.ts';
+import { attempt, iterationKey, nodeId, runId, signalId, signalIdPattern } from '../../lib/engine/ids.ts';
 import type { JsonValue, Payload } from '../../lib/engine/json.ts';
 import type { Failure, RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
 import { failureCauses } from '../../lib/engine/retry/causes.ts';
@@ -81,6 +81,19 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
     is('SIGNAL_RECEIVED'),
     ofAttempt,
     fc.record({ signalId: fc.stringMatching(signalIdPattern).map(signalId), name: text, correlation: text }),
+  ),
+  SUBFLOW_CALLED: all(
+    is('SUBFLOW_CALLED'),
+    ofAttempt,
+    fc.record({
+      childRunId: fc.constant(runId('wrun_01M7XSDTEE14XW69VBQD8BT3DC')),
+      workflowName: text,
+      input: payload,
+      whenLeft: fc.constantFrom('cancel' as const, 'go_on' as const),
+      whenCancelled: fc.constantFrom('fail' as const, 'cancel' as const),
+    }),
+    maybe('version', fc.nat()),
+    maybe('expiresAt', moment),
   ),
   NODE_COMPLETED: all(
     is('NODE_COMPLETED'),

@@ -15,6 +15,7 @@ import {
   projectId,
   topLevel,
   signalId,
+  runId,
 } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -106,6 +107,17 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
     signalId: signalId('sig_1'),
     name: 'paid',
     correlation: 'order 7 ✓',
+  },
+  SUBFLOW_CALLED: {
+    type: 'SUBFLOW_CALLED',
+    ...loopAttempt,
+    childRunId: runId('wrun_01M7XSDTEE14XW69VBQD8BT3DC'),
+    workflowName: 'ship',
+    version: 3,
+    input: inline({ order: 7 }),
+    expiresAt: after(noon, days(2)),
+    whenLeft: 'go_on',
+    whenCancelled: 'cancel',
   },
   NODE_COMPLETED: {
     type: 'NODE_COMPLETED',

@@ -8,6 +8,7 @@ import type { Reach } from '../../lib/nodes/http/destination.ts';
 import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import { Plans } from '../../lib/service/graph.ts';
+import { tendChild } from '../../lib/service/tend-child.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { http } from '../functions/http.ts';
@@ -82,6 +83,10 @@ export async function runExample({ name, workflow, input, signals }: Example, re
     const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
     const jobs = [...world.jobs.takeSent(), ...world.jobs.takeDue(), ...world.timers.takeDue().map(({ job }) => job)];
     for (const job of jobs) {
+      if (job.kind === 'child') {
+        await tendChild(worker, job);
+        continue;
+      }
       if (job.kind === 'nudge' || job.kind === 'message') continue;
       await (job.kind === 'node' ? runNode(worker, job, delivery) : wakeNode(worker, job, delivery));
     }

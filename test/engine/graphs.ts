@@ -122,6 +122,15 @@ export const awaits = (more: Partial<Extract<Outcome, { kind: 'awaiting' }>> = {
   ...more,
 });
 
+export const calls = (more: Partial<Extract<Outcome, { kind: 'calling' }>> = {}): Outcome => ({
+  kind: 'calling',
+  workflowName: 'ship',
+  input: inline({ order: 7 }),
+  whenLeft: 'cancel',
+  whenCancelled: 'fail',
+  ...more,
+});
+
 /** A pure node that passes on at once, as a start node does. */
 export const passes: NodeTraits = { pure: finished() };
 

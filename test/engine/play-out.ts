@@ -50,6 +50,12 @@ export const playOut = (
         expectNothing(play, early);
         return choose(2) === 0 || node.expiresAt === undefined ? play.signalled(node.nodeId) : woken(node.nodeId, node.expiresAt);
       }
+      if (node.for === 'child') {
+        expectNothing(play, early);
+        return choose(2) === 0 || node.expiresAt === undefined
+          ? play.childEnded(node.nodeId)
+          : woken(node.nodeId, node.expiresAt);
+      }
       return choose(4) === 0 ? early : woken(node.nodeId, node.wakeAt);
     }
     if (node.status === 'queued' && node.notBefore !== undefined && node.notBefore > play.now) play.now = instant(node.notBefore);

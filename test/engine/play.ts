@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LoadedPayloads } from '../../lib/engine/graph/context-at.ts';
 import { decide, decideStart } from '../../lib/engine/graph/decide.ts';
 import type { DecideTools } from '../../lib/engine/graph/draft.ts';
-import type { Fact } from '../../lib/engine/graph/facts.ts';
+import type { ChildEnd, Fact } from '../../lib/engine/graph/facts.ts';
 import { inputOf } from '../../lib/engine/graph/inputs.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { NodeInput } from '../../lib/engine/graph/plan.ts';
@@ -17,6 +17,7 @@ import type { Failure, RunEvent, RunEventType } from '../../lib/engine/log/event
 import { type RunState, applyCommit, attemptOf, emptyState } from '../../lib/engine/log/fold.ts';
 import { type NodeState, type OpenNode, isOpen } from '../../lib/engine/log/node-state.ts';
 import { type DurationMs, type Instant, after, days, instant } from '../../lib/engine/time.ts';
+import { childRunId } from '../../lib/service/child-run-id.ts';
 import { type Graph, finished } from './graphs.ts';
 
 /** 2026-11-20T00:00:00Z; which moment it is does not matter. */
@@ -45,7 +46,16 @@ export class Play {
 
   get tools(): DecideTools {
     const { keepsOne = false, deadlineAt = after(dawn, days(7)), chance = 0, loaded = new Map() } = this.#settings;
-    return { ...this.graph, runId: theRun, now: this.now, deadlineAt, chance: () => chance, loaded, keepsOne };
+    return {
+      ...this.graph,
+      runId: theRun,
+      now: this.now,
+      deadlineAt,
+      chance: () => chance,
+      loaded,
+      childRunId: (node, attempt) => childRunId(theRun, node, attempt),
+      keepsOne,
+    };
   }
 
   start(input: JsonValue | { readonly stored: Payload } = {}, startAt?: Instant): readonly RunEvent[] {
@@ -75,6 +85,13 @@ export class Play {
 
   woken(id: string): Extract<Fact, { kind: 'node-woken' }> {
     return { kind: 'node-woken', node: refOf(id), attempt: attemptOf(this.node(id)) };
+  }
+
+  /** What the run that this node called came to. */
+  childEnded(id: string, end: ChildEnd = { status: 'completed', output: { of: id } }): Extract<Fact, { kind: 'child-ended' }> {
+    const node = this.node(id);
+    if (node?.status !== 'waiting' || node.for !== 'child') throw new Error(`${id} has called nobody`);
+    return { kind: 'child-ended', node: refOf(id), attempt: node.attempt, childRunId: node.childRunId, end };
   }
 
   signalled(id: string, payload: JsonValue = null, signal = 's1'): Extract<Fact, { kind: 'signal-received' }> {

@@ -13,6 +13,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { type RunFold, readRun } from '../../lib/service/read-log.ts';
+import { tendChild } from '../../lib/service/tend-child.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { type StartAnswer, type StartRequest, startRun } from '../../lib/service/start-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
@@ -20,14 +21,14 @@ import { simulatedTypes } from '../simulation/random-graph.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
-/** `a>b` edges; a node is work unless its id begins with a letter that says otherwise: c choice, z nap, s wait for a signal, e end. */
+/** `a>b` edges; a node is work unless its id begins with a letter that says otherwise: c choice, z nap, s wait for a signal, k call of a workflow, e end. */
 export function workflow(name: string, drawn: string, configs: Record<string, JsonObject> = {}): WorkflowVersion {
   const edges: EdgeDefinition[] = drawn.split(' ').map((pair) => {
     const [source, target] = pair.split('>');
     return { source: nodeId(source ?? ''), target: nodeId(target ?? '') };
   });
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))];
-  const types: Record<string, string> = { c: 'choice', z: 'nap', s: 'wait', e: 'end' };
+  const types: Record<string, string> = { c: 'choice', z: 'nap', s: 'wait', k: 'call', e: 'end' };
   const nodes: NodeDefinition[] = ids.map((id) => ({ id, type: types[id.slice(0, 1)] ?? 'work', config: configs[id] ?? {} }));
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
 }
@@ -110,6 +111,7 @@ export function house(
       if (job.kind === 'node') await runNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
       else if (job.kind === 'wake') await wakeNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
       else if (job.kind === 'nudge') await nudgeRun(taker, job);
+      else if (job.kind === 'child') await tendChild(taker, job);
       else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
     collect: async (results) => {

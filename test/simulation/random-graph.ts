@@ -25,7 +25,7 @@ const policyOf = (node: NodeDefinition): NodePolicy => ({
   ...(node.config['policy'] as Partial<NodePolicy> | undefined),
 });
 
-const pureTypes = new Set(['choice', 'nap', 'wait', 'end']);
+const pureTypes = new Set(['choice', 'nap', 'wait', 'call', 'end']);
 
 /** The node types of the simulation: `work` needs a worker, the others are decided in their parent's commit. */
 export const simulatedTypes: GraphTypes = {
@@ -41,6 +41,8 @@ export const simulatedTypes: GraphTypes = {
         return { kind: 'sleeping', wakeAt: after(now, durationMs(Number(node.config['ms']))), output: { value: 'slept' } };
       case 'wait':
         return waitOf(node.config, now);
+      case 'call':
+        return callOf(node.config, now);
       case 'choice':
         return { kind: 'finished', output: { value: null }, handle: node.config['takes'] === 'left' ? 'left' : 'right' };
       default:
@@ -55,6 +57,16 @@ const waitOf = ({ name, correlation, ms, continues }: JsonObject, now: Instant):
   ...(typeof correlation === 'string' ? { correlation } : {}),
   ...(ms === undefined ? {} : { expiresAt: after(now, durationMs(Number(ms))) }),
   ...(continues === true ? { expiryHandle: 'output' } : {}),
+});
+
+const callOf = ({ calls, version, ms, goesOn, cancels, input = null }: JsonObject, now: Instant): Outcome => ({
+  kind: 'calling',
+  workflowName: typeof calls === 'string' ? calls : '',
+  ...(typeof version === 'number' ? { version } : {}),
+  input: { value: input },
+  ...(ms === undefined ? {} : { expiresAt: after(now, durationMs(Number(ms))) }),
+  whenLeft: goesOn === true ? 'go_on' : 'cancel',
+  whenCancelled: cancels === true ? 'cancel' : 'fail',
 });
 
 /** Few enough that several waits of several runs meet at each. */

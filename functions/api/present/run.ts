@@ -2,7 +2,7 @@
 import type { AnswerOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import type { Head, RunStatus } from '../../../lib/engine/log/head.ts';
-import { rerunFrom, rerunOf } from '../../../lib/engine/log/lineage.ts';
+import { callerOf, rerunFrom, rerunOf } from '../../../lib/engine/log/lineage.ts';
 import type { NodeState, WaitingNode } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import { type RunView, type Shown, type ShownNode, statusWithoutState } from '../../../lib/service/get-run.ts';
@@ -23,7 +23,12 @@ const failureOf = ({ cause, message, code, details }: Failure) => ({
 const lineageOf = (head: Head) => {
   const original = rerunOf(head);
   const from = rerunFrom(head);
-  return { ...(original === undefined ? {} : { rerunOf: original }), ...(from === undefined ? {} : { rerunFrom: from }) };
+  const caller = callerOf(head);
+  return {
+    ...(original === undefined ? {} : { rerunOf: original }),
+    ...(from === undefined ? {} : { rerunFrom: from }),
+    ...(caller === undefined ? {} : { calledBy: { runId: caller.runId, nodeId: caller.nodeId } }),
+  };
 };
 
 const factsOf = (head: Head, status: RunStatus) => ({ ...ownFactsOf(head, status), ...lineageOf(head) });
@@ -94,13 +99,20 @@ const stateOf = (state: NodeState) => {
   }
 };
 
-const waitOf = (state: WaitingNode) =>
-  state.for === 'time'
-    ? { wakeAt: iso(state.wakeAt) }
-    : { waitingFor: { signal: state.name, correlation: state.correlation, ...times({ until: state.expiresAt }) } };
+const waitOf = (state: WaitingNode) => {
+  switch (state.for) {
+    case 'time':
+      return { wakeAt: iso(state.wakeAt) };
+    case 'signal':
+      return { waitingFor: { signal: state.name, correlation: state.correlation, ...times({ until: state.expiresAt }) } };
+    case 'child':
+      return { childRunId: state.childRunId, ...times({ wakeAt: state.expiresAt }) };
+  }
+};
 
-const spanOf = ({ startedAt, endedAt }: Extract<NodeState, { attempt: unknown; endedAt: unknown }>) => ({
+const spanOf = ({ startedAt, endedAt, childRunId }: Extract<NodeState, { attempt: unknown; endedAt: unknown }>) => ({
   ...times({ startedAt }),
   completedAt: iso(endedAt),
+  ...(childRunId === undefined ? {} : { childRunId }),
   ...(startedAt === undefined ? {} : { durationMs: between(startedAt, endedAt) }),
 });

@@ -92,6 +92,10 @@ const runFacts = {
   deploymentId: z.string().nullable(),
   rerunOf: z.string().exactOptional().meta({ description: 'the run that this one runs again' }),
   rerunFrom: z.string().exactOptional().meta({ description: 'the node that it went on from' }),
+  calledBy: z
+    .strictObject({ runId: z.string(), nodeId: z.string() })
+    .exactOptional()
+    .meta({ description: 'the node that called this run as its subflow' }),
   specVersion: z.literal(1),
   createdAt: moment,
   availableAt: moment.exactOptional(),
@@ -139,6 +143,7 @@ const runNode = z
     startedAt: moment.exactOptional(),
     completedAt: moment.exactOptional(),
     wakeAt: moment.exactOptional(),
+    childRunId: z.string().exactOptional().meta({ description: 'the run that it called last' }),
     waitingFor: waitingFor.exactOptional(),
     durationMs: z.number().exactOptional(),
     output: json.exactOptional(),

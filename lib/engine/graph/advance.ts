@@ -9,6 +9,7 @@ import type { Failure, SkipReason, Via } from '../log/events.ts';
 import { isOpen } from '../log/node-state.ts';
 import type { Instant } from '../time.ts';
 import { awaitSignal } from './await-signal.ts';
+import { callSubflow } from './call-subflow.ts';
 import { type Draft, emit, hasEnded, mayKeepOne } from './draft.ts';
 import { edgeState } from './edge-state.ts';
 import { finish, haltRun } from './finish.ts';
@@ -101,6 +102,8 @@ function settle(draft: Draft, node: PlanNode, outcome: Outcome): void {
       return sleep(draft, node, outcome);
     case 'awaiting':
       return awaitSignal(draft, node, outcome);
+    case 'calling':
+      return callSubflow(draft, node, outcome);
   }
 }
 

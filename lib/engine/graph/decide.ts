@@ -7,12 +7,13 @@ import { invariant } from '../invariant.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { Failure, RunEvent, Via } from '../log/events.ts';
 import { type RunState, emptyState } from '../log/fold.ts';
-import { type OpenNode, type SignalWait, type WaitingNode, endsBy, isOpen } from '../log/node-state.ts';
+import { type ChildWait, type OpenNode, type SignalWait, type WaitingNode, endsBy, isOpen } from '../log/node-state.ts';
 import { backoff } from '../retry/backoff.ts';
 import { retryableCauses } from '../retry/causes.ts';
 import { type Instant, after } from '../time.ts';
 import { advance, completed, fail, mostDirectSiblings, sleep } from './advance.ts';
 import { awaitSignal, outputOfWait, signalExpired } from './await-signal.ts';
+import { callSubflow, failureOfChild, subflowExpired } from './call-subflow.ts';
 import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } from './draft.ts';
 import type { Fact } from './facts.ts';
 import { mainHandle } from './outcome.ts';
@@ -71,7 +72,8 @@ function decideOne(draft: Draft, fact: Fact): void {
       const open = wanted(draft, fact.node, fact.attempt);
       if (open?.status !== 'waiting' || (endsBy(open) ?? Infinity) > draft.tools.now) return;
       run(draft);
-      return open.for === 'time' ? advance(draft, [wakeUp(draft, open)]) : expire(draft, open);
+      if (open.for === 'time') return advance(draft, [wakeUp(draft, open)]);
+      return open.for === 'signal' ? expire(draft, open) : failWait(draft, open, subflowExpired(open));
     }
     case 'signal-received': {
       const open = wanted(draft, fact.node, fact.attempt);
@@ -81,6 +83,8 @@ function decideOne(draft: Draft, fact: Fact): void {
       emit(draft, { type: 'SIGNAL_RECEIVED', nodeId, iteration, attempt, signalId: fact.signal.signalId, name, correlation });
       return advance(draft, [endWait(draft, open, outputOfWait(open, fact.signal), mainHandle)]);
     }
+    case 'child-ended':
+      return childEnded(draft, fact);
     case 'wake-requested':
       return wakeEarly(draft, sleepersOf(draft.state, fact.nodeIds));
     case 'resume-requested':
@@ -137,6 +141,9 @@ function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): v
     case 'awaiting':
       awaitSignal(draft, node, fact.outcome, fact.attempt);
       break;
+    case 'calling':
+      callSubflow(draft, node, fact.outcome, fact.attempt);
+      break;
     case 'finished':
       emit(draft, completed(node, fact.outcome, times));
       break;
@@ -147,6 +154,31 @@ function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): v
       break;
     }
   }
+  if (!hasEnded(draft)) advance(draft, [node]);
+}
+
+function childEnded(draft: Draft, { node: ref, attempt, childRunId, end }: Extract<Fact, { kind: 'child-ended' }>): void {
+  const open = wanted(draft, ref, attempt);
+  if (open?.status !== 'waiting' || open.for !== 'child' || open.childRunId !== childRunId) return;
+  run(draft);
+  if (end.status === 'cancelled' && open.whenCancelled === 'cancel') {
+    const reason = `the run ${childRunId} that node ${open.nodeId} called was cancelled`;
+    emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
+    return emit(draft, { type: 'RUN_CANCELLED', reason });
+  }
+  const failure = failureOfChild(end, childRunId);
+  if (failure !== undefined) return failWait(draft, open, failure);
+  const output: Payload = { value: end.status === 'completed' ? end.output : null };
+  advance(draft, [endWait(draft, open, output, mainHandle)]);
+}
+
+/** The wait is over, and not as it should be: another attempt is another call. */
+function failWait(draft: Draft, open: ChildWait, failure: Failure): void {
+  const node = planned(draft, open);
+  const times = { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now };
+  const retry = retryOf(draft, node, open, failure, 0);
+  if (retry === undefined) fail(draft, node, failure, open.attempt, times);
+  else emit(draft, { type: 'NODE_RETRIED', nodeId: open.nodeId, iteration: open.iteration, failure, ...times, ...retry });
   if (!hasEnded(draft)) advance(draft, [node]);
 }
 

@@ -1,5 +1,5 @@
 /** A decision in the making: a fork of the fold, and the events decided so far, folded into it as they come. */
-import { type CommitNo, type RunId, commitNo } from '../ids.ts';
+import { type Attempt, type CommitNo, type NodeRef, type RunId, commitNo } from '../ids.ts';
 import type { RunEvent } from '../log/events.ts';
 import { type RunState, applyEvent, fork, isTerminal } from '../log/fold.ts';
 import type { Instant } from '../time.ts';
@@ -15,6 +15,8 @@ export interface DecideTools {
   readonly chance: () => number;
   readonly evaluate: EvaluatePure;
   readonly loaded: LoadedPayloads;
+  /** the id of the run that this attempt calls: the same for each decision about it */
+  readonly childRunId: (node: NodeRef, attempt: Attempt) => RunId;
   /** the decider goes on with one ready node itself, in the same invocation */
   readonly keepsOne: boolean;
 }

@@ -1,5 +1,5 @@
 /** What can happen to a run: the questions that `decide` answers with events. */
-import type { Attempt, NodeId, NodeRef, SignalId } from '../ids.ts';
+import type { Attempt, NodeId, NodeRef, RunId, SignalId } from '../ids.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import type { Instant } from '../time.ts';
@@ -11,6 +11,14 @@ export interface ReceivedSignal {
   /** when it came to the service */
   readonly receivedAt: Instant;
 }
+
+/** How a run that was called has ended. */
+export type ChildEnd =
+  | { readonly status: 'completed'; readonly output: JsonValue }
+  | { readonly status: 'failed'; readonly error: Failure }
+  | { readonly status: 'cancelled'; readonly reason?: string }
+  /** it could not be made at all */
+  | { readonly status: 'refused'; readonly error: Failure };
 
 export type Fact =
   | { readonly kind: 'node-started'; readonly node: NodeRef; readonly attempt: Attempt; readonly startedAt: Instant }
@@ -31,6 +39,14 @@ export type Fact =
   | { readonly kind: 'resume-requested'; readonly reason?: string; readonly payload?: Payload; readonly token?: string }
   /** a signal has come that this node awaits */
   | { readonly kind: 'signal-received'; readonly node: NodeRef; readonly attempt: Attempt; readonly signal: ReceivedSignal }
+  /** the run that this node called has ended */
+  | {
+      readonly kind: 'child-ended';
+      readonly node: NodeRef;
+      readonly attempt: Attempt;
+      readonly childRunId: RunId;
+      readonly end: ChildEnd;
+    }
   /** the node's message died before an answer came */
   | { readonly kind: 'node-lost'; readonly node: NodeRef; readonly attempt: Attempt; readonly failure: Failure }
   | { readonly kind: 'cancel-requested'; readonly reason?: string }

@@ -29,6 +29,18 @@ export type Outcome =
       readonly expiresAt?: Instant;
       /** the way out when no signal came in time; absent: the node fails then */
       readonly expiryHandle?: string;
+    }
+  /** calls another workflow, and is finished with what it gives */
+  | {
+      readonly kind: 'calling';
+      readonly workflowName: string;
+      /** absent: the latest */
+      readonly version?: number;
+      readonly input: Payload;
+      /** absent: as long as the run lasts */
+      readonly expiresAt?: Instant;
+      readonly whenLeft: 'cancel' | 'go_on';
+      readonly whenCancelled: 'fail' | 'cancel';
     };
 
 /** The main way out of a node that has no branches; edges without a handle follow it, and `success` names it too. */

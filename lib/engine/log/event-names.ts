@@ -21,6 +21,7 @@ const publicNames = {
   NODE_WOKEN: 'node.woken',
   SIGNAL_AWAITED: 'signal.awaited',
   SIGNAL_RECEIVED: 'signal.received',
+  SUBFLOW_CALLED: 'subflow.called',
   NODE_COMPLETED: 'node.completed',
   NODE_RETRIED: 'node.retried',
   NODE_FAILED: 'node.failed',

@@ -2,7 +2,7 @@
  * The facts a run is made of. A name here is the engine's own; `event-names.ts` gives each its public one.
  * The fold (`fold.ts`) is the only reader that gives them meaning, and it never needs the definition.
  */
-import type { Attempt, IterationKey, NodeId, SignalId } from '../ids.ts';
+import type { Attempt, IterationKey, NodeId, RunId, SignalId } from '../ids.ts';
 import type { JsonObject, Payload } from '../json.ts';
 import type { FailureCause } from '../retry/causes.ts';
 import type { DurationMs, Instant } from '../time.ts';
@@ -73,6 +73,22 @@ export type RunEvent =
       readonly signalId: SignalId;
       readonly name: string;
       readonly correlation: string;
+    })
+  /** another workflow is called: the run of it is made after this commit, and this node ends with it */
+  | (OfNode & {
+      readonly type: 'SUBFLOW_CALLED';
+      readonly attempt: Attempt;
+      readonly childRunId: RunId;
+      readonly workflowName: string;
+      /** absent: the latest when the call is carried out */
+      readonly version?: number;
+      readonly input: Payload;
+      /** when the wait for it is over; absent: it lasts as long as the run */
+      readonly expiresAt?: Instant;
+      /** what becomes of it when nobody waits for it any more */
+      readonly whenLeft: 'cancel' | 'go_on';
+      /** what becomes of this run when it is cancelled */
+      readonly whenCancelled: 'fail' | 'cancel';
     })
   | (OfNode & {
       readonly type: 'NODE_COMPLETED';

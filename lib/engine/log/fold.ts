@@ -8,6 +8,7 @@ import {
   type EventId,
   type NodeKey,
   type NodeRef,
+  type RunId,
   type SignalId,
   attempt,
   commitNo,
@@ -24,7 +25,7 @@ import { LayeredMap } from './layered-map.ts';
 import { type Dispatched, type NodeState, type OpenNode, isOpen } from './node-state.ts';
 
 /** Raised when a stored fold would mean something else than the same log folded anew. */
-export const foldSchema = 2;
+export const foldSchema = 3;
 
 /** One writing of a context key: what a view as of a later event sees. */
 export interface Written {
@@ -181,6 +182,22 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       put(state, { ...open, signalId: event.signalId });
       break;
     }
+    case 'SUBFLOW_CALLED': {
+      const { childRunId, workflowName, input, whenLeft, whenCancelled } = event;
+      put(state, {
+        ...parked(before, ref, event.attempt, id, stamp),
+        status: 'waiting',
+        for: 'child',
+        childRunId,
+        workflowName,
+        ...(event.version === undefined ? {} : { version: event.version }),
+        input,
+        ...(event.expiresAt === undefined ? {} : { expiresAt: event.expiresAt }),
+        whenLeft,
+        whenCancelled,
+      });
+      break;
+    }
     case 'NODE_WOKEN': {
       const open = running(before, event.attempt, ref);
       invariant(open.status === 'waiting' && open.for === 'time', `${nodeKey(ref)} was woken and did not sleep`);
@@ -212,6 +229,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
         ...(event.variable === undefined ? {} : { variable: event.variable }),
         ...(event.end === undefined ? {} : { end: event.end }),
         ...signalOf(before),
+        ...childOf(before),
       });
       if (event.variable !== undefined) write(state, event.variable, id, event.output);
       break;
@@ -225,6 +243,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
         endedBy: id,
         failure: event.failure,
         isHandled: event.handle === 'error',
+        ...childOf(before),
       });
       if (event.variable !== undefined) write(state, event.variable, id, { value: failureValue(event.failure, event.attempt) });
       break;
@@ -238,6 +257,9 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
 
 const signalOf = (before: NodeState | undefined): { readonly signalId?: SignalId } =>
   before?.status === 'waiting' && before.for === 'signal' && before.signalId !== undefined ? { signalId: before.signalId } : {};
+
+const childOf = (before: NodeState | undefined): { readonly childRunId?: RunId } =>
+  before?.status === 'waiting' && before.for === 'child' ? { childRunId: before.childRunId } : {};
 
 /** A node that begins to wait: from here on the commit that says so is what its timer names. */
 const parked = (before: NodeState | undefined, ref: NodeRef, attempt: Attempt, id: EventId, stamp: Stamp): Dispatched => ({
@@ -315,6 +337,7 @@ function endRun(state: RunState, id: EventId, stamp: Stamp, progress: RunProgres
       endedAt: stamp.at,
       endedBy: id,
       ...(node.status === 'running' ? { startedAt: node.startedAt } : {}),
+      ...childOf(node),
     });
   }
   state.progress = progress;

@@ -1,6 +1,17 @@
-/** Which run a run was made from: said in its first commit, so that its head alone can tell. */
-import { type NodeId, type RunId, nodeId, nodeIdPattern, runId, runIdPattern } from '../ids.ts';
-import type { JsonValue } from '../json.ts';
+/** Which run a run was made from or called by: said in its first commit, so that its head alone can tell. */
+import {
+  type Attempt,
+  type IterationKey,
+  type NodeId,
+  type RunId,
+  attempt,
+  iterationKey,
+  nodeId,
+  nodeIdPattern,
+  runId,
+  runIdPattern,
+} from '../ids.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
 import type { RunCreation } from './head.ts';
 
 const rerunOfKey = '__rerunOf';
@@ -23,11 +34,49 @@ export function rerunFrom(run: Pick<RunCreation, 'commit'>): NodeId | undefined 
   return value !== undefined && nodeIdPattern.test(value) ? nodeId(value) : undefined;
 }
 
-function said({ commit }: Pick<RunCreation, 'commit'>, key: string): string | undefined {
+/** The attempt of a node that called a run. */
+export interface Caller {
+  readonly runId: RunId;
+  readonly nodeId: NodeId;
+  readonly iteration: IterationKey;
+  readonly attempt: Attempt;
+  /** how many callers there are, this one included */
+  readonly depth: number;
+  readonly whenLeft: 'cancel' | 'go_on';
+}
+
+const callerKey = '__calledBy';
+
+export const systemOfCall = (caller: Caller): Readonly<Record<string, JsonValue>> => ({ [callerKey]: { ...caller } });
+
+/** Who called this run; undefined where nobody did. */
+export function callerOf(run: Pick<RunCreation, 'commit'>): Caller | undefined {
+  const value = saidValue(run, callerKey);
+  return value !== undefined && isJsonObject(value) ? callerIn(value) : undefined;
+}
+
+function callerIn(value: JsonObject): Caller | undefined {
+  const { runId: run, nodeId: node, iteration, attempt: number, depth, whenLeft } = value;
+  if (typeof run !== 'string' || typeof node !== 'string' || typeof iteration !== 'string') return undefined;
+  if (typeof number !== 'number' || typeof depth !== 'number') return undefined;
+  return {
+    runId: runId(run),
+    nodeId: nodeId(node),
+    iteration: iterationKey(iteration),
+    attempt: attempt(number),
+    depth,
+    whenLeft: whenLeft === 'go_on' ? 'go_on' : 'cancel',
+  };
+}
+
+function said(run: Pick<RunCreation, 'commit'>, key: string): string | undefined {
+  const value = saidValue(run, key);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function saidValue({ commit }: Pick<RunCreation, 'commit'>, key: string): JsonValue | undefined {
   for (const event of commit.events) {
-    if (event.type !== 'SYSTEM_SET' || event.key !== key || !('value' in event.value)) continue;
-    const { value } = event.value;
-    if (typeof value === 'string') return value;
+    if (event.type === 'SYSTEM_SET' && event.key === key && 'value' in event.value) return event.value.value;
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 /** What the log says of one node. Absent means pending: nothing has been decided about it yet. */
-import type { Attempt, CommitNo, EventId, IterationKey, NodeId, SignalId } from '../ids.ts';
+import type { Attempt, CommitNo, EventId, IterationKey, NodeId, RunId, SignalId } from '../ids.ts';
 import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
 import type { Failure, SkipReason, Via } from './events.ts';
@@ -23,6 +23,8 @@ export interface Dispatched extends OfNode {
 
 interface Ended extends OfNode {
   readonly attempt: Attempt;
+  /** the run that its last attempt called */
+  readonly childRunId?: RunId;
   readonly endedAt: Instant;
   /** the event that ended it: what later contexts see */
   readonly endedBy: EventId;
@@ -50,11 +52,23 @@ export type OpenNode =
       readonly expiryHandle?: string;
       /** the signal that has come; the completion is the next event */
       readonly signalId?: SignalId;
+    })
+  | (Dispatched & {
+      readonly status: 'waiting';
+      readonly for: 'child';
+      readonly childRunId: RunId;
+      readonly workflowName: string;
+      readonly version?: number;
+      readonly input: Payload;
+      readonly expiresAt?: Instant;
+      readonly whenLeft: 'cancel' | 'go_on';
+      readonly whenCancelled: 'fail' | 'cancel';
     });
 
 /** It holds no worker: a time, or something outside, moves it on. */
 export type WaitingNode = Extract<OpenNode, { status: 'waiting' }>;
 export type SignalWait = Extract<WaitingNode, { for: 'signal' }>;
+export type ChildWait = Extract<WaitingNode, { for: 'child' }>;
 
 export type EndedNode =
   | (Ended & {
@@ -75,5 +89,5 @@ export type NodeState = OpenNode | EndedNode;
 export const isOpen = (node: NodeState): node is OpenNode =>
   node.status === 'queued' || node.status === 'running' || node.status === 'waiting';
 
-/** When a wait ends by itself; undefined where only a signal, or the end of the run, ends it. */
+/** When a wait ends by itself; undefined where only a signal, a child, or the end of the run ends it. */
 export const endsBy = (node: WaitingNode): Instant | undefined => (node.for === 'time' ? node.wakeAt : node.expiresAt);

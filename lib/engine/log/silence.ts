@@ -17,7 +17,7 @@ import {
   seconds,
 } from '../time.ts';
 import type { RunState } from './fold.ts';
-import { type OpenNode, type SignalWait, endsBy, isOpen } from './node-state.ts';
+import { type ChildWait, type OpenNode, type SignalWait, endsBy, isOpen } from './node-state.ts';
 
 /** The last sign of life of a node, beside what the log says. */
 export interface Sign {
@@ -40,14 +40,14 @@ const lastSignalLook: DurationMs = hours(6);
 export type Silence =
   /** not expected to show life before then */
   | { readonly kind: 'asleep'; readonly until: Instant }
-  /** only a signal is expected to move it on, and its wait is not over */
-  | { readonly kind: 'awaiting'; readonly wait: SignalWait }
+  /** only a signal or a child is expected to move it on, and its wait is not over */
+  | { readonly kind: 'awaiting'; readonly wait: SignalWait | ChildWait }
   /** asked for or seen at work recently */
   | { readonly kind: 'young' }
   | { readonly kind: 'silent'; readonly node: OpenNode; readonly resends: number };
 
 export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant): Silence {
-  if (node.status === 'waiting' && node.for === 'signal' && (node.expiresAt === undefined || node.expiresAt > now)) {
+  if (node.status === 'waiting' && node.for !== 'time' && (node.expiresAt === undefined || node.expiresAt > now)) {
     return { kind: 'awaiting', wait: node };
   }
   const expectedAt =
@@ -76,7 +76,7 @@ export function silences(state: RunState, signs: readonly Sign[], now: Instant):
 
 /**
  * When the sweep must look at an open run next: a minute after the next timer, every two minutes while a node is queued
- * or running, ten minutes to six hours while a signal is awaited, and at the deadline in any case.
+ * or running, ten minutes to six hours while a signal or a child is awaited, and at the deadline in any case.
  */
 export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): Instant {
   const looks: Instant[] = [deadlineAt];
@@ -84,14 +84,14 @@ export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): In
     const node = state.nodes.get(key);
     if (node === undefined || !isOpen(node)) continue;
     const expectedAt = node.status === 'waiting' ? endsBy(node) : node.status === 'queued' ? node.notBefore : undefined;
-    if (node.status === 'waiting' && node.for === 'signal') looks.push(signalLook(node, now));
+    if (node.status === 'waiting' && node.for !== 'time') looks.push(awaitedLook(node, now));
     if (node.status === 'waiting' && expectedAt === undefined) continue;
     looks.push(expectedAt !== undefined && expectedAt > now ? after(expectedAt, timerGrace) : after(now, workingLook));
   }
   return earliest(looks) ?? after(now, workingLook);
 }
 
-const signalLook = (wait: SignalWait, now: Instant): Instant =>
+const awaitedLook = (wait: SignalWait | ChildWait, now: Instant): Instant =>
   after(now, durationMs(Math.min(lastSignalLook, Math.max(firstSignalLook, between(wait.dispatchedAt, now)))));
 
 /** The whole minute, since the epoch, that an instant lies in. */

@@ -20,6 +20,7 @@ const published = {
   NODE_WOKEN: 'node.woken',
   SIGNAL_AWAITED: 'signal.awaited',
   SIGNAL_RECEIVED: 'signal.received',
+  SUBFLOW_CALLED: 'subflow.called',
   NODE_COMPLETED: 'node.completed',
   NODE_RETRIED: 'node.retried',
   NODE_FAILED: 'node.failed',

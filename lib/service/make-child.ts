@@ -1,0 +1,103 @@
+/** Makes the run that a node called, once however often it is asked. */
+import { acceptInput } from '../engine/graph/arguments.ts';
+import type { ChildEnd } from '../engine/graph/facts.ts';
+import { nonce, workflowName, workflowNamePattern } from '../engine/ids.ts';
+import type { JsonValue } from '../engine/json.ts';
+import type { Failure } from '../engine/log/events.ts';
+import { callerOf, systemOfCall } from '../engine/log/lineage.ts';
+import type { ChildWait } from '../engine/log/node-state.ts';
+import { createHash } from 'node:crypto';
+import { type Resolved, createHead } from './begin-run.ts';
+import type { Decider } from './decide-run.ts';
+import { load } from './payloads.ts';
+import type { RunFold } from './read-log.ts';
+import { resolveStart } from './start-run.ts';
+
+/** Runs above each other, the first included: a workflow that calls itself must come to an end. */
+export const deepestCall = 8;
+
+/** @returns why it cannot be made, where it cannot; undefined once it is there */
+export async function makeChild(
+  decider: Decider,
+  { head }: RunFold,
+  wait: ChildWait,
+): Promise<Extract<ChildEnd, { status: 'refused' }> | undefined> {
+  const { deps } = decider;
+  const depth = (callerOf(head)?.depth ?? 0) + 1;
+  if (depth >= deepestCall)
+    return refused('invalid', 'subflow_too_deep', `runs may call each other ${deepestCall - 1} deep, and this would be one more`);
+  const input = 'value' in wait.input ? wait.input.value : await load(deps, head.address, wait.input.ref);
+  const resolved = await resolve(decider, head.address, wait, input);
+  if (resolved.kind !== 'found') return resolved;
+  const { nodeId, iteration, attempt, whenLeft, childRunId } = wait;
+  const system = systemOfCall({ runId: head.address.runId, nodeId, iteration, attempt, depth, whenLeft });
+  const { projectId, environment, runId } = head.address;
+  const terms = {
+    scope: { projectId, environment },
+    bodyHash: createHash('sha256').update(`${runId}/${childRunId}`).digest('hex'),
+    latestDeadlineAt: head.deadlineAt,
+    ...(head.trace === undefined ? {} : { trace: head.trace }),
+  };
+  // Everybody who makes it writes under the same name, so whoever finds it written knows that it is this one.
+  const standing = { runId: childRunId, owner: nonce(`call-${childRunId}`) };
+  const made = await createHead(decider, terms, standing, { ...resolved, system }, deps.clock.now());
+  if (!('kind' in made) || made.kind === 'graph' || made.kind === 'fetch') return undefined;
+  if (made.kind === 'run_exists') return undefined;
+  return refused('error', made.kind, `the workflow ${wait.workflowName} cannot be called now: ${made.kind}`);
+}
+
+type Refused = Extract<ChildEnd, { status: 'refused' }> & { readonly kind: 'refused' };
+
+const refused = (cause: Failure['cause'], code: string, message: string, faults?: JsonValue): Refused => ({
+  kind: 'refused',
+  status: 'refused',
+  error: { cause, code, message, ...(faults === undefined ? {} : { details: { faults } }) },
+});
+
+async function resolve(
+  decider: Decider,
+  scope: RunFold['head']['address'],
+  { workflowName: name, version }: ChildWait,
+  input: JsonValue,
+): Promise<Resolved | Refused> {
+  if (!workflowNamePattern.test(name))
+    return refused('invalid', 'subflow_invalid', `${JSON.stringify(name)} is no name of a workflow`);
+  const found =
+    version === undefined
+      ? await resolveStart(decider, { scope, workflowName: workflowName(name), input })
+      : await resolveVersion(decider, scope, { name, version }, input);
+  switch (found.kind) {
+    case 'found':
+      return found;
+    case 'input_invalid': {
+      const faults = found.faults.map((fault) => ({ ...fault }));
+      return refused('invalid', found.kind, `the workflow ${name} does not take this input`, faults);
+    }
+    case 'no_active_deployment':
+    case 'deployment_not_found':
+    case 'deployment_not_verified':
+      // Of code, which may be deployed at any moment: worth another attempt.
+      return refused('error', found.kind, `there is no workflow ${name}, and no active deployment that has it`);
+    case 'workflow_not_found':
+    case 'workflow_archived':
+      return refused(
+        'invalid',
+        found.kind,
+        `the workflow ${name} is not there${found.kind === 'workflow_archived' ? ' any more' : ''}`,
+      );
+  }
+}
+
+async function resolveVersion(
+  { deps, plans }: Decider,
+  scope: RunFold['head']['address'],
+  pinned: { readonly name: string; readonly version: number },
+  input: JsonValue,
+) {
+  const version = await plans.version(deps, scope, pinned);
+  if (version === undefined) return { kind: 'workflow_not_found' as const };
+  const verdict = acceptInput(version.options.args, input);
+  return verdict.kind === 'refused'
+    ? { kind: 'input_invalid' as const, faults: verdict.faults }
+    : { kind: 'found' as const, version, input: verdict.input };
+}

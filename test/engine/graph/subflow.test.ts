@@ -1,0 +1,131 @@
+/** A node that calls a workflow ends once, with what the called run came to or with the end of its wait. */
+import { expect, test } from 'vitest';
+import type { ChildEnd } from '../../../lib/engine/graph/facts.ts';
+import { nodeId, nodeKey, runId, topLevel } from '../../../lib/engine/ids.ts';
+import { attentionOf } from '../../../lib/engine/log/attention.ts';
+import { nextLook, silences } from '../../../lib/engine/log/silence.ts';
+import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
+import { after, days, hours, minutes } from '../../../lib/engine/time.ts';
+import { calls, graph, passes, threeAttempts } from '../graphs.ts';
+import { type Settings, dawn, started, told } from '../play.ts';
+
+type Call = Parameters<typeof calls>[0];
+
+const calling = (traits: Call = {}, settings: Settings = {}, attempts = false) =>
+  started(
+    graph({
+      nodes: {
+        start: passes,
+        call: { pure: calls(traits), outputVariable: 'shipped', ...(attempts ? { retry: threeAttempts } : {}) },
+      },
+      edges: ['start -> call -> b', 'call/error -> rescue'],
+    }),
+    settings,
+  );
+const inTwoHours = { expiresAt: after(dawn, hours(2)) };
+const broken: ChildEnd = { status: 'failed', error: { cause: 'provider_error', code: 'http_503', message: 'it broke' } };
+
+test('a call is made in the commit that makes the node ready, and the run it makes has one id for each attempt', () => {
+  const play = calling();
+  expect(told(play.commits[0]?.events ?? [])).toEqual([
+    'INPUT_SET',
+    'RUN_STARTED',
+    'NODE_COMPLETED start',
+    'SUBFLOW_CALLED call',
+  ]);
+  const { childRunId } = play.childEnded('call');
+  expect(calling().childEnded('call').childRunId).toBe(childRunId);
+  expect(play.node('call')).toMatchObject({ status: 'waiting', for: 'child', childRunId, workflowName: 'ship' });
+});
+
+test('the output of the run it called is the node’s, and the next is dispatched in the same commit', () => {
+  const play = calling();
+  const { childRunId } = play.childEnded('call');
+  const said = play.say(play.childEnded('call', { status: 'completed', output: { parcel: 3 } }));
+  expect(told(said)).toEqual(['RUN_STATUS_CHANGED', 'NODE_COMPLETED call', 'NODE_SKIPPED rescue', 'NODE_DISPATCHED b']);
+  expect(play.node('call')).toMatchObject({ status: 'completed', childRunId });
+  expect(play.inputOf('b').context.get('shipped')).toEqual({ parcel: 3 });
+});
+
+test('a run it called ends it once: what comes again, or of another run, changes nothing', () => {
+  const play = calling();
+  const end = play.childEnded('call');
+  expect(play.say({ ...end, childRunId: runId('wrun_01M7XSDTEE14XW69VBQD8BT3DC') })).toEqual([]);
+  expect(play.say(end)).not.toEqual([]);
+  expect(play.say(end)).toEqual([]);
+});
+
+test.each<[string, ChildEnd, object]>([
+  ['failed', broken, { cause: 'error', code: 'subflow_failed', details: { code: 'http_503' } }],
+  [
+    'passed its deadline',
+    { status: 'failed', error: { cause: 'deadline', code: 'deadline_exceeded', message: 'late' } },
+    { cause: 'timeout', code: 'subflow_failed' },
+  ],
+  ['was cancelled', { status: 'cancelled', reason: 'no' }, { cause: 'error', code: 'subflow_cancelled' }],
+  [
+    'could not be made',
+    { status: 'refused', error: { cause: 'invalid', code: 'workflow_not_found', message: 'not there' } },
+    { cause: 'invalid', code: 'workflow_not_found' },
+  ],
+])('a run that %s is the node’s failure, and the error branch takes it', (_what, end, failure) => {
+  const play = calling();
+  play.say(play.childEnded('call', end));
+  expect(play.node('call')).toMatchObject({ status: expect.stringMatching(/failed|timed_out/), failure });
+  expect(play.statusOf('rescue')).toBe('queued');
+});
+
+test('another attempt is another call, of another run', () => {
+  const play = calling({}, {}, true);
+  const first = play.childEnded('call', broken);
+  play.say(first);
+  expect(play.node('call')).toMatchObject({ status: 'queued', attempt: 2 });
+  play.pass(minutes(1));
+  play.say(play.ended('call', calls()));
+  const second = play.childEnded('call');
+  expect(second).toMatchObject({ attempt: 2 });
+  expect(second.childRunId).not.toBe(first.childRunId);
+  expect(play.say(first)).toEqual([]);
+  expect(told(play.say(second))).toContain('NODE_COMPLETED call');
+});
+
+test('the cancellation of the run it called cancels this one where that is wished', () => {
+  const play = calling({ whenCancelled: 'cancel' });
+  play.say(play.childEnded('call', { status: 'cancelled' }));
+  expect(play.status).toBe('cancelled');
+});
+
+test('a wait that is over fails as a time limit does, and not before', () => {
+  const play = calling(inTwoHours);
+  expect(play.say(play.woken('call'))).toEqual([]);
+  play.pass(hours(2));
+  play.say(play.woken('call'));
+  expect(play.node('call')).toMatchObject({ status: 'timed_out', failure: { cause: 'timeout', code: 'subflow_expired' } });
+});
+
+test('an end of the wait that lies behind the deadline is none', () => {
+  const play = calling({ expiresAt: after(dawn, days(8)) });
+  expect(play.node('call')).not.toHaveProperty('expiresAt');
+});
+
+test('a wait is no silence: the sweep looks at it seldom, and finds what it called', () => {
+  const play = calling();
+  expect(silences(play.state, [], after(dawn, days(3)))).toEqual([['call', { kind: 'awaiting', wait: play.node('call') }]]);
+  expect(nextLook(play.state, after(dawn, days(7)), dawn)).toBe(after(dawn, minutes(10)));
+  expect(nextLook(play.state, after(dawn, days(7)), after(dawn, days(3)))).toBe(after(after(dawn, days(3)), hours(6)));
+  expect(attentionOf(play.state, dawn)).toBe('waiting');
+});
+
+test('a cancel of this run leaves word of what it called', () => {
+  const play = calling();
+  const { childRunId } = play.childEnded('call');
+  play.say({ kind: 'cancel-requested' });
+  expect(play.node('call')).toMatchObject({ status: 'cancelled', childRunId });
+});
+
+test('a stored fold keeps the wait', () => {
+  const play = calling(inTwoHours);
+  expect(restoreFold(storeFold(play.state)).nodes.get(nodeKey({ nodeId: nodeId('call'), iteration: topLevel }))).toEqual(
+    play.node('call'),
+  );
+});
