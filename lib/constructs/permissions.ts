@@ -137,6 +137,11 @@ export const permissions = {
       allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#deployment#*')),
     ],
   },
+  /** A run that a node calls may be of a deployment's code: partitions `<project>#<environment>#deployment#<id>`. */
+  'hold deployments': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [allow(['dynamodb:PutItem'], [storage.controlTable.tableArn], ofPartitions('*#deployment#*'))],
+  },
   'read artifacts': {
     environment: ['bucket'],
     statements: (places) => [allow(['s3:GetObject'], [artifactsArn(places)]), allow(['s3:ListBucket'], [places.bucketArn])],

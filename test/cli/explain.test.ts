@@ -106,6 +106,13 @@ describe('an open run', () => {
       { state: 'retrying', attempt: 3, since: at(-5), until: at(-2), lastFailure: 'http_503: it answered 503' },
     ],
     [
+      'waiting for a run that it called',
+      run({ nodes: [node({ status: 'waiting', type: 'subflow', childRunId: runId, wakeAt: at(125) })] }),
+      [event('subflow.called', -5, {})],
+      `Node work (subflow) waits for the run ${runId} that it called since ${at(-5)} (5 min ago), until ${at(125)} (in 2 h 5 min); stepwell explain ${runId} says why that waits.`,
+      { state: 'calling', attempt: 1, since: at(-5), until: at(125) },
+    ],
+    [
       'not to begin yet, by a node',
       run({ nodes: [node({})] }),
       [event('node.queued', -1, { notBefore: at(30) })],

@@ -12,7 +12,11 @@ const trace = {
   correlationId: correlationId('order 17'),
   traceparent: traceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
 };
-const jobs: readonly Job[] = [nodeJob(), { ...nodeJob(), resend: 7 }, { kind: 'nudge', run: freshRun() }];
+const childJob = (): Job => {
+  const { run, nodeId, iteration, attempt } = nodeJob();
+  return { kind: 'child', run, nodeId, iteration, attempt, childRunId: freshRun().runId };
+};
+const jobs: readonly Job[] = [nodeJob(), { ...nodeJob(), resend: 7 }, { kind: 'nudge', run: freshRun() }, childJob()];
 
 test('a job is read back from its body', () => {
   for (const job of jobs) expect(parseJob(jobBody(job))).toEqual(job);

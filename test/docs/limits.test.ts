@@ -11,6 +11,7 @@ import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
+import { deepestCall } from '../../lib/service/make-child.ts';
 import { mostActivationsKept } from '../../lib/ports/deployments.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
 import { longestQueueDelayMs } from '../../lib/ports/jobs.ts';
@@ -185,6 +186,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Name or correlation of a signal': [`${longestSignalWord} characters`, 'lib/engine/signal.ts'],
   'Wait for a signal': [days(numberIn('lib/nodes/signal/shape.ts', 'const longestSeconds = ')), 'lib/nodes/signal/shape.ts'],
+  'Runs that call each other': [`${deepestCall} deep`, 'lib/service/make-child.ts'],
+  'Wait for a subflow': [days(numberIn('lib/nodes/subflow/shape.ts', 'const longestSeconds = ')), 'lib/nodes/subflow/shape.ts'],
   'Signal that nobody waits for': [
     `${numberIn('lib/service/send-signal.ts', 'const keptByDefault = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const longestSeconds = '))}`,
     'lib/service/send-signal.ts',

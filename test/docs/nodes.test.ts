@@ -11,6 +11,7 @@ import { http } from '../../lib/nodes/http/shape.ts';
 import { javascript } from '../../lib/nodes/javascript/shape.ts';
 import { scriptFaults } from '../../lib/nodes/sandbox/script.ts';
 import { signal } from '../../lib/nodes/signal/shape.ts';
+import { subflow } from '../../lib/nodes/subflow/shape.ts';
 import { graphDefaults, settingKeys } from '../../lib/nodes/settings.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
 
@@ -48,6 +49,7 @@ describe.each([
   ['delay', delay.schema.shape],
   ['http', http.schema.shape],
   ['signal', signal.schema.shape],
+  ['subflow', subflow.schema.shape],
 ] as const)('%s', (section, shape) => {
   test('every setting', () => {
     expect(firsts(section)).toEqual(expect.arrayContaining(Object.keys(shape)));

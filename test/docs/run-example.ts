@@ -34,6 +34,8 @@ export interface Example {
   readonly name: string;
   readonly workflow: z.output<typeof workflowShape>;
   readonly input: unknown;
+  /** the workflows that it calls */
+  readonly others: readonly unknown[];
   /** what is sent once the run has started */
   readonly signals: readonly unknown[];
   readonly expected: z.output<typeof expectedShape>;
@@ -43,21 +45,27 @@ export const exampleNames: readonly string[] = readdirSync(folder, { withFileTyp
   .filter((entry) => entry.isDirectory() && existsSync(new URL(`${entry.name}/workflow.json`, folder)))
   .map(({ name }) => name);
 
+const listIn = (name: string, file: string): readonly unknown[] =>
+  existsSync(new URL(`${name}/${file}`, folder)) ? z.array(z.unknown()).parse(fileOf(name, file)) : [];
+
 export const example = (name: string): Example => ({
   name,
   workflow: workflowShape.parse(fileOf(name, 'workflow.json')),
   input: fileOf(name, 'input.json'),
-  signals: existsSync(new URL(`${name}/signals.json`, folder)) ? z.array(z.unknown()).parse(fileOf(name, 'signals.json')) : [],
+  others: listIn(name, 'others.json'),
+  signals: listIn(name, 'signals.json'),
   expected: expectedShape.parse(fileOf(name, 'expected.json')),
 });
 
 /** What became of it: what its `expected.json` says, as the run's own answer says it. */
-export async function runExample({ name, workflow, input, signals }: Example, reach?: Reach) {
+export async function runExample({ name, workflow, others, input, signals }: Example, reach?: Reach) {
   const api = http();
   const { world } = api;
   const key = await api.key(['admin'], { rateLimitPerMinute: null });
-  const published = await api.call('POST', '/v1/workflows', { key, body: workflow });
-  if (published.status !== 201) throw new Error(JSON.stringify(published.body));
+  for (const body of [...others, workflow]) {
+    const published = await api.call('POST', '/v1/workflows', { key, body });
+    if (published.status !== 201) throw new Error(JSON.stringify(published.body));
+  }
   const headers = { 'Idempotency-Key': name };
   const started = await api.call('POST', '/v1/runs', { key, headers, body: { workflowName: workflow.name, input } });
   if (started.status !== 202) throw new Error(JSON.stringify(started.body));

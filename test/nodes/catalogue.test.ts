@@ -38,6 +38,7 @@ describe('what needs no worker is decided inside the commit', () => {
     ['javascript', { code: 'return 1' }, false],
     ['http', { url: 'https://example.com' }, false],
     ['signal', { name: 'paid' }, true],
+    ['subflow', { workflowName: 'ship' }, true],
   ])('%s %j: %s', (type, config, isPure) => {
     expect(planNode(type, config).isPure).toBe(isPure);
   });
@@ -49,6 +50,7 @@ describe('what needs no worker is decided inside the commit', () => {
       javascript: { code: 'return 1' },
       http: { url: 'https://example.com' },
       signal: { name: 'paid' },
+      subflow: { workflowName: 'ship' },
     };
     for (const type of nodeTypes.keys()) {
       const { isPure } = planNode(type, configs[type] ?? {});

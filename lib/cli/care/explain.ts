@@ -8,7 +8,7 @@ type Node = Run['nodes'][number];
 interface OpenNode {
   readonly nodeId: string;
   /** `retrying`: queued, after an attempt that failed */
-  readonly state: 'queued' | 'retrying' | 'delayed' | 'running' | 'sleeping' | 'awaiting';
+  readonly state: 'queued' | 'retrying' | 'delayed' | 'running' | 'sleeping' | 'awaiting' | 'calling';
   readonly attempt: number;
   /** since when it is in this state */
   readonly since?: string;
@@ -75,6 +75,7 @@ const words = {
   running: 'at work',
   sleeping: 'asleep',
   awaiting: 'for a signal',
+  calling: 'for a run that it called',
 } as const satisfies Record<OpenNode['state'], string>;
 
 function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNode {
@@ -101,6 +102,14 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
     const sentence = `${nameOf(node)} waits for the signal ${signal} of ${correlation}${sinceWhen(since, now)}${end}.`;
     const times = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
     return { ...facts, state: 'awaiting', ...times, sentence };
+  }
+  if (node.status === 'waiting' && node.childRunId !== undefined) {
+    const since = last('subflow.called')?.timestamp ?? node.startedAt;
+    const until = node.wakeAt;
+    const end = until === undefined ? '' : `, until ${when(until, now)}`;
+    const sentence = `${nameOf(node)} waits for the run ${node.childRunId} that it called${sinceWhen(since, now)}${end}; stepwell explain ${node.childRunId} says why that waits.`;
+    const times = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
+    return { ...facts, state: 'calling', ...times, sentence };
   }
   if (node.status === 'waiting') {
     const since = last('node.waiting')?.timestamp ?? node.startedAt;
