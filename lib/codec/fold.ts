@@ -1,12 +1,14 @@
 /** A stored fold. Only folds of the present schema are read: another schema's is a cache that has gone. */
 import { z } from 'zod';
+import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { RunProgress, Written } from '../engine/log/fold.ts';
-import type { EndedNode, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
+import type { LoopState, PassCounts, PassResult } from '../engine/log/loop-state.ts';
+import type { EndedNode, LoopWait, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';
-import { failure, payload } from './events.ts';
+import { failure, loopTerms, payload } from './events.ts';
 import { exactly } from './exact.ts';
-import { attempt, commitNo, eventId, instant, iterationKey, nodeId, signalId } from './ids.ts';
+import { attempt, commitNo, eventId, instant, iterationKey, nodeId, nodeKey, signalId } from './ids.ts';
 import { read } from './unreadable.ts';
 
 const ofNode = { nodeId, iteration: iterationKey };
@@ -19,7 +21,35 @@ const dispatched = {
   pinnedAt: eventId,
   wave: z.number(),
 };
-const ended = { ...ofNode, attempt, endedAt: instant, endedBy: eventId, startedAt: instant.exactOptional() };
+const passes = exactly<PassCounts>()(
+  z.strictObject({ items: z.number(), started: z.number(), ended: z.number(), failed: z.number() }),
+);
+const ended = {
+  ...ofNode,
+  attempt,
+  endedAt: instant,
+  endedBy: eventId,
+  startedAt: instant.exactOptional(),
+  passes: passes.exactOptional(),
+};
+const written = exactly<Written>()(z.strictObject({ by: eventId, payload }));
+
+const loop = exactly<LoopState>()(
+  z.strictObject({
+    ...loopTerms,
+    items: z.number(),
+    pages: z.array(payload).readonly(),
+    pageSize: z.number(),
+    next: z.number(),
+    open: z.array(z.number()).readonly(),
+    failed: z.number(),
+    fresh: z.array(exactly<PassResult>()(z.strictObject({ index: z.number(), payload }))).readonly(),
+    freshSize: z.number(),
+    size: z.number(),
+    kept: z.array(payload).readonly(),
+    wakeAt: instant.exactOptional(),
+  }),
+);
 
 type Open<Status extends OpenNode['status']> = Extract<OpenNode, { status: Status }>;
 type Ended<Status extends EndedNode['status']> = Extract<EndedNode, { status: Status }>;
@@ -43,6 +73,7 @@ const node = z.discriminatedUnion('status', [
         signalId: signalId.exactOptional(),
       }),
     ),
+    exactly<LoopWait>()(z.strictObject({ ...dispatched, status: z.literal('waiting'), for: z.literal('passes'), loop })),
   ]),
   exactly<Ended<'completed'>>()(
     z.strictObject({
@@ -82,6 +113,19 @@ const progress = z.discriminatedUnion('status', [
   ),
 ]);
 
+const pass = exactly<StoredFold['passes'][number]>()(
+  z.strictObject({
+    iteration: iterationKey,
+    loop: exactly<NodeRef>()(z.strictObject({ ...ofNode })),
+    index: z.number(),
+    item: payload.exactOptional(),
+    startedBy: eventId,
+    members: z.array(nodeKey).readonly(),
+    open: z.number(),
+    written: z.record(z.string(), z.array(written).readonly()).readonly(),
+  }),
+);
+
 const storedFold = exactly<StoredFold>()(
   z.strictObject({
     asOf: commitNo,
@@ -92,10 +136,11 @@ const storedFold = exactly<StoredFold>()(
       .array(
         z.strictObject({
           key: z.string(),
-          values: z.array(exactly<Written>()(z.strictObject({ by: eventId, payload }))).readonly(),
+          values: z.array(written).readonly(),
         }),
       )
       .readonly(),
+    passes: z.array(pass).readonly(),
   }),
 );
 

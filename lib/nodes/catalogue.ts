@@ -13,6 +13,7 @@ import { delay } from './delay/shape.ts';
 import { end } from './end/shape.ts';
 import { http } from './http/shape.ts';
 import { javascript } from './javascript/shape.ts';
+import { loop } from './loop/shape.ts';
 import { type NodeType, type ReadConfig, nodeType } from './node-type.ts';
 import { graphDefaults, readSettings } from './settings.ts';
 import { signal } from './signal/shape.ts';
@@ -26,6 +27,7 @@ const all: readonly NodeType[] = [
   nodeType(delay),
   nodeType(http),
   nodeType(signal),
+  nodeType(loop),
 ];
 
 export const nodeTypes: ReadonlyMap<string, NodeType> = new Map(all.map((each) => [each.type, each]));
@@ -57,6 +59,7 @@ export const inspectNode: InspectNode = ({ type, config }) => {
       policy: isChosen ? { ...policy, outputVariable } : policy,
       handles: read.config.handles,
       isTrigger: known.isTrigger,
+      isLoop: known.isLoop,
     },
   };
 };
@@ -70,6 +73,7 @@ export const termsOf = (node: NodeDefinition): NodeTerms => ({
   policy: policyOf(node),
   isPure: readConfig(node)?.decide !== undefined,
   announcesStart: nodeTypes.get(node.type)?.announcesStart === true,
+  isLoop: nodeTypes.get(node.type)?.isLoop === true,
 });
 
 export const evaluatePure: EvaluatePure = (node, input, now) => {

@@ -40,6 +40,8 @@ const lastSignalLook: DurationMs = hours(6);
 export type Silence =
   /** not expected to show life before then */
   | { readonly kind: 'asleep'; readonly until: Instant }
+  /** its own passes move it on, each of which is judged for itself */
+  | { readonly kind: 'carried' }
   /** only a signal is expected to move it on, and its wait is not over */
   | { readonly kind: 'awaiting'; readonly wait: SignalWait }
   /** asked for or seen at work recently */
@@ -50,6 +52,7 @@ export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant):
   if (node.status === 'waiting' && node.for === 'signal' && (node.expiresAt === undefined || node.expiresAt > now)) {
     return { kind: 'awaiting', wait: node };
   }
+  if (node.status === 'waiting' && node.for === 'passes' && node.loop.wakeAt === undefined) return { kind: 'carried' };
   const expectedAt =
     node.status === 'waiting'
       ? (endsBy(node) ?? node.dispatchedAt)
