@@ -37,6 +37,7 @@ const written = exactly<Written>()(z.strictObject({ by: eventId, payload }));
 const loop = exactly<LoopState>()(
   z.strictObject({
     ...loopTerms,
+    startedAt: instant,
     items: z.number(),
     pages: z.array(payload).readonly(),
     pageSize: z.number(),

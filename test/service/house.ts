@@ -20,14 +20,18 @@ import { simulatedTypes } from '../simulation/random-graph.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
-/** `a>b` edges; a node is work unless its id begins with a letter that says otherwise: c choice, z nap, s wait for a signal, e end. */
+/**
+ * `a>b` edges, or `a/handle>b`; a node is work unless its id begins with a letter that says otherwise: c choice, z nap,
+ * s wait for a signal, l loop, e end.
+ */
 export function workflow(name: string, drawn: string, configs: Record<string, JsonObject> = {}): WorkflowVersion {
   const edges: EdgeDefinition[] = drawn.split(' ').map((pair) => {
-    const [source, target] = pair.split('>');
-    return { source: nodeId(source ?? ''), target: nodeId(target ?? '') };
+    const [from = '', target = ''] = pair.split('>');
+    const [source = '', handle] = from.split('/');
+    return { source: nodeId(source), target: nodeId(target), ...(handle === undefined ? {} : { sourceHandle: handle }) };
   });
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))];
-  const types: Record<string, string> = { c: 'choice', z: 'nap', s: 'wait', e: 'end' };
+  const types: Record<string, string> = { c: 'choice', z: 'nap', s: 'wait', e: 'end', l: 'loop' };
   const nodes: NodeDefinition[] = ids.map((id) => ({ id, type: types[id.slice(0, 1)] ?? 'work', config: configs[id] ?? {} }));
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
 }

@@ -3,6 +3,7 @@ import type { AnswerOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import type { Head, RunStatus } from '../../../lib/engine/log/head.ts';
 import { rerunFrom, rerunOf } from '../../../lib/engine/log/lineage.ts';
+import { countsOf } from '../../../lib/engine/log/loop-state.ts';
 import type { NodeState, WaitingNode } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import { type RunView, type Shown, type ShownNode, statusWithoutState } from '../../../lib/service/get-run.ts';
@@ -69,8 +70,8 @@ export const runOf = ({ head, progress, input, output, nodes, lastEventId }: Run
 const outputOf = (shown: Shown | undefined) =>
   shown === undefined ? {} : 'value' in shown ? { output: shown.value } : { outputOmitted: { bytes: shown.omittedBytes } };
 
-const nodeOf = ({ node, state, output }: ShownNode, otherwise: RunNode['status']): RunNode => {
-  const named = { nodeId: node.id, type: node.type, ...(node.label === undefined ? {} : { label: node.label }) };
+const nodeOf = ({ node, iteration, state, output }: ShownNode, otherwise: RunNode['status']): RunNode => {
+  const named = { nodeId: node.id, type: node.type, ...(node.label === undefined ? {} : { label: node.label }), ...(iteration === undefined ? {} : { iteration }) };
   if (state === undefined) return { ...named, status: otherwise, attempt: 0 };
   return { ...named, status: state.status, ...stateOf(state), ...outputOf(output) };
 };
@@ -82,7 +83,7 @@ const stateOf = (state: NodeState) => {
     case 'running':
       return { attempt: state.attempt, startedAt: iso(state.startedAt) };
     case 'waiting':
-      return { attempt: state.attempt, startedAt: iso(state.dispatchedAt), ...waitOf(state) };
+      return { attempt: state.attempt, startedAt: iso(state.for === 'passes' ? state.loop.startedAt : state.dispatchedAt), ...waitOf(state) };
     case 'completed':
     case 'cancelled':
       return { attempt: state.attempt, ...spanOf(state) };
@@ -94,13 +95,20 @@ const stateOf = (state: NodeState) => {
   }
 };
 
-const waitOf = (state: WaitingNode) =>
-  state.for === 'time'
-    ? { wakeAt: iso(state.wakeAt) }
-    : { waitingFor: { signal: state.name, correlation: state.correlation, ...times({ until: state.expiresAt }) } };
+function waitOf(state: WaitingNode) {
+  switch (state.for) {
+    case 'time':
+      return { wakeAt: iso(state.wakeAt) };
+    case 'signal':
+      return { waitingFor: { signal: state.name, correlation: state.correlation, ...times({ until: state.expiresAt }) } };
+    case 'passes':
+      return { ...times({ wakeAt: state.loop.wakeAt }), passes: countsOf(state.loop) };
+  }
+}
 
-const spanOf = ({ startedAt, endedAt }: Extract<NodeState, { attempt: unknown; endedAt: unknown }>) => ({
+const spanOf = ({ startedAt, endedAt, passes }: Extract<NodeState, { attempt: unknown; endedAt: unknown }>) => ({
   ...times({ startedAt }),
   completedAt: iso(endedAt),
+  ...(passes === undefined ? {} : { passes }),
   ...(startedAt === undefined ? {} : { durationMs: between(startedAt, endedAt) }),
 });

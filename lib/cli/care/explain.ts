@@ -7,8 +7,10 @@ type Node = Run['nodes'][number];
 
 interface OpenNode {
   readonly nodeId: string;
+  /** the pass of a loop that it is in */
+  readonly iteration?: string;
   /** `retrying`: queued, after an attempt that failed */
-  readonly state: 'queued' | 'retrying' | 'delayed' | 'running' | 'sleeping' | 'awaiting';
+  readonly state: 'queued' | 'retrying' | 'delayed' | 'running' | 'sleeping' | 'awaiting' | 'looping';
   readonly attempt: number;
   /** since when it is in this state */
   readonly since?: string;
@@ -73,15 +75,17 @@ const words = {
   running: 'at work',
   sleeping: 'asleep',
   awaiting: 'for a signal',
+  looping: 'for the nodes of their body',
 } as const satisfies Record<OpenNode['state'], string>;
 
 function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNode {
-  const own = events.filter(({ payload }) => payload['nodeId'] === node.nodeId);
+  const own = events.filter(({ payload }) => payload['nodeId'] === node.nodeId && payload['iteration'] === node.iteration);
   const last = (...types: readonly RunEvent['type'][]) => own.findLast(({ type }) => types.includes(type));
   const retried = last('node.retried');
   const lastFailure = messageIn(retried?.payload['failure']);
   const facts = {
     nodeId: node.nodeId,
+    ...(node.iteration === undefined ? {} : { iteration: node.iteration }),
     attempt: node.attempt,
     ...(lastFailure === '' ? {} : { lastFailure }),
   };
@@ -89,21 +93,29 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
   const because = lastFailure === '' ? '' : ` The attempt before it failed: ${lastFailure}.`;
   if (node.status === 'running') {
     const since = node.startedAt ?? last('node.started', 'node.queued')?.timestamp;
-    const sentence = `Node ${node.nodeId} (${node.type}) is at work${again}${sinceWhen(since, now)}.${because}`;
+    const sentence = `Node ${nameOf(node)} (${node.type}) is at work${again}${sinceWhen(since, now)}.${because}`;
     return { ...facts, state: 'running', ...(since === undefined ? {} : { since }), sentence };
+  }
+  if (node.passes !== undefined) {
+    const { items, ended, failed } = node.passes;
+    const bad = failed === 0 ? '' : `, ${failed} of them failed`;
+    const pause = node.wakeAt === undefined ? '' : ` It begins its next pass ${when(node.wakeAt, now)}.`;
+    const until = node.wakeAt === undefined ? {} : { until: node.wakeAt };
+    const sentence = `Node ${nameOf(node)} (${node.type}) has ${ended} of ${items} items behind it${bad}.${pause}`;
+    return { ...facts, state: 'looping', ...until, sentence };
   }
   if (node.waitingFor !== undefined) {
     const { signal, correlation, until } = node.waitingFor;
     const since = last('signal.awaited')?.timestamp ?? node.startedAt;
     const end = until === undefined ? '' : `, until ${when(until, now)}`;
-    const sentence = `Node ${node.nodeId} (${node.type}) waits for the signal ${signal} of ${correlation}${sinceWhen(since, now)}${end}.`;
+    const sentence = `Node ${nameOf(node)} (${node.type}) waits for the signal ${signal} of ${correlation}${sinceWhen(since, now)}${end}.`;
     const times = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
     return { ...facts, state: 'awaiting', ...times, sentence };
   }
   if (node.status === 'waiting') {
     const since = last('node.waiting')?.timestamp ?? node.startedAt;
     const until = node.wakeAt;
-    const sentence = `Node ${node.nodeId} (${node.type}) sleeps${untilWhen(until, now)}; stepwell runs wake ends that earlier.`;
+    const sentence = `Node ${nameOf(node)} (${node.type}) sleeps${untilWhen(until, now)}; stepwell runs wake ends that earlier.`;
     return {
       ...facts,
       state: 'sleeping',
@@ -118,7 +130,7 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
   const since = asked?.timestamp;
   const known = { ...facts, ...(since === undefined ? {} : { since }) };
   if (retryAt !== undefined) {
-    const sentence = `Node ${node.nodeId} (${node.type}) is tried again${again}${atWhen(retryAt, now)}.${because}`;
+    const sentence = `Node ${nameOf(node)} (${node.type}) is tried again${again}${atWhen(retryAt, now)}.${because}`;
     return { ...known, state: 'retrying', until: retryAt, sentence };
   }
   if (notBefore !== undefined && Date.parse(notBefore) > now)
@@ -126,12 +138,13 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
       ...known,
       state: 'delayed',
       until: notBefore,
-      sentence: `Node ${node.nodeId} is not to begin before ${when(notBefore, now)}.`,
+      sentence: `Node ${nameOf(node)} is not to begin before ${when(notBefore, now)}.`,
     };
-  const sentence = `Node ${node.nodeId} (${node.type}) is in the queue${again}${sinceWhen(since, now)}; no worker has said yet that it took it.${because}`;
+  const sentence = `Node ${nameOf(node)} (${node.type}) is in the queue${again}${sinceWhen(since, now)}; no worker has said yet that it took it.${because}`;
   return { ...known, state: 'queued', sentence };
 }
 
+const nameOf = ({ nodeId, iteration }: Node): string => (iteration === undefined ? nodeId : `${nodeId} in ${iteration}`);
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 const sinceWhen = (at: string | undefined, now: number): string => (at === undefined ? '' : ` since ${when(at, now)}`);
 const untilWhen = (at: string | undefined, now: number): string => {

@@ -64,7 +64,7 @@ export function endPass(draft: Draft, iteration: IterationKey): Place {
 
   const isOver = failure !== undefined && wait.loop.onItemFailure === 'fail' ? itemFailed(index, failure) : tooLarge(draft, place);
   if (isOver === undefined) keepResults(draft, place);
-  else fail(draft, place, isOver, wait.attempt, { startedAt: wait.dispatchedAt, endedAt: draft.tools.now });
+  else fail(draft, place, isOver, wait.attempt, { startedAt: wait.loop.startedAt, endedAt: draft.tools.now });
   return place;
 }
 
@@ -80,9 +80,9 @@ function travelling(draft: Draft, loop: LoopState): { readonly item?: Payload } 
   return sizeOf(item) > largestTravellingItem ? {} : { item };
 }
 
-function complete(draft: Draft, place: Place, { loop, attempt, dispatchedAt }: LoopWait): void {
+function complete(draft: Draft, place: Place, { loop, attempt }: LoopWait): void {
   const output = inline(allResults(loop, draft.tools.loaded));
-  const times = { attempt, startedAt: dispatchedAt, endedAt: draft.tools.now };
+  const times = { attempt, startedAt: loop.startedAt, endedAt: draft.tools.now };
   if (!hasEnded(draft)) emit(draft, completed(place, { kind: 'finished', output, handle: doneHandle }, times));
 }
 

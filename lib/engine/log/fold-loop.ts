@@ -68,7 +68,7 @@ function begin(state: RunState, ref: NodeRef, event: Extract<LoopEvent, { type: 
     for: 'passes',
     loop: {
       ...{ itemVariable, indexVariable, concurrency, delayMs, onItemFailure, items, pages, pageSize },
-      ...{ next: 0, open: [], failed: 0, fresh: [], freshSize: 0, size: 0, kept: [] },
+      ...{ startedAt: stamp.at, next: 0, open: [], failed: 0, fresh: [], freshSize: 0, size: 0, kept: [] },
     },
   });
 }

@@ -21,6 +21,7 @@ export interface PassCounts {
 }
 
 export interface LoopState extends LoopTerms {
+  readonly startedAt: Instant;
   readonly items: number;
   readonly pages: readonly Payload[];
   readonly pageSize: number;

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
 import { contextAt } from '../../../lib/engine/graph/context-at.ts';
 import { topLevel } from '../../../lib/engine/ids.ts';
-import { topLevel } from '../../../lib/engine/ids.ts';
 import type { JsonValue, PayloadRef } from '../../../lib/engine/json.ts';
 import { failed, finished, graph, passes, threeAttempts } from '../graphs.ts';
 import { Play, started } from '../play.ts';
