@@ -5,6 +5,7 @@ import { type RunAddress, type Scope, environment, nodeId, projectId, topLevel, 
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { type Instant, after, days, minutes } from '../../lib/engine/time.ts';
 import { type MemoryWorld, memoryWorld } from '../../lib/memory/memory-world.ts';
+import type { Clock } from '../../lib/ports/clock.ts';
 import type { BundleAnswer, BundleRequest, Bundles } from '../../lib/ports/bundles.ts';
 import type { Job, NodeJob } from '../../lib/ports/jobs.ts';
 import { type RunResults, byRun, collectResults } from '../../lib/service/collect-results.ts';
@@ -53,7 +54,7 @@ export interface House {
   begin(name: string): Promise<RunAddress>;
   /** gives one message to a worker; a new environment unless it is told to be warm */
   take(job: Job, options?: { isRedelivered?: boolean; worker?: Worker }): Promise<void>;
-  collect(results: readonly RunResults[]): Promise<void>;
+  collect(results: readonly RunResults[], worker?: Worker): Promise<void>;
   /** takes messages until none is left, moving the clock to the next delayed one */
   settle(): Promise<void>;
   fold(run: RunAddress): Promise<RunFold>;
@@ -116,8 +117,8 @@ export function house(
       else if (job.kind === 'nudge') await nudgeRun(taker, job);
       else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
-    collect: async (results) => {
-      for (const each of results) await collectResults(newWorker(), each);
+    collect: async (results, taker = newWorker()) => {
+      for (const each of results) await collectResults({ ...taker, deps: { ...taker.deps, clock: unhurried(taker.deps) } }, each);
     },
     settle: async () => {
       for (;;) {
@@ -140,6 +141,9 @@ export function house(
   };
   return self;
 }
+
+/** A collector lingers for results to gather; here they are given to it as they come. */
+const unhurried = ({ clock }: Deps): Clock => ({ now: () => clock.now(), sleep: () => Promise.resolve() });
 
 export const finished = (value: string): Outcome => ({ kind: 'finished', output: { value }, handle: 'output' });
 export const failing = (cause: 'error' | 'invalid' = 'error'): Outcome => ({

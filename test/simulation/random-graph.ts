@@ -130,8 +130,8 @@ function randomNode(prng: Prng, id: string, isBrisk: boolean): NodeDefinition {
     const patience = prng.pick([{}, { ms: 20_000 }, { ms: 600_000 }, { ms: 7_200_000, continues: true }]);
     return { id: nodeId(id), type: 'wait', config: { policy, ...prng.pick(simulatedPlaces), ...patience } };
   }
-  if (dice < 0.4) {
-    const [items, concurrency] = prng.pick([[0, 1], [2, 1], [3, 1], [3, 2], [4, 4], [14, 12]] as const);
+  if (dice < 0.35) {
+    const [items, concurrency] = prng.pick([[0, 1], [1, 1], [2, 1], [2, 2], [3, 2], [11, 10]] as const);
     const delayMs = isBrisk ? 0 : prng.pick([0, 0, 0, 700, 30_000]);
     // Now and then so large that the items are stored apart.
     const item = prng.isLucky(0.1) ? { item: 'x'.repeat(6_000) } : {};
