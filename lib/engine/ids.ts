@@ -84,7 +84,8 @@ export const passKey = (loop: NodeRef, index: number): IterationKey =>
 /** The pass, the passes around it from the inside out, and the top level. */
 export function outwards(iteration: IterationKey): readonly IterationKey[] {
   const found: IterationKey[] = [];
-  for (let key: string = iteration; key !== topLevel; key = key.slice(0, Math.max(0, key.lastIndexOf('/')))) found.push(iterationKey(key));
+  for (let key: string = iteration; key !== topLevel; key = key.slice(0, Math.max(0, key.lastIndexOf('/'))))
+    found.push(iterationKey(key));
   return [...found, topLevel];
 }
 

@@ -117,6 +117,8 @@ async function standingOf(
     return node?.status === 'completed' && node.attempt === waiter.attempt && node.signalId === signalId ? 'has_it' : 'over';
   // Of a pass that has ended the fold knows nothing more, and its log everything.
   const commits = await deps.log.commitsAfter(fold.head.address, from);
-  const isGiven = commits.some(({ events }) => events.some((event) => event.type === 'SIGNAL_RECEIVED' && event.signalId === signalId));
+  const isGiven = commits.some(({ events }) =>
+    events.some((event) => event.type === 'SIGNAL_RECEIVED' && event.signalId === signalId),
+  );
   return isGiven ? 'has_it' : 'over';
 }

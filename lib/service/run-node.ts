@@ -123,7 +123,11 @@ async function sendResult({ deps }: Worker, fold: RunFold, open: OpenNode, ended
   await deps.jobs.sendResult({ ...ofRun(fold.head), commit: open.dispatchedIn, ...node, ...times, outcome: small });
 }
 
-async function smallOutcome(deps: Decider['deps'], run: RunAddress, outcome: NodeEnded['outcome']): Promise<NodeEnded['outcome']> {
+async function smallOutcome(
+  deps: Decider['deps'],
+  run: RunAddress,
+  outcome: NodeEnded['outcome'],
+): Promise<NodeEnded['outcome']> {
   if (outcome.kind === 'finished') return { ...outcome, output: await spill(deps, run, outcome.output) };
   return outcome.kind === 'expanding' ? { ...outcome, items: await spill(deps, run, outcome.items) } : outcome;
 }

@@ -10,7 +10,18 @@ import type { Fact } from '../../lib/engine/graph/facts.ts';
 import { inputOf } from '../../lib/engine/graph/inputs.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { NodeInput } from '../../lib/engine/graph/plan.ts';
-import { type NodeRef, attempt, commitNo, iterationKey, nodeId, nodeKey, nonce, runId, signalId, topLevel } from '../../lib/engine/ids.ts';
+import {
+  type NodeRef,
+  attempt,
+  commitNo,
+  iterationKey,
+  nodeId,
+  nodeKey,
+  nonce,
+  runId,
+  signalId,
+  topLevel,
+} from '../../lib/engine/ids.ts';
 import type { JsonValue, Payload } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Failure, RunEvent, RunEventType } from '../../lib/engine/log/events.ts';

@@ -18,36 +18,40 @@ const stateOf = (state: RunState, id: string): NodeState | undefined =>
 const passesOf = (node: NodeState | undefined) => (node !== undefined && 'passes' in node ? node.passes : undefined);
 
 describe('ten thousand items', () => {
-  it.each([10, 250])('at a concurrency of %i take at most 0.2 commits each, in a fold that stays small', async (concurrency) => {
-    const home = house();
-    const items = 10_000;
-    await home.publish(workflow('flow', drawn, { l: { items, concurrency } }));
-    const run = await home.begin('flow');
-    let largest = 0;
-    for (let commits = 0; ; commits += 1) {
-      const jobs = [...home.world.jobs.takeSent(), ...home.world.jobs.takeMessages(), ...home.world.jobs.takeDue()];
-      for (const job of jobs) await home.take(job, { worker: home.worker });
-      // As the queue gives them: the first that is there alone, what gathered behind it next, and ten at the most.
-      const results = [...home.world.jobs.takeResults()];
-      if (jobs.length === 0 && results.length === 0) break;
-      for (let size = commits % 2 === 0 ? 3 : 10; results.length > 0; size = 10) {
-        const batch = byRun(results.splice(0, size).map((result) => ({ result, isRedelivered: false })));
-        await home.collect(batch, home.worker);
+  it.each([10, 250])(
+    'at a concurrency of %i take at most 0.2 commits each, in a fold that stays small',
+    async (concurrency) => {
+      const home = house();
+      const items = 10_000;
+      await home.publish(workflow('flow', drawn, { l: { items, concurrency } }));
+      const run = await home.begin('flow');
+      let largest = 0;
+      for (let commits = 0; ; commits += 1) {
+        const jobs = [...home.world.jobs.takeSent(), ...home.world.jobs.takeMessages(), ...home.world.jobs.takeDue()];
+        for (const job of jobs) await home.take(job, { worker: home.worker });
+        // As the queue gives them: the first that is there alone, what gathered behind it next, and ten at the most.
+        const results = [...home.world.jobs.takeResults()];
+        if (jobs.length === 0 && results.length === 0) break;
+        for (let size = commits % 2 === 0 ? 3 : 10; results.length > 0; size = 10) {
+          const batch = byRun(results.splice(0, size).map((result) => ({ result, isRedelivered: false })));
+          await home.collect(batch, home.worker);
+        }
+        if (commits % 50 === 0) {
+          const { state } = await home.fold(run);
+          largest = Math.max(largest, gzipSync(JSON.stringify(foldBody(storeFold(state)))).length);
+        }
       }
-      if (commits % 50 === 0) {
-        const { state } = await home.fold(run);
-        largest = Math.max(largest, gzipSync(JSON.stringify(foldBody(storeFold(state)))).length);
-      }
-    }
-    const { state } = await home.fold(run);
-    expect(state.progress.status).toBe('completed');
-    const loop = stateOf(state, 'l');
-    expect(passesOf(loop)).toEqual({ items, started: items, ended: items, failed: 0 });
-    expect(state.asOf).toBeLessThanOrEqual(items * 0.2);
-    expect(largest).toBeGreaterThan(0);
-    expect(largest).toBeLessThan(30_000);
-    expect(home.attempts.filter((each) => each === 'b#1')).toHaveLength(items);
-  }, 240_000);
+      const { state } = await home.fold(run);
+      expect(state.progress.status).toBe('completed');
+      const loop = stateOf(state, 'l');
+      expect(passesOf(loop)).toEqual({ items, started: items, ended: items, failed: 0 });
+      expect(state.asOf).toBeLessThanOrEqual(items * 0.2);
+      expect(largest).toBeGreaterThan(0);
+      expect(largest).toBeLessThan(30_000);
+      expect(home.attempts.filter((each) => each === 'b#1')).toHaveLength(items);
+    },
+    240_000,
+  );
 
   it('one after the other stay in one worker, a commit each', async () => {
     const home = house();

@@ -93,7 +93,8 @@ export function randomVersion(prng: Prng, name: string, isBrisk: boolean): Workf
   }
   if (prng.isLucky(0.8)) {
     const end = { id: nodeId('end'), type: 'end', config: {} as JsonObject };
-    for (const node of above) edges.push({ source: node.id, target: end.id, ...(node.type === 'loop' ? { sourceHandle: 'done' } : {}) });
+    for (const node of above)
+      edges.push({ source: node.id, target: end.id, ...(node.type === 'loop' ? { sourceHandle: 'done' } : {}) });
     nodes.push(end);
   }
   for (const node of nodes) if (node.type === 'loop') addBody(prng, node, { nodes, edges }, isBrisk);
@@ -101,7 +102,12 @@ export function randomVersion(prng: Prng, name: string, isBrisk: boolean): Workf
 }
 
 /** One to three nodes, behind each other or beside each other, a loop again among them; sometimes an edge leads back. */
-function addBody(prng: Prng, loop: NodeDefinition, graph: { nodes: NodeDefinition[]; edges: EdgeDefinition[] }, isBrisk: boolean): void {
+function addBody(
+  prng: Prng,
+  loop: NodeDefinition,
+  graph: { nodes: NodeDefinition[]; edges: EdgeDefinition[] },
+  isBrisk: boolean,
+): void {
   let above = loop;
   for (let index = prng.whole(1, 3); index > 0; index -= 1) {
     const drawn = randomNode(prng, `${loop.id}.b${index}`, isBrisk);
@@ -131,11 +137,22 @@ function randomNode(prng: Prng, id: string, isBrisk: boolean): NodeDefinition {
     return { id: nodeId(id), type: 'wait', config: { policy, ...prng.pick(simulatedPlaces), ...patience } };
   }
   if (dice < 0.35) {
-    const [items, concurrency] = prng.pick([[0, 1], [1, 1], [2, 1], [2, 2], [3, 2], [11, 10]] as const);
+    const [items, concurrency] = prng.pick([
+      [0, 1],
+      [1, 1],
+      [2, 1],
+      [2, 2],
+      [3, 2],
+      [11, 10],
+    ] as const);
     const delayMs = isBrisk ? 0 : prng.pick([0, 0, 0, 700, 30_000]);
     // Now and then so large that the items are stored apart.
     const item = prng.isLucky(0.1) ? { item: 'x'.repeat(6_000) } : {};
-    return { id: nodeId(id), type: 'loop', config: { policy, items, concurrency, delayMs, continues: prng.isLucky(0.5), ...item } };
+    return {
+      id: nodeId(id),
+      type: 'loop',
+      config: { policy, items, concurrency, delayMs, continues: prng.isLucky(0.5), ...item },
+    };
   }
   return {
     id: nodeId(id),

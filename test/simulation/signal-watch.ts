@@ -45,7 +45,12 @@ export class SignalWatch {
 
   committed(run: RunAddress, { events }: Commit, now: Instant): void {
     for (const event of events) {
-      if (event.type === 'RUN_COMPLETED' || event.type === 'RUN_FAILED' || event.type === 'RUN_TIMED_OUT' || event.type === 'RUN_CANCELLED')
+      if (
+        event.type === 'RUN_COMPLETED' ||
+        event.type === 'RUN_FAILED' ||
+        event.type === 'RUN_TIMED_OUT' ||
+        event.type === 'RUN_CANCELLED'
+      )
         this.#endAll(run, now);
       else if ('nodeId' in event) this.#ofNode(event, `${run.runId}#${nodeKey(event)}`, now);
     }

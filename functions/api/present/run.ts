@@ -71,7 +71,12 @@ const outputOf = (shown: Shown | undefined) =>
   shown === undefined ? {} : 'value' in shown ? { output: shown.value } : { outputOmitted: { bytes: shown.omittedBytes } };
 
 const nodeOf = ({ node, iteration, state, output }: ShownNode, otherwise: RunNode['status']): RunNode => {
-  const named = { nodeId: node.id, type: node.type, ...(node.label === undefined ? {} : { label: node.label }), ...(iteration === undefined ? {} : { iteration }) };
+  const named = {
+    nodeId: node.id,
+    type: node.type,
+    ...(node.label === undefined ? {} : { label: node.label }),
+    ...(iteration === undefined ? {} : { iteration }),
+  };
   if (state === undefined) return { ...named, status: otherwise, attempt: 0 };
   return { ...named, status: state.status, ...stateOf(state), ...outputOf(output) };
 };
@@ -83,7 +88,11 @@ const stateOf = (state: NodeState) => {
     case 'running':
       return { attempt: state.attempt, startedAt: iso(state.startedAt) };
     case 'waiting':
-      return { attempt: state.attempt, startedAt: iso(state.for === 'passes' ? state.loop.startedAt : state.dispatchedAt), ...waitOf(state) };
+      return {
+        attempt: state.attempt,
+        startedAt: iso(state.for === 'passes' ? state.loop.startedAt : state.dispatchedAt),
+        ...waitOf(state),
+      };
     case 'completed':
     case 'cancelled':
       return { attempt: state.attempt, ...spanOf(state) };

@@ -47,7 +47,9 @@ function told(shell: Shell, run: Run): string {
 
 const stateOf = ({ wakeAt, passes }: Run['nodes'][number]): string => {
   const until = wakeAt === undefined ? '' : `until ${wakeAt}`;
-  return passes === undefined ? until : [`${passes.ended} of ${passes.items} items`, until].filter((text) => text !== '').join(', ');
+  return passes === undefined
+    ? until
+    : [`${passes.ended} of ${passes.items} items`, until].filter((text) => text !== '').join(', ');
 };
 
 const valueOf = (value: unknown, omitted: { readonly bytes: number } | undefined): string | undefined => {

@@ -38,7 +38,9 @@ export function bodiesOf(
   if (loops.length === 0) return { around, depths, back: new Set() };
 
   const entries = (loop: number): readonly number[] => targets(outbound[loop], (edge) => edge.handle === bodyHandle);
-  const behind = new Map(loops.map((loop) => [loop, reach(entries(loop), (node) => (node === loop ? [] : targets(outbound[node])))]));
+  const behind = new Map(
+    loops.map((loop) => [loop, reach(entries(loop), (node) => (node === loop ? [] : targets(outbound[node])))]),
+  );
   for (const [loop, found] of behind) found.delete(loop);
   const roots = rootsOf(size, outbound, behind, begins);
 
@@ -59,8 +61,10 @@ export function bodiesOf(
   return { around, depths, back };
 }
 
-const targets = (edges: readonly ShapeEdge[] | undefined, isMeant: (edge: ShapeEdge) => boolean = () => true): readonly number[] =>
-  (edges ?? []).filter(isMeant).map(({ target }) => target);
+const targets = (
+  edges: readonly ShapeEdge[] | undefined,
+  isMeant: (edge: ShapeEdge) => boolean = () => true,
+): readonly number[] => (edges ?? []).filter(isMeant).map(({ target }) => target);
 
 const reach = (from: readonly number[], onward: (node: number) => readonly number[]): Set<number> => {
   const found = new Set(from);
@@ -78,7 +82,9 @@ function rootsOf(
   const named = nodes.filter(begins);
   if (named.length > 0) return named;
   const isLedInto = new Set(
-    outbound.flatMap((edges) => edges.flatMap(({ source, target }) => (behind.get(target)?.has(source) === true ? [] : [target]))),
+    outbound.flatMap((edges) =>
+      edges.flatMap(({ source, target }) => (behind.get(target)?.has(source) === true ? [] : [target])),
+    ),
   );
   return nodes.filter((node) => !isLedInto.has(node));
 }

@@ -39,10 +39,22 @@ export const checkLoops = (
         ? [finding('loop_without_body', pointer('nodes', node), `nothing lies behind the way out loop of ${id}`)]
         : []),
       ...(isEnd && loop !== undefined
-        ? [finding('end_in_loop', pointer('nodes', node), `${id} would end the run inside the loop ${idOf(loop)}: put it behind done`)]
+        ? [
+            finding(
+              'end_in_loop',
+              pointer('nodes', node),
+              `${id} would end the run inside the loop ${idOf(loop)}: put it behind done`,
+            ),
+          ]
         : []),
       ...(isLoop(node) && (depths[node] ?? 0) >= loopLimits.depth
-        ? [finding('loop_too_deep', pointer('nodes', node), `${id} lies in ${depths[node]} loops; ${loopLimits.depth} in each other are the most`)]
+        ? [
+            finding(
+              'loop_too_deep',
+              pointer('nodes', node),
+              `${id} lies in ${depths[node]} loops; ${loopLimits.depth} in each other are the most`,
+            ),
+          ]
         : []),
     ];
   });

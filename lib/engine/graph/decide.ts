@@ -32,7 +32,12 @@ export function decideStart(
   emit(draft, { type: 'INPUT_SET', input });
   for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: { value } });
   emit(draft, { type: 'RUN_STARTED' });
-  if (startAt === undefined) advance(draft, [], tools.plan.roots.map((node) => ({ node, iteration: topLevel })));
+  if (startAt === undefined)
+    advance(
+      draft,
+      [],
+      tools.plan.roots.map((node) => ({ node, iteration: topLevel })),
+    );
   else for (const root of tools.plan.roots) dispatchLater(draft, root, startAt);
   return draft.events;
 }

@@ -53,7 +53,11 @@ export function firstFailure(draft: Draft, leaves: readonly PlanNode[], iteratio
   return undefined;
 }
 
-function stateOf(draft: Draft, node: PlanNode, iteration: IterationKey): Exclude<NodeState, { status: 'queued' | 'running' | 'waiting' }> {
+function stateOf(
+  draft: Draft,
+  node: PlanNode,
+  iteration: IterationKey,
+): Exclude<NodeState, { status: 'queued' | 'running' | 'waiting' }> {
   const state = draft.state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
   invariant(state !== undefined && !isOpen(state), `node ${node.id} has not ended when all around it has`);
   return state;

@@ -61,7 +61,8 @@ function contribution(
   before: EventId,
   loaded: LoadedPayloads,
 ): readonly Contribution[] {
-  if (edge.isEntry === true) return [{ source: nameOf(plan, edge), value: pick(entryOf(state, iteration, loaded), edge.sourceOutputKey) }];
+  if (edge.isEntry === true)
+    return [{ source: nameOf(plan, edge), value: pick(entryOf(state, iteration, loaded), edge.sourceOutputKey) }];
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
   if (source === undefined || !endedBefore(source, before) || edgeState(state, edge, iteration) !== 'live') return [];
   if (source.status !== 'completed') return [];

@@ -13,7 +13,9 @@ export const storedResults = (results: readonly PassResult[]): readonly JsonObje
 /** All results in the order of the items. Throws `PayloadsNeeded` for what was put away. */
 export function allResults({ kept, fresh, items }: LoopState, loaded: LoadedPayloads): readonly JsonValue[] {
   const stored = together(kept.map((page) => () => readResults(valueOf(page, loaded)))).flat();
-  const values = together([...stored, ...fresh].map(({ index, payload }) => () => ({ index, value: valueOf(payload, loaded) })));
+  const values = together(
+    [...stored, ...fresh].map(({ index, payload }) => () => ({ index, value: valueOf(payload, loaded) })),
+  );
   const inOrder: JsonValue[] = Array.from({ length: items }, () => null);
   for (const { index, value } of values) inOrder[index] = value;
   return inOrder;

@@ -53,7 +53,10 @@ export function beginPasses(draft: Draft, place: Place): readonly IterationKey[]
 export function endPass(draft: Draft, iteration: IterationKey): Place {
   const { loop: ref, index } = passOf(draft.state, iteration);
   const [node, body] = [draft.tools.plan.nodes.get(ref.nodeId), draft.tools.plan.loops.get(ref.nodeId)];
-  invariant(node !== undefined && body !== undefined, `the log goes through the loop ${ref.nodeId}, which the pinned version does not have`);
+  invariant(
+    node !== undefined && body !== undefined,
+    `the log goes through the loop ${ref.nodeId}, which the pinned version does not have`,
+  );
   const place: Place = { node, iteration: ref.iteration };
   const wait = loopAt(draft, place);
   invariant(wait !== undefined, `a pass of ${node.id} has ended after its loop`);
@@ -62,7 +65,8 @@ export function endPass(draft: Draft, iteration: IterationKey): Place {
   if (failure === undefined) emit(draft, { ...ofPass, status: 'completed', ...resultOf(draft, body, iteration) });
   else emit(draft, { ...ofPass, status: 'failed', result: inline(failedItem(failure)) });
 
-  const isOver = failure !== undefined && wait.loop.onItemFailure === 'fail' ? itemFailed(index, failure) : tooLarge(draft, place);
+  const isOver =
+    failure !== undefined && wait.loop.onItemFailure === 'fail' ? itemFailed(index, failure) : tooLarge(draft, place);
   if (isOver === undefined) keepResults(draft, place);
   else fail(draft, place, isOver, wait.attempt, { startedAt: wait.loop.startedAt, endedAt: draft.tools.now });
   return place;
@@ -96,7 +100,10 @@ function resultOf(draft: Draft, { leaves }: PlanLoop, iteration: IterationKey) {
   if (only === undefined) return { result: inline(null) };
   if (ended.length === 1) return { from: only.leaf.id };
   const values = together(
-    ended.map(({ leaf, output }) => (): readonly [string, JsonValue] => [nameOf(leaf, leaves), valueOf(output, draft.tools.loaded)]),
+    ended.map(({ leaf, output }) => (): readonly [string, JsonValue] => [
+      nameOf(leaf, leaves),
+      valueOf(output, draft.tools.loaded),
+    ]),
   );
   return { result: inline(Object.fromEntries(values) as JsonObject) };
 }

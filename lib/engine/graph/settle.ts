@@ -33,12 +33,7 @@ export function settle(draft: Draft, place: Place, outcome: Outcome): void {
   }
 }
 
-export function sleep(
-  draft: Draft,
-  place: Place,
-  outcome: Extract<Outcome, { kind: 'sleeping' }>,
-  attempt = firstAttempt,
-): void {
+export function sleep(draft: Draft, place: Place, outcome: Extract<Outcome, { kind: 'sleeping' }>, attempt = firstAttempt): void {
   if (outcome.wakeAt > draft.tools.deadlineAt) {
     return fail(
       draft,

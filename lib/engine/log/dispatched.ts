@@ -37,4 +37,3 @@ export const parked = (before: NodeState | undefined, ref: NodeRef, attempt: Att
   dispatchedIn: stamp.commit,
   dispatchedAt: stamp.at,
 });
-

@@ -154,5 +154,4 @@ type LoopEvent =
   /** no pass begins before then */
   | { readonly type: 'LOOP_PAUSED'; readonly attempt: Attempt; readonly wakeAt: Instant };
 
-
 export type RunEventType = RunEvent['type'];

@@ -44,14 +44,25 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
       const { wakeAt: _over, ...rest } = loop;
       put(state, { ...wait, loop: { ...rest, next: index + 1, open: [...loop.open, index] } });
       const small = item === undefined ? {} : { item };
-      state.passes.set(passKey(ref, index), { loop: ref, index, ...small, startedBy: state.nextEventId, members: [], open: 0, written: {} });
+      state.passes.set(passKey(ref, index), {
+        loop: ref,
+        index,
+        ...small,
+        startedBy: state.nextEventId,
+        members: [],
+        open: 0,
+        written: {},
+      });
       return undefined;
     }
     case 'ITERATION_ENDED': {
       invariant(loop.open.includes(event.index), `${nodeKey(ref)} ended its pass ${event.index}, which was not under way`);
       const payload = event.result ?? outputOf(state, ref, event);
       dropPass(state, passKey(ref, event.index));
-      return put(state, { ...wait, loop: { ...withResult(loop, event.index, payload), failed: loop.failed + (event.status === 'failed' ? 1 : 0) } });
+      return put(state, {
+        ...wait,
+        loop: { ...withResult(loop, event.index, payload), failed: loop.failed + (event.status === 'failed' ? 1 : 0) },
+      });
     }
     default:
       return unreachable(event);

@@ -2,7 +2,18 @@
  * The fold: commits in, state out. The same log folds to the same state, always. It needs no definition,
  * no clock and no configuration, so that every reader of a log, now and years later, sees the same run.
  */
-import { type Attempt, type EventId, type NodeRef, type SignalId, attempt, commitNo, eventId, firstAttempt, nodeKey, topLevel } from '../ids.ts';
+import {
+  type Attempt,
+  type EventId,
+  type NodeRef,
+  type SignalId,
+  attempt,
+  commitNo,
+  eventId,
+  firstAttempt,
+  nodeKey,
+  topLevel,
+} from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import { type Commit, nextCommitNo } from './commit.ts';
 import { base, dispatched, parked } from './dispatched.ts';

@@ -42,7 +42,13 @@ export const loop: NodeShape<typeof schema> = {
   check: ({ itemVariable, indexVariable }) => [
     ...[{ itemVariable }, { indexVariable }].flatMap(reservedName),
     ...(itemVariable === indexVariable
-      ? [{ code: 'config_invalid' as const, path: ['indexVariable'], message: `${indexVariable} is the name of the item already` }]
+      ? [
+          {
+            code: 'config_invalid' as const,
+            path: ['indexVariable'],
+            message: `${indexVariable} is the name of the item already`,
+          },
+        ]
       : []),
   ],
   decider: (config) => (input) => expand(config, resolveTemplate(config.sourceVariable, input.context)),

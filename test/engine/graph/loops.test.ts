@@ -1,7 +1,19 @@
 /** Loops: a pass for each item, each with names of its own, and the results in the order of the items. */
 import { describe, expect, test } from 'vitest';
 import { seconds } from '../../../lib/engine/time.ts';
-import { type Drawing, type NodeTraits, awaits, ends, failed, finished, graph, ms, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
+import {
+  type Drawing,
+  type NodeTraits,
+  awaits,
+  ends,
+  failed,
+  finished,
+  graph,
+  ms,
+  passes,
+  sleepsUntil,
+  threeAttempts,
+} from '../graphs.ts';
 import { Play, dawn, foldOf, plain, started, told } from '../play.ts';
 
 const each = (loop: NonNullable<NodeTraits['loop']>, more: NodeTraits = {}): NodeTraits => ({
@@ -71,7 +83,10 @@ describe('one after the other', () => {
 describe('what a pass sees', () => {
   const drawing = simple(
     { over: [{ id: 'x' }, { id: 'y' }] },
-    { nodes: { before: { outputVariable: 'rate' }, work: { outputVariable: 'mine' } }, edges: ['before -> start', 'work -> more'] },
+    {
+      nodes: { before: { outputVariable: 'rate' }, work: { outputVariable: 'mine' } },
+      edges: ['before -> start', 'work -> more'],
+    },
   );
 
   test('its item and index, what was written before the loop, and what its own nodes wrote', () => {
@@ -234,8 +249,10 @@ describe('bodies', () => {
   });
 
   test('a sleep and a wait for a signal hold their pass', () => {
-    const nap: NodeTraits = { pure: (_input, now) => sleepsUntil(((now + 5_000) as typeof now)) };
-    const play = started(graph(simple({ over: [1, 2] }, { nodes: { nap, ask: { pure: awaits() } }, edges: ['work -> nap -> ask'] })));
+    const nap: NodeTraits = { pure: (_input, now) => sleepsUntil((now + 5_000) as typeof now) };
+    const play = started(
+      graph(simple({ over: [1, 2] }, { nodes: { nap, ask: { pure: awaits() } }, edges: ['work -> nap -> ask'] })),
+    );
     play.ends('work@each[0]');
     expect(play.say(play.woken('nap@each[0]'))).toEqual([]);
     play.pass(seconds(5));
@@ -290,7 +307,12 @@ describe('loops in loops', () => {
 describe('a delay between items', () => {
   test('is a wait of the loop’s own, after the first pass', () => {
     const play = started(graph(simple({ over: [1, 2], delayMs: ms(30_000) })));
-    expect(told(play.ends('work@each[0]'))).toEqual(['RUN_STATUS_CHANGED', 'NODE_COMPLETED work@each[0]', 'ITERATION_ENDED each[0]', 'LOOP_PAUSED each']);
+    expect(told(play.ends('work@each[0]'))).toEqual([
+      'RUN_STATUS_CHANGED',
+      'NODE_COMPLETED work@each[0]',
+      'ITERATION_ENDED each[0]',
+      'LOOP_PAUSED each',
+    ]);
     play.pass(seconds(29));
     expect(play.say(play.woken('each'))).toEqual([]);
     play.pass(seconds(1));
