@@ -1,7 +1,7 @@
 /** The events of a run as they are stored. The log is a promise: what was once written stays readable. */
 import { z } from 'zod';
 import type { JsonObject, JsonValue, Payload, PayloadRef } from '../engine/json.ts';
-import type { Failure, RunEvent, RunEventType } from '../engine/log/events.ts';
+import { type Failure, type RunEvent, type RunEventType, itemFailurePolicies } from '../engine/log/events.ts';
 import { failureCauses } from '../engine/retry/causes.ts';
 import { exactly } from './exact.ts';
 import { attempt, durationMs, instant, iterationKey, nodeId, runId, signalId } from './ids.ts';
@@ -35,6 +35,15 @@ const span = { startedAt: instant, endedAt: instant };
 const printed = { printed: z.array(z.string()).readonly().exactOptional() };
 const variable = { variable: z.string().exactOptional() };
 const via = z.enum(['inline', 'queue', 'collect']);
+
+/** How a loop goes through its items. */
+export const loopTerms = {
+  itemVariable: z.string(),
+  indexVariable: z.string(),
+  concurrency: z.number(),
+  delayMs: durationMs,
+  onItemFailure: z.enum(itemFailurePolicies),
+};
 
 const members = {
   INPUT_SET: is<'INPUT_SET'>()(z.strictObject({ type: z.literal('INPUT_SET'), input: payload })),
@@ -146,6 +155,33 @@ const members = {
       reason: z.enum(['branch_not_taken', 'parent_not_successful', 'workflow_halted']),
     }),
   ),
+  LOOP_STARTED: is<'LOOP_STARTED'>()(
+    z.strictObject({
+      type: z.literal('LOOP_STARTED'),
+      ...ofAttempt,
+      ...loopTerms,
+      items: z.number(),
+      pages: z.array(payload).readonly(),
+      pageSize: z.number(),
+    }),
+  ),
+  LOOP_PAUSED: is<'LOOP_PAUSED'>()(z.strictObject({ type: z.literal('LOOP_PAUSED'), ...ofAttempt, wakeAt: instant })),
+  LOOP_RESULTS_KEPT: is<'LOOP_RESULTS_KEPT'>()(
+    z.strictObject({ type: z.literal('LOOP_RESULTS_KEPT'), ...ofAttempt, results: payload }),
+  ),
+  ITERATION_STARTED: is<'ITERATION_STARTED'>()(
+    z.strictObject({ type: z.literal('ITERATION_STARTED'), ...ofAttempt, index: z.number(), item: payload.exactOptional() }),
+  ),
+  ITERATION_ENDED: is<'ITERATION_ENDED'>()(
+    z.strictObject({
+      type: z.literal('ITERATION_ENDED'),
+      ...ofAttempt,
+      index: z.number(),
+      status: z.enum(['completed', 'failed']),
+      from: nodeId.exactOptional(),
+      result: payload.exactOptional(),
+    }),
+  ),
 } satisfies { [Type in RunEventType]: z.ZodType<Extract<RunEvent, { type: Type }>> };
 
 export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
@@ -170,4 +206,9 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.NODE_RETRIED,
   members.NODE_FAILED,
   members.NODE_SKIPPED,
+  members.LOOP_STARTED,
+  members.LOOP_PAUSED,
+  members.LOOP_RESULTS_KEPT,
+  members.ITERATION_STARTED,
+  members.ITERATION_ENDED,
 ]);

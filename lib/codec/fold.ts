@@ -1,12 +1,14 @@
 /** A stored fold. Only folds of the present schema are read: another schema's is a cache that has gone. */
 import { z } from 'zod';
+import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { RunProgress, Written } from '../engine/log/fold.ts';
-import type { ChildWait, EndedNode, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
+import type { LoopState, PassCounts, PassResult } from '../engine/log/loop-state.ts';
+import type { ChildWait, EndedNode, LoopWait, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';
-import { failure, payload } from './events.ts';
+import { failure, loopTerms, payload } from './events.ts';
 import { exactly } from './exact.ts';
-import { attempt, commitNo, eventId, instant, iterationKey, nodeId, runId, signalId } from './ids.ts';
+import { attempt, commitNo, eventId, instant, iterationKey, nodeId, nodeKey, runId, signalId } from './ids.ts';
 import { read } from './unreadable.ts';
 
 const ofNode = { nodeId, iteration: iterationKey };
@@ -19,6 +21,9 @@ const dispatched = {
   pinnedAt: eventId,
   wave: z.number(),
 };
+const passes = exactly<PassCounts>()(
+  z.strictObject({ items: z.number(), started: z.number(), ended: z.number(), failed: z.number() }),
+);
 const ended = {
   ...ofNode,
   attempt,
@@ -26,7 +31,27 @@ const ended = {
   endedBy: eventId,
   startedAt: instant.exactOptional(),
   childRunId: runId.exactOptional(),
+  passes: passes.exactOptional(),
 };
+const written = exactly<Written>()(z.strictObject({ by: eventId, payload }));
+
+const loop = exactly<LoopState>()(
+  z.strictObject({
+    ...loopTerms,
+    startedAt: instant,
+    items: z.number(),
+    pages: z.array(payload).readonly(),
+    pageSize: z.number(),
+    next: z.number(),
+    open: z.array(z.number()).readonly(),
+    failed: z.number(),
+    fresh: z.array(exactly<PassResult>()(z.strictObject({ index: z.number(), payload }))).readonly(),
+    freshSize: z.number(),
+    size: z.number(),
+    kept: z.array(payload).readonly(),
+    wakeAt: instant.exactOptional(),
+  }),
+);
 
 type Open<Status extends OpenNode['status']> = Extract<OpenNode, { status: Status }>;
 type Ended<Status extends EndedNode['status']> = Extract<EndedNode, { status: Status }>;
@@ -64,6 +89,7 @@ const node = z.discriminatedUnion('status', [
         whenCancelled: z.enum(['fail', 'cancel']),
       }),
     ),
+    exactly<LoopWait>()(z.strictObject({ ...dispatched, status: z.literal('waiting'), for: z.literal('passes'), loop })),
   ]),
   exactly<Ended<'completed'>>()(
     z.strictObject({
@@ -103,6 +129,19 @@ const progress = z.discriminatedUnion('status', [
   ),
 ]);
 
+const pass = exactly<StoredFold['passes'][number]>()(
+  z.strictObject({
+    iteration: iterationKey,
+    loop: exactly<NodeRef>()(z.strictObject({ ...ofNode })),
+    index: z.number(),
+    item: payload.exactOptional(),
+    startedBy: eventId,
+    members: z.array(nodeKey).readonly(),
+    open: z.number(),
+    written: z.record(z.string(), z.array(written).readonly()).readonly(),
+  }),
+);
+
 const storedFold = exactly<StoredFold>()(
   z.strictObject({
     asOf: commitNo,
@@ -113,10 +152,11 @@ const storedFold = exactly<StoredFold>()(
       .array(
         z.strictObject({
           key: z.string(),
-          values: z.array(exactly<Written>()(z.strictObject({ by: eventId, payload }))).readonly(),
+          values: z.array(written).readonly(),
         }),
       )
       .readonly(),
+    passes: z.array(pass).readonly(),
   }),
 );
 

@@ -1,7 +1,7 @@
 /** What became of an attempt, as a result message carries it. */
 import { z } from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
-import { failure, payload } from './events.ts';
+import { failure, loopTerms, payload } from './events.ts';
 import { exactly } from './exact.ts';
 import { durationMs, instant } from './ids.ts';
 
@@ -20,6 +20,7 @@ const members = {
     z.strictObject({ kind: z.literal('failed'), failure, retryAfterMs: durationMs.exactOptional() }),
   ),
   sleeping: exactly<Of<'sleeping'>>()(z.strictObject({ kind: z.literal('sleeping'), wakeAt: instant, output: payload })),
+  expanding: exactly<Of<'expanding'>>()(z.strictObject({ kind: z.literal('expanding'), ...loopTerms, items: payload })),
   awaiting: exactly<Of<'awaiting'>>()(
     z.strictObject({
       kind: z.literal('awaiting'),
@@ -48,4 +49,5 @@ export const outcome: z.ZodType<Outcome> = z.discriminatedUnion('kind', [
   members.sleeping,
   members.awaiting,
   members.calling,
+  members.expanding,
 ]);

@@ -76,6 +76,19 @@ export const eventId = counting<EventId>('an event id');
 export const attempt = counting<Attempt>('an attempt');
 
 export const topLevel = iterationKey('');
+
+/** The pass of a loop that itself runs in `around`: `outer[2]/inner[0]`. */
+export const passKey = (loop: NodeRef, index: number): IterationKey =>
+  iterationKey(`${loop.iteration === topLevel ? '' : `${loop.iteration}/`}${loop.nodeId}[${index}]`);
+
+/** The pass, the passes around it from the inside out, and the top level. */
+export function outwards(iteration: IterationKey): readonly IterationKey[] {
+  const found: IterationKey[] = [];
+  for (let key: string = iteration; key !== topLevel; key = key.slice(0, Math.max(0, key.lastIndexOf('/'))))
+    found.push(iterationKey(key));
+  return [...found, topLevel];
+}
+
 export const firstCommit = commitNo(1);
 export const firstAttempt = attempt(1);
 

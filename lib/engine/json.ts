@@ -7,6 +7,8 @@ export interface JsonObject {
 export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+export const isJsonArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
+
 /**
  * A value in the log: in place, or stored once beside it and named by a reference.
  * `bytes` is the length of its JSON text in UTF-8.

@@ -13,6 +13,7 @@ import { delay } from './delay/shape.ts';
 import { end } from './end/shape.ts';
 import { http } from './http/shape.ts';
 import { javascript } from './javascript/shape.ts';
+import { loop } from './loop/shape.ts';
 import { type NodeType, type ReadConfig, nodeType } from './node-type.ts';
 import { graphDefaults, readSettings } from './settings.ts';
 import { signal } from './signal/shape.ts';
@@ -28,6 +29,7 @@ const all: readonly NodeType[] = [
   nodeType(http),
   nodeType(signal),
   nodeType(subflow),
+  nodeType(loop),
 ];
 
 export const nodeTypes: ReadonlyMap<string, NodeType> = new Map(all.map((each) => [each.type, each]));
@@ -59,6 +61,7 @@ export const inspectNode: InspectNode = ({ type, config }) => {
       policy: isChosen ? { ...policy, outputVariable } : policy,
       handles: read.config.handles,
       isTrigger: known.isTrigger,
+      isLoop: known.isLoop,
     },
   };
 };
@@ -72,6 +75,7 @@ export const termsOf = (node: NodeDefinition): NodeTerms => ({
   policy: policyOf(node),
   isPure: readConfig(node)?.decide !== undefined,
   announcesStart: nodeTypes.get(node.type)?.announcesStart === true,
+  isLoop: nodeTypes.get(node.type)?.isLoop === true,
 });
 
 export const evaluatePure: EvaluatePure = (node, input, now) => {

@@ -20,6 +20,8 @@ export interface NodeShape<Schema extends z.ZodObject> {
   readonly announcesStart: boolean;
   /** it begins a run, and nothing may lead into it */
   readonly isTrigger?: boolean;
+  /** it takes what lies behind its way out `loop` through the items it comes to */
+  readonly isLoop?: boolean;
   /** the type's own keys; what it does not know is dropped here and reported by `read` */
   readonly schema: Schema;
   /** top-level keys whose text is code or prose: `{{` means nothing in them */
@@ -44,6 +46,7 @@ export interface NodeType {
   readonly defaults: NodeDefaults;
   readonly announcesStart: boolean;
   readonly isTrigger: boolean;
+  readonly isLoop: boolean;
   /** `config` is absent where a finding is an error */
   read(config: JsonObject): { readonly config?: ReadConfig; readonly findings: readonly ConfigFinding[] };
 }
@@ -58,6 +61,7 @@ export function nodeType<Schema extends z.ZodObject>(shape: NodeShape<Schema>): 
     defaults: shape.defaults,
     announcesStart: shape.announcesStart,
     isTrigger: shape.isTrigger === true,
+    isLoop: shape.isLoop === true,
     read: (config) => {
       const known = remembered.get(config);
       if (known !== undefined) return known;

@@ -32,6 +32,10 @@ export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promi
         hasParked = true;
         await later(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));
         break;
+      // The sweep looks at a run that works every few minutes; an alarm that was lost is found then.
+      case 'LOOP_PAUSED':
+        await later(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));
+        break;
       case 'SIGNAL_AWAITED':
         hasParked = true;
         if (event.expiresAt !== undefined) await later(deps, event.expiresAt, wakeJob(fold.head, commit.number, event));

@@ -1,7 +1,7 @@
 /** Takes results of many siblings together and decides each run's in one commit. */
 import { mostDirectSiblings } from '../engine/graph/advance.ts';
 import type { RunAddress } from '../engine/ids.ts';
-import { isTerminal } from '../engine/log/fold.ts';
+import { type RunState, isTerminal } from '../engine/log/fold.ts';
 import { pinnedVersion } from '../engine/log/head.ts';
 import { durationMs } from '../engine/time.ts';
 import type { ResultMessage } from '../ports/jobs.ts';
@@ -28,7 +28,7 @@ export async function collectResults(
   if (newest === undefined) return;
   const fold = await collector.folds.take(collector.deps, run, { atLeast: newest.commit, isFresh: isRedelivered });
   if (fold === undefined) return;
-  if (isWorthWaiting(results.length, fold.state.open.size)) await collector.deps.clock.sleep(linger);
+  if (isWorthWaiting(results.length, fold.state.open.size + passesToCome(fold.state))) await collector.deps.clock.sleep(linger);
   const plan = await collector.plans.of(collector.deps, run, pinnedVersion(fold.head));
   const appended = isTerminal(fold.state.progress)
     ? { kind: 'nothing' as const }
@@ -56,7 +56,15 @@ const fullBatch = 10;
 const linger = durationMs(50);
 
 /** A small batch, and many siblings yet to come: a commit saved costs less than the time. */
-const isWorthWaiting = (results: number, open: number): boolean => results < fullBatch && open - results > mostDirectSiblings;
+const isWorthWaiting = (results: number, expected: number): boolean =>
+  results < fullBatch && expected - results > mostDirectSiblings;
+
+/** A loop at work has siblings to come that are not asked for yet, and each commit of few results asks for as few of them. */
+const passesToCome = (state: RunState): number =>
+  [...state.open.keys()].reduce((sum, key) => {
+    const node = state.nodes.get(key);
+    return node?.status === 'waiting' && node.for === 'passes' ? sum + node.loop.items - node.loop.next : sum;
+  }, 0);
 
 /** The results of a batch, parted by run, in the order in which they came. */
 export function byRun(

@@ -1,6 +1,6 @@
 /** The whole truth about one run, as its log says it now. */
 import type { RunAddress } from '../engine/ids.ts';
-import { nodeKey, topLevel } from '../engine/ids.ts';
+import { type IterationKey, nodeKey, topLevel } from '../engine/ids.ts';
 import type { PlanNode } from '../engine/graph/plan.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
 import { type RunProgress, type RunState, isTerminal } from '../engine/log/fold.ts';
@@ -15,6 +15,8 @@ export type Shown = { readonly value: JsonValue } | { readonly omittedBytes: num
 
 export interface ShownNode {
   readonly node: Pick<PlanNode, 'id' | 'type' | 'label'>;
+  /** the pass of a loop that it is in; absent outside all loops */
+  readonly iteration?: IterationKey;
   /** absent: it has not begun, and in an ended run it never will */
   readonly state?: NodeState;
   readonly output?: Shown;
@@ -25,7 +27,10 @@ export interface RunView {
   readonly progress: RunProgress;
   readonly input?: Shown;
   readonly output?: Shown;
-  /** in the order of the definition; of a fetch run its messages, in the order of their sending */
+  /**
+   * in the order of the definition, those in the body of a loop once for each pass under way, 500 at most; of a fetch run
+   * its messages, in the order of their sending
+   */
   readonly nodes: readonly ShownNode[];
   readonly lastEventId: number;
 }
@@ -45,7 +50,9 @@ export async function getRun(
   if (fold === undefined) return { kind: 'not_found' };
   const { head, state } = fold;
   const named =
-    head.kind === 'fetch' ? messagesOf(state) : [...(await plans.of(deps, address, pinnedVersion(head))).nodes.values()];
+    head.kind === 'fetch'
+      ? messagesOf(state)
+      : namedIn(state, [...(await plans.of(deps, address, pinnedVersion(head))).nodes.values()]);
 
   const budget = { bytes: withValues ? largestValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<Shown | undefined> => {
@@ -59,10 +66,11 @@ export async function getRun(
 
   const input = shown(state.written.get('input')?.at(-1)?.payload);
   const output = shown(state.progress.status === 'completed' ? state.progress.output : undefined);
-  const nodes = named.map(async (node: ShownNode['node']): Promise<ShownNode> => {
-    const known = stateOf(state, node);
+  const nodes = named.map(async ({ node, iteration }: Named): Promise<ShownNode> => {
+    const known = state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
     const value = await shown(known?.status === 'completed' ? known.output : undefined);
-    return { node, ...(known === undefined ? {} : { state: known }), ...(value === undefined ? {} : { output: value }) };
+    const pass = iteration === topLevel ? {} : { iteration };
+    return { node, ...pass, ...(known === undefined ? {} : { state: known }), ...(value === undefined ? {} : { output: value }) };
   });
   const [givenInput, givenOutput, given] = await Promise.all([input, output, Promise.all(nodes)]);
   return {
@@ -79,11 +87,31 @@ export async function getRun(
 }
 
 /** A fetch run has no definition: it was sent what its log says. */
-const messagesOf = (state: RunState): readonly ShownNode['node'][] =>
-  [...state.nodes.entries()].map(([, { nodeId }]) => ({ id: nodeId, type: 'message' }));
+const messagesOf = (state: RunState): readonly Named[] =>
+  [...state.nodes.entries()].map(([, { nodeId }]) => ({ node: { id: nodeId, type: 'message' }, iteration: topLevel }));
 
-const stateOf = (state: RunState, node: ShownNode['node']): NodeState | undefined =>
-  state.nodes.get(nodeKey({ nodeId: node.id, iteration: topLevel }));
+interface Named {
+  readonly node: ShownNode['node'];
+  readonly iteration: IterationKey;
+}
+
+/** A loop has up to a thousand passes under way, and a body many nodes: an answer shows so many of them at most. */
+export const mostShownInPasses = 500;
+
+/** A pass that has ended left its result and its events, and is not shown among the nodes. */
+function namedIn(state: RunState, nodes: readonly PlanNode[]): readonly Named[] {
+  const inPasses = Map.groupBy(
+    [...state.nodes.entries()]
+      .filter(([, { iteration }]) => iteration !== topLevel)
+      .slice(0, mostShownInPasses)
+      .map(([, { nodeId, iteration }]) => ({ nodeId, iteration })),
+    ({ nodeId }) => nodeId,
+  );
+  return nodes.flatMap((node) => {
+    if (node.loop === undefined) return [{ node, iteration: topLevel }];
+    return (inPasses.get(node.id) ?? []).map(({ iteration }) => ({ node, iteration }));
+  });
+}
 
 /** What a node without a state is: still to come, or cut off by the end of the run. */
 export const statusWithoutState = (progress: RunProgress): 'pending' | 'cancelled' =>

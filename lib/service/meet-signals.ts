@@ -5,7 +5,7 @@
  */
 import type { Fact } from '../engine/graph/facts.ts';
 import type { Plan } from '../engine/graph/plan.ts';
-import { nodeKey } from '../engine/ids.ts';
+import { type CommitNo, firstCommit, nodeKey, topLevel } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import { pinnedVersion } from '../engine/log/head.ts';
 import type { SignalPlace } from '../engine/signal.ts';
@@ -60,7 +60,7 @@ async function pair(here: Here, signal: KeptSignal, waiter: Waiter): Promise<voi
   const { meeter, place } = here;
   const fold = await foldOf(here, waiter);
   // Its item outlived its wait: nobody was there to take it away.
-  if (fold === undefined || standingOf(fold, waiter, signal) !== 'waits') return meeter.deps.signals.leave(place, waiter);
+  if (fold === undefined || !isWaiting(fold, waiter)) return meeter.deps.signals.leave(place, waiter);
   if (await meeter.deps.signals.claim(place, signal.signalId, waiter)) await settle(here, signal, waiter, fold);
 }
 
@@ -69,9 +69,11 @@ async function settle(here: Here, signal: KeptSignal, waiter: Waiter, known?: Ru
   const { meeter, place } = here;
   const { signals } = meeter.deps;
   const fold = known ?? (await foldOf(here, waiter));
-  if (fold !== undefined && standingOf(fold, waiter, signal) === 'waits') await give(here, signal, waiter, fold);
+  const isToBeGiven = fold !== undefined && isWaiting(fold, waiter);
+  const from = isToBeGiven && fold.state.asOf !== 0 ? fold.state.asOf : firstCommit;
+  if (isToBeGiven) await give(here, signal, waiter, fold);
   // It stood in the log when the signal was meant for it: a run that is gone has ended since, most likely with it.
-  const standing = fold === undefined ? 'has_it' : standingOf(fold, waiter, signal);
+  const standing = fold === undefined ? 'has_it' : await standingOf(meeter, fold, { waiter, signal, from });
   invariant(standing !== 'waits', `${waiter.runId} awaits a signal that it was given`);
   await signals.leave(place, waiter);
   await (standing === 'has_it' ? signals.take(place, signal.signalId, waiter) : signals.release(place, signal.signalId, waiter));
@@ -98,10 +100,25 @@ async function foldOf({ meeter: { deps }, place, own }: Here, { runId }: Waiter)
   return own;
 }
 
-/** What the log says of a wait: that it goes on, that this signal ended it, or that something else did. */
-function standingOf({ state }: RunFold, waiter: Waiter, { signalId }: KeptSignal): 'waits' | 'has_it' | 'over' {
+function isWaiting({ state }: RunFold, waiter: Waiter): boolean {
   const node = state.nodes.get(nodeKey(waiter));
-  if (node === undefined || node.status === 'skipped' || node.attempt !== waiter.attempt) return 'over';
-  if (node.status === 'waiting' && node.for === 'signal') return 'waits';
-  return node.status === 'completed' && node.signalId === signalId ? 'has_it' : 'over';
+  return node?.status === 'waiting' && node.for === 'signal' && node.attempt === waiter.attempt;
+}
+
+/** What the log says of a wait: that it goes on, that this signal ended it, or that something else did. */
+async function standingOf(
+  { deps }: Decider,
+  fold: RunFold,
+  { waiter, signal: { signalId }, from }: { readonly waiter: Waiter; readonly signal: KeptSignal; readonly from: CommitNo },
+): Promise<'waits' | 'has_it' | 'over'> {
+  if (isWaiting(fold, waiter)) return 'waits';
+  const node = fold.state.nodes.get(nodeKey(waiter));
+  if (node !== undefined || waiter.iteration === topLevel)
+    return node?.status === 'completed' && node.attempt === waiter.attempt && node.signalId === signalId ? 'has_it' : 'over';
+  // Of a pass that has ended the fold knows nothing more, and its log everything.
+  const commits = await deps.log.commitsAfter(fold.head.address, from);
+  const isGiven = commits.some(({ events }) =>
+    events.some((event) => event.type === 'SIGNAL_RECEIVED' && event.signalId === signalId),
+  );
+  return isGiven ? 'has_it' : 'over';
 }

@@ -42,6 +42,8 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
       case 'young':
         isAnyYoung = true;
         break;
+      case 'carried':
+        break;
       case 'asleep':
         await sendAgainWhenDue(deps, fold, key);
         break;

@@ -68,6 +68,11 @@ export async function spillEvents(
       spilled.map(async (event) => {
         if (event.type === 'NODE_COMPLETED' || event.type === 'RUN_COMPLETED' || event.type === 'SLEEP_STARTED')
           return { ...event, output: await spill(deps, run, event.output, limitBytes) };
+        if (event.type === 'LOOP_STARTED') return { ...event, pages: await spillPages(deps, run, event.pages) };
+        if (event.type === 'LOOP_RESULTS_KEPT')
+          return { ...event, results: await spill(deps, run, event.results, largestKeptInItemBytes) };
+        if (event.type === 'ITERATION_ENDED' && event.result !== undefined)
+          return { ...event, result: await spill(deps, run, event.result, limitBytes) };
         if (event.type === 'SYSTEM_SET') return { ...event, value: await spill(deps, run, event.value, limitBytes) };
         if (event.type === 'SUBFLOW_CALLED') return { ...event, input: await spill(deps, run, event.input, limitBytes) };
         return event.type === 'RUN_RESUMED' && event.payload !== undefined
@@ -80,6 +85,15 @@ export async function spillEvents(
   return spilled;
 }
 
+/** There are up to a hundred of these beside each other in the fold of a run, whose snapshot is one item. */
+const largestKeptInItemBytes = 256;
+
+/** The items of a loop: in place where all of them are small together. */
+async function spillPages(deps: Pick<Deps, 'blobs'>, run: RunAddress, pages: readonly Payload[]): Promise<readonly Payload[]> {
+  if (isSmall(JSON.stringify(pages))) return pages;
+  return Promise.all(pages.map((page) => spill(deps, run, page, 0)));
+}
+
 const isSmallCommit = (text: string): boolean =>
   sizeOf(text) <= largestCommitBytes || compressedSizeOf(text) <= largestCommitBytes;
 
@@ -90,6 +104,9 @@ export async function load(deps: Pick<Deps, 'blobs' | 'log'>, run: RunAddress, r
   invariant(value !== undefined, `the stored value ${ref} of ${run.runId} is gone`);
   return value;
 }
+
+/** A function has few connections, and others need some. */
+const mostLoadsTogether = 10;
 
 /**
  * Asks a question again and again until it needs no more stored values, loading what it asks for in between.
@@ -106,7 +123,11 @@ export async function withPayloads<Answer>(
       return await question(loaded);
     } catch (trouble) {
       if (!(trouble instanceof PayloadsNeeded)) throw trouble;
-      for (const ref of trouble.refs) loaded.set(ref, await load(deps, run, ref));
+      for (let at = 0; at < trouble.refs.length; at += mostLoadsTogether) {
+        await Promise.all(
+          trouble.refs.slice(at, at + mostLoadsTogether).map(async (ref) => loaded.set(ref, await load(deps, run, ref))),
+        );
+      }
     }
   }
 }

@@ -3,12 +3,12 @@
  * in the same invocation while time allows. So in a chain there is no read and one write per node.
  */
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
-import { type NodeRef, nodeKey } from '../engine/ids.ts';
+import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { pinnedVersion } from '../engine/log/head.ts';
-import { type OpenNode, endsBy, isOpen } from '../engine/log/node-state.ts';
+import { type OpenNode, type WaitingNode, endsBy, isOpen } from '../engine/log/node-state.ts';
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
@@ -58,7 +58,7 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
   const fold = await worker.folds.take(worker.deps, job.run, { atLeast: job.commit, isFresh: delivery.isRedelivered });
   if (fold === undefined) return;
   const node = fold.state.nodes.get(nodeKey(job));
-  if (node?.status !== 'waiting' || node.attempt !== job.attempt) {
+  if (node?.status !== 'waiting' || node.attempt !== job.attempt || isOldPause(node, job)) {
     if (delivery.isRedelivered) await mendAndHandOn(worker, fold);
   } else if ((endsBy(node) ?? Infinity) > worker.deps.clock.now()) {
     await later(worker.deps, endsBy(node) ?? fold.head.deadlineAt, job);
@@ -75,6 +75,10 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
   }
   worker.folds.keep(fold);
 }
+
+/** A loop pauses again and again, each time with an alarm of its own. */
+const isOldPause = (node: WaitingNode, job: WakeJob): boolean =>
+  node.for === 'passes' && (node.loop.wakeAt === undefined || node.dispatchedIn !== job.commit);
 
 async function runChain(worker: Worker, fold: RunFold, first: OpenNode, delivery: Delivery): Promise<void> {
   const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
@@ -117,8 +121,17 @@ async function runOne(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode)
 async function sendResult({ deps }: Worker, fold: RunFold, open: OpenNode, ended: NodeEnded): Promise<void> {
   const { node, kind: _kind, outcome, ...times } = ended;
   const run = fold.head.address;
-  const small = outcome.kind === 'finished' ? { ...outcome, output: await spill(deps, run, outcome.output) } : outcome;
+  const small = await smallOutcome(deps, run, outcome);
   await deps.jobs.sendResult({ ...ofRun(fold.head), commit: open.dispatchedIn, ...node, ...times, outcome: small });
+}
+
+async function smallOutcome(
+  deps: Decider['deps'],
+  run: RunAddress,
+  outcome: NodeEnded['outcome'],
+): Promise<NodeEnded['outcome']> {
+  if (outcome.kind === 'finished') return { ...outcome, output: await spill(deps, run, outcome.output) };
+  return outcome.kind === 'expanding' ? { ...outcome, items: await spill(deps, run, outcome.items) } : outcome;
 }
 
 /** With siblings at work others commit too, and reading the tail costs a fifth of a lost put. */

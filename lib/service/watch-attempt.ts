@@ -2,7 +2,7 @@
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
 import { nodeKey } from '../engine/ids.ts';
 import { isTerminal } from '../engine/log/fold.ts';
-import type { OpenNode } from '../engine/log/node-state.ts';
+import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
 import { between, durationMs, seconds } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { type Decider, decideRun } from './decide-run.ts';
@@ -39,7 +39,7 @@ export async function watchAttempt(
     if (done.aborted) return;
     try {
       await readTail(deps, fold);
-      if (isTerminal(fold.state.progress)) return stop.abort();
+      if (isTerminal(fold.state.progress) || !isWanted(fold, open)) return stop.abort();
       if (!isAnnounced) {
         await announceStart(decider, fold, plan, open);
         isAnnounced = true;
@@ -53,6 +53,12 @@ export async function watchAttempt(
       if (!(trouble instanceof Unavailable)) throw trouble;
     }
   }
+}
+
+/** Not any more where the loop around it has ended. */
+function isWanted({ state }: RunFold, open: OpenNode): boolean {
+  const node = state.nodes.get(nodeKey(open));
+  return node !== undefined && isOpen(node) && node.attempt === open.attempt;
 }
 
 /** Puts on the record that the attempt is being worked on. Nothing, where that is known or no longer so. */

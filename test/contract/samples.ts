@@ -149,6 +149,29 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
     printed: ['last words'],
   },
   NODE_SKIPPED: { type: 'NODE_SKIPPED', ...loopNode, reason: 'branch_not_taken' },
+  LOOP_STARTED: {
+    type: 'LOOP_STARTED',
+    ...loopAttempt,
+    items: 150,
+    pages: [inline([1, 'two', null]), { ref: 'blob:abc', bytes: 1_000_000 }],
+    pageSize: 100,
+    itemVariable: 'order',
+    indexVariable: 'place',
+    concurrency: 12,
+    delayMs: durationMs(250),
+    onItemFailure: 'continue',
+  },
+  LOOP_PAUSED: { type: 'LOOP_PAUSED', ...loopAttempt, wakeAt: after(noon, durationMs(250)) },
+  LOOP_RESULTS_KEPT: { type: 'LOOP_RESULTS_KEPT', ...loopAttempt, results: { ref: 'blob:abc', bytes: 1_000_000 } },
+  ITERATION_STARTED: { type: 'ITERATION_STARTED', ...loopAttempt, index: 0, item: inline({ id: 7 }) },
+  ITERATION_ENDED: {
+    type: 'ITERATION_ENDED',
+    ...loopAttempt,
+    index: 0,
+    status: 'failed',
+    from: nodeId('body'),
+    result: inline({ success: false }),
+  },
 };
 
 export const allEvents: readonly RunEvent[] = Object.values(eventOfEachType);

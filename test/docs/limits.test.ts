@@ -8,6 +8,8 @@ import { bundleLimits } from '../../lib/bundles/local-bundles.ts';
 import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
+import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
+import { mostShownInPasses } from '../../lib/service/get-run.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
@@ -59,6 +61,7 @@ const webhookRoutes = 'lib/api/webhook-routes.ts';
 const receiving = 'lib/service/receive-webhook.ts';
 const providers = 'lib/webhooks/provider.ts';
 const webhookSecrets = 'lib/service/webhook-secrets.ts';
+const loop = 'lib/nodes/loop/shape.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
 
@@ -192,6 +195,15 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn('lib/service/send-signal.ts', 'const keptByDefault = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const longestSeconds = '))}`,
     'lib/service/send-signal.ts',
   ],
+  'Items of a loop': [
+    `${count(numberIn(loop, 'z.int().min(1).max(loopLimits.items).default('))}, at most ${count(loopLimits.items)}`,
+    loop,
+  ],
+  'Passes at a time': [`1, at most ${count(loopLimits.concurrency)}`, loop],
+  'Wait between items': [seconds(numberIn(loop, 'const longestDelayMs = ')), loop],
+  'Loops in each other': [count(loopLimits.depth), 'lib/engine/graph/loop-limits.ts'],
+  'Results of a loop': [bytes(loopLimits.resultsBytes), 'lib/engine/graph/loop-limits.ts'],
+  'Nodes of passes in one answer': [count(mostShownInPasses), 'lib/service/get-run.ts'],
   'Any delay': [days(numberIn(delay, 'const longestMs = ')), delay],
   'Delay by queue': [seconds(longestQueueDelayMs), 'lib/ports/jobs.ts'],
   'Wait inside a worker': [

@@ -9,6 +9,7 @@ import { delay } from '../../lib/nodes/delay/shape.ts';
 import { end } from '../../lib/nodes/end/shape.ts';
 import { http } from '../../lib/nodes/http/shape.ts';
 import { javascript } from '../../lib/nodes/javascript/shape.ts';
+import { loop } from '../../lib/nodes/loop/shape.ts';
 import { scriptFaults } from '../../lib/nodes/sandbox/script.ts';
 import { signal } from '../../lib/nodes/signal/shape.ts';
 import { subflow } from '../../lib/nodes/subflow/shape.ts';
@@ -50,6 +51,7 @@ describe.each([
   ['http', http.schema.shape],
   ['signal', signal.schema.shape],
   ['subflow', subflow.schema.shape],
+  ['loop', loop.schema.shape],
 ] as const)('%s', (section, shape) => {
   test('every setting', () => {
     expect(firsts(section)).toEqual(expect.arrayContaining(Object.keys(shape)));

@@ -18,6 +18,8 @@ type Script = Outcome | ((input: NodeInput, now: Instant) => Outcome);
 export interface NodeTraits extends Partial<NodePolicy> {
   readonly label?: string;
   readonly announcesStart?: boolean;
+  /** makes the node a loop over these items; a body lies behind its handle `loop` */
+  readonly loop?: Partial<Expanding> & { readonly over?: JsonValue };
   /** makes the node a pure one, decided in the commit that makes it ready */
   readonly pure?: Script;
 }
@@ -65,11 +67,13 @@ export const graph = ({ nodes = {}, edges = [] }: Drawing): Graph => {
     return { id: nodeId(id), type: 'test', config: {}, ...(label === undefined ? {} : { label }) };
   });
   const plan = compile({ name: workflowName('drawn'), version: 1, options: {}, nodes: definitions, edges: drawn }, ({ id }) => {
-    const { label: _label, announcesStart = false, pure, ...policy } = nodes[id] ?? {};
-    return { policy: { ...ordinary, ...policy }, isPure: pure !== undefined, announcesStart };
+    const { label: _label, announcesStart = false, pure, loop, ...policy } = nodes[id] ?? {};
+    const isLoop = loop !== undefined;
+    return { policy: { ...ordinary, ...policy }, isPure: isLoop || pure !== undefined, announcesStart, isLoop };
   });
   const evaluate: EvaluatePure = (node, input, now) => {
-    const script = nodes[node.id]?.pure;
+    const { pure: script, loop } = nodes[node.id] ?? {};
+    if (loop !== undefined) return expands(loop);
     if (script === undefined) throw new Error(`${node.id} is not pure, and was asked for its answer`);
     return typeof script === 'function' ? script(input, now) : script;
   };
@@ -90,6 +94,19 @@ const readEdge = (edge: string | DrawnEdge): readonly EdgeDefinition[] => {
     return [{ ...rest, ...handle, source, target }];
   });
 };
+
+type Expanding = Extract<Outcome, { kind: 'expanding' }>;
+
+export const expands = ({ over = [], ...terms }: Partial<Expanding> & { readonly over?: JsonValue } = {}): Outcome => ({
+  kind: 'expanding',
+  itemVariable: 'item',
+  indexVariable: 'index',
+  concurrency: 1,
+  delayMs: durationMs(0),
+  onItemFailure: 'fail',
+  items: inline(over),
+  ...terms,
+});
 
 export const finished = (output: JsonValue = null, handle: string | null = 'output'): Outcome => ({
   kind: 'finished',

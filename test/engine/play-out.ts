@@ -4,6 +4,7 @@
  */
 import type { Fact } from '../../lib/engine/graph/facts.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
+import { nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import type { OpenNode } from '../../lib/engine/log/node-state.ts';
 import { isTerminal } from '../../lib/engine/log/fold.ts';
 import { type Instant, instant } from '../../lib/engine/time.ts';
@@ -11,7 +12,7 @@ import { type Graph, finished } from './graphs.ts';
 import { Play } from './play.ts';
 
 /** What the attempt of a worker's node comes to. */
-export type Script = (id: string, attempt: number) => Outcome;
+export type Script = (id: string, attempt: number, iteration: string) => Outcome;
 
 /** A number from 0 up to, and without, `below`. Mulberry32: small, and the same on every machine. */
 const chooser = (seed: number): ((below: number) => number) => {
@@ -44,36 +45,37 @@ export const playOut = (
     return play.woken(id);
   };
   const nextOf = (node: OpenNode): Fact => {
+    const key = nodeKey(node);
     if (node.status === 'waiting') {
+      if (node.for === 'passes') return woken(key, node.loop.wakeAt ?? play.now);
       const early: Fact = { kind: 'wake-requested', nodeIds: [node.nodeId] };
       if (node.for === 'signal') {
-        expectNothing(play, early);
-        return choose(2) === 0 || node.expiresAt === undefined ? play.signalled(node.nodeId) : woken(node.nodeId, node.expiresAt);
+        if (node.iteration === topLevel) expectNothing(play, early);
+        return choose(2) === 0 || node.expiresAt === undefined ? play.signalled(key) : woken(key, node.expiresAt);
       }
       if (node.for === 'child') {
-        expectNothing(play, early);
-        return choose(2) === 0 || node.expiresAt === undefined
-          ? play.childEnded(node.nodeId)
-          : woken(node.nodeId, node.expiresAt);
+        if (node.iteration === topLevel) expectNothing(play, early);
+        return choose(2) === 0 || node.expiresAt === undefined ? play.childEnded(key) : woken(key, node.expiresAt);
       }
-      return choose(4) === 0 ? early : woken(node.nodeId, node.wakeAt);
+      // In another pass of the loop around it a node of the same id may sleep too, and be woken with it.
+      return node.iteration === topLevel && choose(4) === 0 ? early : woken(key, node.wakeAt);
     }
     if (node.status === 'queued' && node.notBefore !== undefined && node.notBefore > play.now) play.now = instant(node.notBefore);
-    if (node.status === 'queued' && choose(3) === 0) return play.started(node.nodeId);
-    return play.ended(node.nodeId, script(node.nodeId, node.attempt));
+    if (node.status === 'queued' && choose(3) === 0) return play.started(key);
+    return play.ended(key, script(node.nodeId, node.attempt, node.iteration));
   };
 
   // A start and an end of each of three attempts, a sleep and a wake, and room to spare.
-  let stepsLeft = 200 + graph.plan.nodes.size * 20;
+  let stepsLeft = 200 + graph.plan.nodes.size * (graph.plan.loops.size === 0 ? 20 : 500);
   while (!isTerminal(play.state.progress)) {
     stepsLeft -= 1;
     if (stepsLeft < 0) throw new Error('the run does not come to an end');
     if (play.commits.length >= cancelAfter) {
-      past.push(...play.open().map(nextOf));
+      past.push(...movable(play).map(nextOf));
       play.say({ kind: 'cancel-requested' });
       break;
     }
-    const open = [...play.open()];
+    const open = [...movable(play)];
     if (open.length === 0) throw new Error('the run waits for nobody');
     const together = choose(4) === 0 ? Math.min(open.length, 1 + choose(10)) : 1;
     const facts = Array.from({ length: together }, () => open.splice(choose(open.length), 1))
@@ -86,6 +88,10 @@ export const playOut = (
   for (const fact of past) expectNothing(play, fact);
   return play;
 };
+
+/** A loop that is not paused is moved on by its passes alone. */
+const movable = (play: Play): readonly OpenNode[] =>
+  play.open().filter((node) => node.status !== 'waiting' || node.for !== 'passes' || node.loop.wakeAt !== undefined);
 
 const finishes: Script = (id) => finished(id);
 
@@ -107,7 +113,8 @@ export const faultsOf = (play: Play): readonly string[] => {
     for (const event of commit.events) {
       const what = classOf(event.type);
       if (what === undefined) continue;
-      const name = 'nodeId' in event ? `${event.nodeId} ${what}` : what;
+      const pass = 'index' in event ? `[${event.index}]` : '';
+      const name = 'nodeId' in event ? `${nodeKey(event)}${pass} ${what}` : what;
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
   }
@@ -121,5 +128,8 @@ export const faultsOf = (play: Play): readonly string[] => {
 const classOf = (type: string): string | undefined => {
   if (['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED'].includes(type)) return 'run ended';
   if (['NODE_COMPLETED', 'NODE_FAILED', 'NODE_SKIPPED'].includes(type)) return 'ended';
+  if (type === 'ITERATION_STARTED') return 'pass begun';
+  if (type === 'ITERATION_ENDED') return 'pass ended';
+  if (type === 'LOOP_STARTED') return 'loop begun';
   return type === 'NODE_DISPATCHED' ? 'dispatched' : undefined;
 };

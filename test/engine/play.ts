@@ -10,7 +10,18 @@ import type { ChildEnd, Fact } from '../../lib/engine/graph/facts.ts';
 import { inputOf } from '../../lib/engine/graph/inputs.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { NodeInput } from '../../lib/engine/graph/plan.ts';
-import { type NodeRef, attempt, commitNo, nodeId, nodeKey, nonce, runId, signalId, topLevel } from '../../lib/engine/ids.ts';
+import {
+  type NodeRef,
+  attempt,
+  commitNo,
+  iterationKey,
+  nodeId,
+  nodeKey,
+  nonce,
+  runId,
+  signalId,
+  topLevel,
+} from '../../lib/engine/ids.ts';
 import type { JsonValue, Payload } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Failure, RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
@@ -129,15 +140,16 @@ export class Play {
   }
 
   openIds(): readonly string[] {
-    return this.open().map(({ nodeId: id }) => id);
+    return this.open().map((node) => nodeKey(node));
   }
 
   /** What the present attempt of an open node is given. */
   inputOf(id: string): NodeInput {
-    const open = this.open().find((node) => node.nodeId === id);
-    const planned = this.graph.plan.nodes.get(nodeId(id));
+    const ref = refOf(id);
+    const open = this.open().find((node) => nodeKey(node) === nodeKey(ref));
+    const planned = this.graph.plan.nodes.get(ref.nodeId);
     if (open === undefined || planned === undefined) throw new Error(`${id} is not open`);
-    return inputOf(this.graph.plan, planned, topLevel, this.state, open.pinnedAt, this.tools.loaded);
+    return inputOf(this.graph.plan, planned, ref.iteration, this.state, open.pinnedAt, this.tools.loaded);
   }
 
   get events(): readonly RunEvent[] {
@@ -195,9 +207,14 @@ export const plain = (state: RunState) => ({
   nodes: [...state.nodes.entries()],
   open: [...state.open.keys()],
   written: [...state.written.entries()],
+  passes: [...state.passes.entries()],
 });
 
-export const refOf = (id: string): NodeRef => ({ nodeId: nodeId(id), iteration: topLevel });
+/** `'a'`, or `'a@each[2]'` in a pass. */
+export const refOf = (name: string): NodeRef => {
+  const [id = '', iteration = topLevel] = name.split('@');
+  return { nodeId: nodeId(id), iteration: iterationKey(iteration) };
+};
 export const nth = attempt;
 
 /** A started run of the graph. */
@@ -211,6 +228,9 @@ const isStored = (input: JsonValue | { readonly stored: Payload }): input is { r
   typeof input === 'object' && input !== null && 'stored' in input;
 
 export const types = (events: readonly RunEvent[]): readonly string[] => events.map(({ type }) => type);
-/** `NODE_DISPATCHED a`: the type of an event and its node. */
+/** `NODE_DISPATCHED a`: the type of an event and its node; `ITERATION_ENDED each[2]` of a pass. */
 export const told = (events: readonly RunEvent[]): readonly string[] =>
-  events.map((event) => ('nodeId' in event ? `${event.type} ${event.nodeId}` : event.type));
+  events.map((event) => {
+    if (!('nodeId' in event)) return event.type;
+    return `${event.type} ${nodeKey(event)}${'index' in event ? `[${event.index}]` : ''}`;
+  });

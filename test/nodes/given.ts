@@ -34,6 +34,7 @@ export const planNode = (type: string, config: JsonObject): PlanNode => ({
   type,
   config,
   inbound: [],
+  isLoop: false,
   outbound: [],
   wave: 0,
   ...termsOf({ id: nodeId('n'), type, config }),

@@ -5,6 +5,7 @@ import { type RunAddress, type Scope, environment, nodeId, projectId, topLevel, 
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { type Instant, after, days, minutes } from '../../lib/engine/time.ts';
 import { type MemoryWorld, memoryWorld } from '../../lib/memory/memory-world.ts';
+import type { Clock } from '../../lib/ports/clock.ts';
 import type { BundleAnswer, BundleRequest, Bundles } from '../../lib/ports/bundles.ts';
 import type { Job, NodeJob } from '../../lib/ports/jobs.ts';
 import { type RunResults, byRun, collectResults } from '../../lib/service/collect-results.ts';
@@ -21,14 +22,18 @@ import { simulatedTypes } from '../simulation/random-graph.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
-/** `a>b` edges; a node is work unless its id begins with a letter that says otherwise: c choice, z nap, s wait for a signal, k call of a workflow, e end. */
+/**
+ * `a>b` edges, or `a/handle>b`; a node is work unless its id begins with a letter that says otherwise: c choice, z nap,
+ * s wait for a signal, k call of a workflow, l loop, e end.
+ */
 export function workflow(name: string, drawn: string, configs: Record<string, JsonObject> = {}): WorkflowVersion {
   const edges: EdgeDefinition[] = drawn.split(' ').map((pair) => {
-    const [source, target] = pair.split('>');
-    return { source: nodeId(source ?? ''), target: nodeId(target ?? '') };
+    const [from = '', target = ''] = pair.split('>');
+    const [source = '', handle] = from.split('/');
+    return { source: nodeId(source), target: nodeId(target), ...(handle === undefined ? {} : { sourceHandle: handle }) };
   });
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))];
-  const types: Record<string, string> = { c: 'choice', z: 'nap', s: 'wait', k: 'call', e: 'end' };
+  const types: Record<string, string> = { c: 'choice', z: 'nap', s: 'wait', k: 'call', e: 'end', l: 'loop' };
   const nodes: NodeDefinition[] = ids.map((id) => ({ id, type: types[id.slice(0, 1)] ?? 'work', config: configs[id] ?? {} }));
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
 }
@@ -50,7 +55,7 @@ export interface House {
   begin(name: string): Promise<RunAddress>;
   /** gives one message to a worker; a new environment unless it is told to be warm */
   take(job: Job, options?: { isRedelivered?: boolean; worker?: Worker }): Promise<void>;
-  collect(results: readonly RunResults[]): Promise<void>;
+  collect(results: readonly RunResults[], worker?: Worker): Promise<void>;
   /** takes messages until none is left, moving the clock to the next delayed one */
   settle(): Promise<void>;
   fold(run: RunAddress): Promise<RunFold>;
@@ -114,8 +119,8 @@ export function house(
       else if (job.kind === 'child') await tendChild(taker, job);
       else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
-    collect: async (results) => {
-      for (const each of results) await collectResults(newWorker(), each);
+    collect: async (results, taker = newWorker()) => {
+      for (const each of results) await collectResults({ ...taker, deps: { ...taker.deps, clock: unhurried(taker.deps) } }, each);
     },
     settle: async () => {
       for (;;) {
@@ -138,6 +143,9 @@ export function house(
   };
   return self;
 }
+
+/** A collector lingers for results to gather; here they are given to it as they come. */
+const unhurried = ({ clock }: Deps): Clock => ({ now: () => clock.now(), sleep: () => Promise.resolve() });
 
 export const finished = (value: string): Outcome => ({ kind: 'finished', output: { value }, handle: 'output' });
 export const failing = (cause: 'error' | 'invalid' = 'error'): Outcome => ({

@@ -25,7 +25,7 @@ const policyOf = (node: NodeDefinition): NodePolicy => ({
   ...(node.config['policy'] as Partial<NodePolicy> | undefined),
 });
 
-const pureTypes = new Set(['choice', 'nap', 'wait', 'call', 'end']);
+const pureTypes = new Set(['choice', 'nap', 'wait', 'call', 'end', 'loop']);
 
 /** The node types of the simulation: `work` needs a worker, the others are decided in their parent's commit. */
 export const simulatedTypes: GraphTypes = {
@@ -34,6 +34,7 @@ export const simulatedTypes: GraphTypes = {
       policy: policyOf(node),
       isPure: pureTypes.has(node.type),
       announcesStart: node.config['announces'] === true,
+      isLoop: node.type === 'loop',
     })),
   evaluate: (node, _input, now): Outcome => {
     switch (node.type) {
@@ -43,6 +44,8 @@ export const simulatedTypes: GraphTypes = {
         return waitOf(node.config, now);
       case 'call':
         return callOf(node.config, now);
+      case 'loop':
+        return passesOf(node.config);
       case 'choice':
         return { kind: 'finished', output: { value: null }, handle: node.config['takes'] === 'left' ? 'left' : 'right' };
       default:
@@ -50,6 +53,17 @@ export const simulatedTypes: GraphTypes = {
     }
   },
 };
+
+/** @see LoopTerms; `items` is how many there are */
+const passesOf = ({ items, concurrency, delayMs, continues, item }: JsonObject): Outcome => ({
+  kind: 'expanding',
+  itemVariable: 'item',
+  indexVariable: 'index',
+  concurrency: Number(concurrency ?? 1),
+  delayMs: durationMs(Number(delayMs ?? 0)),
+  onItemFailure: continues === true ? 'continue' : 'fail',
+  items: { value: Array.from({ length: Number(items ?? 3) }, (_, index) => item ?? index) },
+});
 
 const waitOf = ({ name, correlation, ms, continues }: JsonObject, now: Instant): Outcome => ({
   kind: 'awaiting',
@@ -91,10 +105,32 @@ export function randomVersion(prng: Prng, name: string, isBrisk: boolean): Workf
   }
   if (prng.isLucky(0.8)) {
     const end = { id: nodeId('end'), type: 'end', config: {} as JsonObject };
-    for (const node of above) edges.push({ source: node.id, target: end.id });
+    for (const node of above)
+      edges.push({ source: node.id, target: end.id, ...(node.type === 'loop' ? { sourceHandle: 'done' } : {}) });
     nodes.push(end);
   }
+  for (const node of nodes) if (node.type === 'loop') addBody(prng, node, { nodes, edges }, isBrisk);
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
+}
+
+/** One to three nodes, behind each other or beside each other, a loop again among them; sometimes an edge leads back. */
+function addBody(
+  prng: Prng,
+  loop: NodeDefinition,
+  graph: { nodes: NodeDefinition[]; edges: EdgeDefinition[] },
+  isBrisk: boolean,
+): void {
+  let above = loop;
+  for (let index = prng.whole(1, 3); index > 0; index -= 1) {
+    const drawn = randomNode(prng, `${loop.id}.b${index}`, isBrisk);
+    const isTooDeep = drawn.type === 'loop' && loop.id.includes('.');
+    const node = isTooDeep ? { ...drawn, type: 'work', config: {} } : drawn;
+    const isBeside = above === loop || prng.isLucky(0.3);
+    graph.edges.push(isBeside ? { source: loop.id, target: node.id, sourceHandle: 'loop' } : edge(prng, above, node));
+    graph.nodes.push(node);
+    above = node;
+  }
+  if (prng.isLucky(0.3)) graph.edges.push(edge(prng, above, loop));
 }
 
 function randomNode(prng: Prng, id: string, isBrisk: boolean): NodeDefinition {
@@ -112,6 +148,24 @@ function randomNode(prng: Prng, id: string, isBrisk: boolean): NodeDefinition {
     const patience = prng.pick([{}, { ms: 20_000 }, { ms: 600_000 }, { ms: 7_200_000, continues: true }]);
     return { id: nodeId(id), type: 'wait', config: { policy, ...prng.pick(simulatedPlaces), ...patience } };
   }
+  if (dice < 0.35) {
+    const [items, concurrency] = prng.pick([
+      [0, 1],
+      [1, 1],
+      [2, 1],
+      [2, 2],
+      [3, 2],
+      [11, 10],
+    ] as const);
+    const delayMs = isBrisk ? 0 : prng.pick([0, 0, 0, 700, 30_000]);
+    // Now and then so large that the items are stored apart.
+    const item = prng.isLucky(0.1) ? { item: 'x'.repeat(6_000) } : {};
+    return {
+      id: nodeId(id),
+      type: 'loop',
+      config: { policy, items, concurrency, delayMs, continues: prng.isLucky(0.5), ...item },
+    };
+  }
   return {
     id: nodeId(id),
     type: 'work',
@@ -120,6 +174,7 @@ function randomNode(prng: Prng, id: string, isBrisk: boolean): NodeDefinition {
 }
 
 function edge(prng: Prng, source: NodeDefinition, target: NodeDefinition): EdgeDefinition {
-  const handle = source.type === 'choice' ? prng.pick(['left', 'right']) : prng.isLucky(0.08) ? 'error' : undefined;
+  const main = source.type === 'loop' ? 'done' : undefined;
+  const handle = source.type === 'choice' ? prng.pick(['left', 'right']) : prng.isLucky(0.08) ? 'error' : main;
   return { source: source.id, target: target.id, ...(handle === undefined ? {} : { sourceHandle: handle }) };
 }

@@ -73,6 +73,7 @@ export class SignalWatch {
       case 'NODE_FAILED':
         if (this.#waits.has(wait)) this.unmet += 1;
         this.#end(wait, now);
+        this.#endInside(event, wait, now);
         break;
       default:
         break;
@@ -104,6 +105,13 @@ export class SignalWatch {
         );
       }
     }
+  }
+
+  /** A loop that ends takes the waits in its passes with it. */
+  #endInside({ nodeId, iteration }: Extract<RunEvent, { nodeId: unknown }>, loop: string, now: Instant): void {
+    const pass = `@${iteration === '' ? '' : `${iteration}/`}${nodeId}[`;
+    const run = loop.slice(0, loop.indexOf('#') + 1);
+    for (const wait of this.#waits.keys()) if (wait.startsWith(run) && wait.includes(pass)) this.#end(wait, now);
   }
 
   #endAll({ runId }: RunAddress, now: Instant): void {

@@ -3,6 +3,7 @@ import type { AnswerOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import type { Head, RunStatus } from '../../../lib/engine/log/head.ts';
 import { callerOf, rerunFrom, rerunOf } from '../../../lib/engine/log/lineage.ts';
+import { countsOf } from '../../../lib/engine/log/loop-state.ts';
 import type { NodeState, WaitingNode } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import { type RunView, type Shown, type ShownNode, statusWithoutState } from '../../../lib/service/get-run.ts';
@@ -74,8 +75,13 @@ export const runOf = ({ head, progress, input, output, nodes, lastEventId }: Run
 const outputOf = (shown: Shown | undefined) =>
   shown === undefined ? {} : 'value' in shown ? { output: shown.value } : { outputOmitted: { bytes: shown.omittedBytes } };
 
-const nodeOf = ({ node, state, output }: ShownNode, otherwise: RunNode['status']): RunNode => {
-  const named = { nodeId: node.id, type: node.type, ...(node.label === undefined ? {} : { label: node.label }) };
+const nodeOf = ({ node, iteration, state, output }: ShownNode, otherwise: RunNode['status']): RunNode => {
+  const named = {
+    nodeId: node.id,
+    type: node.type,
+    ...(node.label === undefined ? {} : { label: node.label }),
+    ...(iteration === undefined ? {} : { iteration }),
+  };
   if (state === undefined) return { ...named, status: otherwise, attempt: 0 };
   return { ...named, status: state.status, ...stateOf(state), ...outputOf(output) };
 };
@@ -87,7 +93,11 @@ const stateOf = (state: NodeState) => {
     case 'running':
       return { attempt: state.attempt, startedAt: iso(state.startedAt) };
     case 'waiting':
-      return { attempt: state.attempt, startedAt: iso(state.dispatchedAt), ...waitOf(state) };
+      return {
+        attempt: state.attempt,
+        startedAt: iso(state.for === 'passes' ? state.loop.startedAt : state.dispatchedAt),
+        ...waitOf(state),
+      };
     case 'completed':
     case 'cancelled':
       return { attempt: state.attempt, ...spanOf(state) };
@@ -99,7 +109,7 @@ const stateOf = (state: NodeState) => {
   }
 };
 
-const waitOf = (state: WaitingNode) => {
+function waitOf(state: WaitingNode) {
   switch (state.for) {
     case 'time':
       return { wakeAt: iso(state.wakeAt) };
@@ -107,12 +117,15 @@ const waitOf = (state: WaitingNode) => {
       return { waitingFor: { signal: state.name, correlation: state.correlation, ...times({ until: state.expiresAt }) } };
     case 'child':
       return { childRunId: state.childRunId, ...times({ wakeAt: state.expiresAt }) };
+    case 'passes':
+      return { ...times({ wakeAt: state.loop.wakeAt }), passes: countsOf(state.loop) };
   }
-};
+}
 
-const spanOf = ({ startedAt, endedAt, childRunId }: Extract<NodeState, { attempt: unknown; endedAt: unknown }>) => ({
+const spanOf = ({ startedAt, endedAt, childRunId, passes }: Extract<NodeState, { attempt: unknown; endedAt: unknown }>) => ({
   ...times({ startedAt }),
   completedAt: iso(endedAt),
   ...(childRunId === undefined ? {} : { childRunId }),
+  ...(passes === undefined ? {} : { passes }),
   ...(startedAt === undefined ? {} : { durationMs: between(startedAt, endedAt) }),
 });

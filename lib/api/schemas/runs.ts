@@ -133,11 +133,16 @@ const waitingFor = z
   })
   .meta({ id: 'WaitingFor' });
 
+const passCounts = z
+  .strictObject({ items: z.int(), started: z.int(), ended: z.int(), failed: z.int() })
+  .meta({ id: 'Passes', description: 'how far a loop has come' });
+
 const runNode = z
   .strictObject({
     nodeId: z.string(),
     type: z.string(),
     label: z.string().exactOptional(),
+    iteration: z.string().exactOptional().meta({ description: 'the pass of a loop that the node is in' }),
     status: z.enum(nodeStatuses),
     attempt: z.int(),
     startedAt: moment.exactOptional(),
@@ -145,6 +150,7 @@ const runNode = z
     wakeAt: moment.exactOptional(),
     childRunId: z.string().exactOptional().meta({ description: 'the run that it called last' }),
     waitingFor: waitingFor.exactOptional(),
+    passes: passCounts.exactOptional(),
     durationMs: z.number().exactOptional(),
     output: json.exactOptional(),
     outputOmitted: omitted.exactOptional(),

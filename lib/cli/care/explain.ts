@@ -7,8 +7,10 @@ type Node = Run['nodes'][number];
 
 interface OpenNode {
   readonly nodeId: string;
+  /** the pass of a loop that it is in */
+  readonly iteration?: string;
   /** `retrying`: queued, after an attempt that failed */
-  readonly state: 'queued' | 'retrying' | 'delayed' | 'running' | 'sleeping' | 'awaiting' | 'calling';
+  readonly state: 'queued' | 'retrying' | 'delayed' | 'running' | 'sleeping' | 'awaiting' | 'calling' | 'looping';
   readonly attempt: number;
   /** since when it is in this state */
   readonly since?: string;
@@ -76,15 +78,17 @@ const words = {
   sleeping: 'asleep',
   awaiting: 'for a signal',
   calling: 'for a run that it called',
+  looping: 'for the nodes of their body',
 } as const satisfies Record<OpenNode['state'], string>;
 
 function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNode {
-  const own = events.filter(({ payload }) => payload['nodeId'] === node.nodeId);
+  const own = events.filter(({ payload }) => payload['nodeId'] === node.nodeId && payload['iteration'] === node.iteration);
   const last = (...types: readonly RunEvent['type'][]) => own.findLast(({ type }) => types.includes(type));
   const retried = last('node.retried');
   const lastFailure = messageIn(retried?.payload['failure']);
   const facts = {
     nodeId: node.nodeId,
+    ...(node.iteration === undefined ? {} : { iteration: node.iteration }),
     attempt: node.attempt,
     ...(lastFailure === '' ? {} : { lastFailure }),
   };
@@ -94,6 +98,14 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
     const since = node.startedAt ?? last('node.started', 'node.queued')?.timestamp;
     const sentence = `${nameOf(node)} is at work${again}${sinceWhen(since, now)}.${because}`;
     return { ...facts, state: 'running', ...(since === undefined ? {} : { since }), sentence };
+  }
+  if (node.passes !== undefined) {
+    const { items, ended, failed } = node.passes;
+    const bad = failed === 0 ? '' : `, ${failed} of them failed`;
+    const pause = node.wakeAt === undefined ? '' : ` It begins its next pass ${when(node.wakeAt, now)}.`;
+    const until = node.wakeAt === undefined ? {} : { until: node.wakeAt };
+    const sentence = `${nameOf(node)} has ${ended} of ${items} items behind it${bad}.${pause}`;
+    return { ...facts, state: 'looping', ...until, sentence };
   }
   if (node.waitingFor !== undefined) {
     const { signal, correlation, until } = node.waitingFor;
@@ -145,7 +157,11 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
 
 /** A run of a deployment's code has messages where one of a graph has nodes. */
 const isMessage = ({ type }: Node): boolean => type === 'message';
-const nameOf = (node: Node): string => (isMessage(node) ? `Message ${node.nodeId}` : `Node ${node.nodeId} (${node.type})`);
+const nameOf = (node: Node): string => {
+  if (isMessage(node)) return `Message ${node.nodeId}`;
+  const where = node.iteration === undefined ? '' : ` in ${node.iteration}`;
+  return `Node ${node.nodeId}${where} (${node.type})`;
+};
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 const sinceWhen = (at: string | undefined, now: number): string => (at === undefined ? '' : ` since ${when(at, now)}`);

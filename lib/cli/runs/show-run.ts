@@ -31,12 +31,12 @@ function told(shell: Shell, run: Run): string {
     ['output', valueOf(run.output, run.outputOmitted)],
   ];
   const nodes = run.nodes.map((node) => [
-    node.nodeId,
+    node.iteration === undefined ? node.nodeId : `${node.nodeId}@${node.iteration}`,
     node.type,
     status(shell, node.status),
     node.attempt === 0 ? '' : String(node.attempt),
     node.durationMs === undefined ? '' : span(node.durationMs),
-    node.error?.message ?? node.skipReason ?? (node.wakeAt === undefined ? '' : `until ${node.wakeAt}`),
+    node.error?.message ?? node.skipReason ?? stateOf(node),
   ]);
   return [
     `${shell.paint('bold', run.runId)}  ${status(shell, run.status)}`,
@@ -44,6 +44,13 @@ function told(shell: Shell, run: Run): string {
     ...(nodes.length === 0 ? [] : ['', table(shell, ['node', 'type', 'status', 'attempt', 'took', ''], nodes)]),
   ].join('\n');
 }
+
+const stateOf = ({ wakeAt, passes }: Run['nodes'][number]): string => {
+  const until = wakeAt === undefined ? '' : `until ${wakeAt}`;
+  return passes === undefined
+    ? until
+    : [`${passes.ended} of ${passes.items} items`, until].filter((text) => text !== '').join(', ');
+};
 
 const valueOf = (value: unknown, omitted: { readonly bytes: number } | undefined): string | undefined => {
   if (omitted !== undefined) return `${omitted.bytes} bytes, too large to show`;

@@ -1,22 +1,23 @@
 /**
  * What follows from the nodes that have just ended: joins fire, dead branches are skipped, pure nodes are decided
- * on the spot, and the others are dispatched together at the end, when it is known how many siblings they have.
+ * on the spot, loops begin and end their passes, and the others are dispatched together at the end, when it is known
+ * how many siblings they have.
  */
-import { type NodeId, firstAttempt, nodeKey, topLevel } from '../ids.ts';
+import { type IterationKey, type NodeKey, firstAttempt, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { inline } from '../json.ts';
-import type { Failure, SkipReason, Via } from '../log/events.ts';
+import type { SkipReason, Via } from '../log/events.ts';
 import { isOpen } from '../log/node-state.ts';
-import type { Instant } from '../time.ts';
-import { awaitSignal } from './await-signal.ts';
-import { callSubflow } from './call-subflow.ts';
+import { doneHandle } from './bodies.ts';
 import { type Draft, emit, hasEnded, mayKeepOne } from './draft.ts';
 import { edgeState } from './edge-state.ts';
-import { finish, haltRun } from './finish.ts';
+import { finish } from './finish.ts';
 import { inputOf } from './inputs.ts';
 import { verdict } from './join.ts';
-import { type Outcome, errorHandle, mainHandle } from './outcome.ts';
-import type { PlanNode } from './plan.ts';
+import { mainHandle } from './outcome.ts';
+import { beginPasses, endPass, loopAt } from './passes.ts';
+import type { Place } from './plan.ts';
+import { fail, settle } from './settle.ts';
 
 /**
  * More open siblings than this, and results go over the results queue: that many direct commits would lose
@@ -24,172 +25,119 @@ import type { PlanNode } from './plan.ts';
  */
 export const mostDirectSiblings = 8;
 
-/** Decides all that follows from `begin` (the roots of a new run) or from the nodes that ended in this draft. */
-export function advance(draft: Draft, ended: readonly PlanNode[], begin: readonly PlanNode[] = []): void {
-  const ready: PlanNode[] = [];
-  const seen = new Set<NodeId>();
-  const work: PlanNode[] = [...ended];
+/** What one decision still has to look at. */
+interface Round {
+  readonly draft: Draft;
+  /** to be dispatched */
+  readonly ready: Place[];
+  /** decided, and not yet followed */
+  readonly work: Place[];
+  readonly seen: Set<NodeKey>;
+}
 
-  const fire = (node: PlanNode): void => {
-    if (hasEnded(draft)) return;
-    seen.add(node.id);
-    if (node.policy.isDisabled) {
-      settle(draft, node, { kind: 'finished', output: inline(null), handle: mainHandle });
-    } else if (node.isPure) {
-      const input = inputOf(draft.tools.plan, node, topLevel, draft.state, draft.state.nextEventId, draft.tools.loaded);
-      settle(draft, node, draft.tools.evaluate(node, input, draft.tools.now));
-    } else {
-      ready.push(node);
-      return;
-    }
-    work.push(node);
-  };
-
-  for (const node of begin) fire(node);
-  for (let node = work.shift(); node !== undefined && !hasEnded(draft); node = work.shift()) {
-    for (const edge of hasJustEnded(draft, node) ? node.outbound : []) {
-      const target = draft.tools.plan.nodes.get(edge.target);
-      invariant(target !== undefined, `the plan has an edge to ${edge.target}, which it does not have`);
-      if (hasEnded(draft) || seen.has(target.id) || draft.state.nodes.has(nodeKey({ nodeId: target.id, iteration: topLevel })))
-        continue;
-      consider(draft, target, fire, () => {
-        seen.add(target.id);
-        work.push(target);
-      });
-    }
+/** Decides all that follows from `begin` (the roots of a new run) or from the places that ended in this draft. */
+export function advance(draft: Draft, ended: readonly Place[], begin: readonly Place[] = []): void {
+  const round: Round = { draft, ready: [], work: [...ended], seen: new Set() };
+  for (const place of begin) fire(round, place);
+  for (let place = round.work.shift(); place !== undefined && !hasEnded(draft); place = round.work.shift()) {
+    // A loop that failed has taken its other passes with it.
+    if (isUnderWay(draft, place)) follow(round, place);
   }
   if (hasEnded(draft)) return;
-  dispatch(draft, ready);
+  dispatch(
+    draft,
+    round.ready.filter((place) => isUnderWay(draft, place)),
+  );
   if (draft.state.open.size === 0) finish(draft);
 }
 
-const hasJustEnded = (draft: Draft, node: PlanNode): boolean => {
-  const state = draft.state.nodes.get(nodeKey({ nodeId: node.id, iteration: topLevel }));
+const keyOf = ({ node, iteration }: Place): NodeKey => nodeKey({ nodeId: node.id, iteration });
+
+const isUnderWay = ({ state }: Draft, { iteration }: Place): boolean => iteration === topLevel || state.passes.has(iteration);
+
+function follow(round: Round, place: Place): void {
+  const { draft, work } = round;
+  if (loopAt(draft, place) !== undefined) {
+    for (const iteration of beginPasses(draft, place))
+      for (const node of draft.tools.plan.loops.get(place.node.id)?.entries ?? []) consider(round, { node, iteration });
+  }
+  for (const edge of hasJustEnded(draft, place) ? place.node.outbound : []) {
+    const node = draft.tools.plan.nodes.get(edge.target);
+    invariant(node !== undefined, `the plan has an edge to ${edge.target}, which it does not have`);
+    consider(round, { node, iteration: place.iteration });
+  }
+  if (!hasEnded(draft) && isThrough(round, place.iteration)) work.push(endPass(draft, place.iteration));
+}
+
+/** Has all of this pass ended? Only its nodes' ends are asked for: what they lead to has been decided by then. */
+function isThrough({ draft, ready, work }: Round, iteration: IterationKey): boolean {
+  if (draft.state.passes.get(iteration)?.open !== 0) return false;
+  return [...ready, ...work].every((place) => place.iteration !== iteration);
+}
+
+function fire(round: Round, place: Place): void {
+  const { draft, ready, work, seen } = round;
+  const { node, iteration } = place;
+  if (hasEnded(draft)) return;
+  seen.add(keyOf(place));
+  if (node.policy.isDisabled) {
+    settle(draft, place, { kind: 'finished', output: inline(null), handle: node.isLoop ? doneHandle : mainHandle });
+  } else if (node.isPure) {
+    const input = inputOf(draft.tools.plan, node, iteration, draft.state, draft.state.nextEventId, draft.tools.loaded);
+    settle(draft, place, draft.tools.evaluate(node, input, draft.tools.now));
+  } else {
+    ready.push(place);
+    return;
+  }
+  work.push(place);
+}
+
+const hasJustEnded = (draft: Draft, place: Place): boolean => {
+  const state = draft.state.nodes.get(keyOf(place));
   return state !== undefined && !isOpen(state);
 };
 
-function consider(draft: Draft, node: PlanNode, fire: (node: PlanNode) => void, ended: () => void): void {
-  const edges = node.inbound.map((edge) => edgeState(draft.state, edge, topLevel));
+function consider(round: Round, place: Place): void {
+  const { draft, work, seen } = round;
+  const { node, iteration } = place;
+  const key = keyOf(place);
+  if (hasEnded(draft) || seen.has(key) || draft.state.nodes.has(key)) return;
+  const ended = (): void => {
+    seen.add(key);
+    work.push(place);
+  };
   const skip = (reason: SkipReason): void => {
-    emit(draft, { type: 'NODE_SKIPPED', nodeId: node.id, iteration: topLevel, reason });
+    emit(draft, { type: 'NODE_SKIPPED', nodeId: node.id, iteration, reason });
     ended();
   };
+  const edges = node.inbound.map((edge) => edgeState(draft.state, edge, iteration));
   switch (verdict(edges, node.policy)) {
     case 'wait':
       return;
     case 'fire':
-      return fire(node);
+      return fire(round, place);
     case 'skip_branch':
       return skip('branch_not_taken');
     case 'skip_parent':
       return skip('parent_not_successful');
     case 'upstream_failure':
-      fail(draft, node, { cause: 'upstream_failure', message: 'upstream_failure', code: 'upstream_failure' });
+      fail(draft, place, { cause: 'upstream_failure', message: 'upstream_failure', code: 'upstream_failure' });
       return ended();
   }
 }
 
-/** Records what became of a node that needs no worker. It is not retried: the same context gives the same answer. */
-function settle(draft: Draft, node: PlanNode, outcome: Outcome): void {
-  const { now } = draft.tools;
-  switch (outcome.kind) {
-    case 'finished':
-      emit(draft, completed(node, outcome, { attempt: firstAttempt, startedAt: now, endedAt: now }));
-      return;
-    case 'failed':
-      return fail(draft, node, outcome.failure);
-    case 'sleeping':
-      return sleep(draft, node, outcome);
-    case 'awaiting':
-      return awaitSignal(draft, node, outcome);
-    case 'calling':
-      return callSubflow(draft, node, outcome);
-  }
-}
-
-export function sleep(
-  draft: Draft,
-  node: PlanNode,
-  outcome: Extract<Outcome, { kind: 'sleeping' }>,
-  attempt = firstAttempt,
-): void {
-  if (outcome.wakeAt > draft.tools.deadlineAt) {
-    return fail(
-      draft,
-      node,
-      { cause: 'deadline', code: 'sleep_past_deadline', message: 'the sleep would end after the deadline of the run' },
-      attempt,
-    );
-  }
-  emit(draft, {
-    type: 'SLEEP_STARTED',
-    nodeId: node.id,
-    iteration: topLevel,
-    attempt,
-    wakeAt: outcome.wakeAt,
-    output: outcome.output,
-  });
-}
-
-interface Times {
-  readonly attempt: typeof firstAttempt;
-  readonly startedAt: Instant;
-  readonly endedAt: Instant;
-  readonly printed?: readonly string[];
-}
-
-/** The completion of a node. `output` and `input` are the run's own keys; only an end node writes `output`. */
-export const completed = (node: PlanNode, outcome: Extract<Outcome, { kind: 'finished' }>, times: Times) => {
-  const variable = outcome.end === undefined ? node.policy.outputVariable : 'output';
-  return {
-    type: 'NODE_COMPLETED' as const,
-    nodeId: node.id,
-    iteration: topLevel,
-    ...times,
-    output: outcome.output,
-    handle: outcome.handle,
-    ...(variable === undefined ? {} : { variable }),
-    ...(outcome.end === undefined ? {} : { end: outcome.end }),
-  };
-};
-
-/** A failure that is not tried again: the error edge takes it, or the run ends, or each child's policy decides. */
-export function fail(
-  draft: Draft,
-  node: PlanNode,
-  failure: Failure,
-  attempt = firstAttempt,
-  times?: Omit<Times, 'attempt'>,
-): void {
-  const { now } = draft.tools;
-  const isHandled = node.policy.errorHandling === 'continue' && node.outbound.some((edge) => edge.sourceHandle === errorHandle);
-  emit(draft, {
-    type: 'NODE_FAILED',
-    nodeId: node.id,
-    iteration: topLevel,
-    attempt,
-    failure,
-    ...(isHandled ? { handle: 'error' as const } : {}),
-    ...(isHandled && node.policy.outputVariable !== undefined ? { variable: node.policy.outputVariable } : {}),
-    startedAt: times?.startedAt ?? now,
-    endedAt: times?.endedAt ?? now,
-    ...(times?.printed === undefined ? {} : { printed: times.printed }),
-  });
-  if (node.policy.errorHandling === 'fail_workflow') haltRun(draft, node);
-}
-
 /** Asks for the ready nodes: one goes on here, where it may; many together send their results to be collected. */
-function dispatch(draft: Draft, ready: readonly PlanNode[]): void {
+function dispatch(draft: Draft, ready: readonly Place[]): void {
   const working = [...draft.state.open.keys()].filter((key) => draft.state.nodes.get(key)?.status !== 'waiting').length;
   const isCrowded = working + ready.length > mostDirectSiblings;
-  for (const node of ready) {
+  for (const { node, iteration } of ready) {
     const via: Via = isCrowded ? 'collect' : mayKeepOne(draft) ? 'inline' : 'queue';
-    emit(draft, { type: 'NODE_DISPATCHED', nodeId: node.id, iteration: topLevel, attempt: firstAttempt, via, wave: node.wave });
+    emit(draft, { type: 'NODE_DISPATCHED', nodeId: node.id, iteration, attempt: firstAttempt, via, wave: node.wave });
     if (via === 'inline') {
       emit(draft, {
         type: 'NODE_STARTED',
         nodeId: node.id,
-        iteration: topLevel,
+        iteration,
         attempt: firstAttempt,
         startedAt: draft.tools.now,
       });

@@ -1,5 +1,5 @@
 /** A node that waits for a signal: how the wait begins, and what it is finished with. */
-import { firstAttempt, topLevel } from '../ids.ts';
+import { firstAttempt } from '../ids.ts';
 import { inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import type { SignalWait } from '../log/node-state.ts';
@@ -7,11 +7,11 @@ import { iso } from '../time.ts';
 import { type Draft, emit } from './draft.ts';
 import type { ReceivedSignal } from './facts.ts';
 import type { Outcome } from './outcome.ts';
-import type { PlanNode } from './plan.ts';
+import type { Place } from './plan.ts';
 
 export function awaitSignal(
   draft: Draft,
-  node: PlanNode,
+  { node, iteration }: Place,
   { name, correlation = draft.tools.runId, expiresAt, expiryHandle }: Extract<Outcome, { kind: 'awaiting' }>,
   attempt = firstAttempt,
 ): void {
@@ -20,7 +20,7 @@ export function awaitSignal(
   emit(draft, {
     type: 'SIGNAL_AWAITED',
     nodeId: node.id,
-    iteration: topLevel,
+    iteration,
     attempt,
     name,
     correlation,

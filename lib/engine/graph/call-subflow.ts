@@ -1,19 +1,19 @@
 /** A node that calls another workflow: how the call is made, and what the node ends with. */
-import { type NodeRef, type RunId, firstAttempt, topLevel } from '../ids.ts';
+import { type NodeRef, type RunId, firstAttempt } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
 import type { ChildWait } from '../log/node-state.ts';
 import { type Draft, emit } from './draft.ts';
 import type { ChildEnd } from './facts.ts';
 import type { Outcome } from './outcome.ts';
-import type { PlanNode } from './plan.ts';
+import type { Place } from './plan.ts';
 
 export function callSubflow(
   draft: Draft,
-  node: PlanNode,
+  { node, iteration }: Place,
   { workflowName, version, input, expiresAt, whenLeft, whenCancelled }: Extract<Outcome, { kind: 'calling' }>,
   attempt = firstAttempt,
 ): void {
-  const ref: NodeRef = { nodeId: node.id, iteration: topLevel };
+  const ref: NodeRef = { nodeId: node.id, iteration };
   // The run's own deadline comes before an expiry that lies behind it.
   const endsInTime = expiresAt !== undefined && expiresAt <= draft.tools.deadlineAt;
   emit(draft, {

@@ -3,7 +3,8 @@ import type { EdgeDefinition, Finding, WorkflowDefinition } from './definition.t
 import { finding, pointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
 import { handleMatches } from './outcome.ts';
-import { positions, wayOut } from './shape.ts';
+import { wayOut } from './shape-edge.ts';
+import { positions } from './shape.ts';
 
 export const checkEdges = (definition: WorkflowDefinition, facts: readonly (NodeFacts | undefined)[]): readonly Finding[] => {
   const at = positions(definition);

@@ -13,9 +13,9 @@ export const checkVariables = (
   shape: Shape,
   facts: readonly (NodeFacts | undefined)[],
 ): readonly Finding[] => {
-  const writers = writersOf(facts);
+  const writers = writersOf(facts, shape);
   return [
-    ...[...writers].flatMap(([name, nodes]) =>
+    ...[...writers.values()].flatMap(({ name, nodes }) =>
       isReserved(name)
         ? nodes.map((node) => finding('reserved_name', variablePlace(node), `the name ${name} is kept for the run itself`))
         : [],
@@ -28,14 +28,21 @@ const isReserved = (name: string): boolean => reservedNames.includes(name) || na
 
 const variablePlace = (node: number): string => pointer('nodes', node, 'config', 'outputVariable');
 
-const writersOf = (facts: readonly (NodeFacts | undefined)[]): ReadonlyMap<string, readonly number[]> => {
-  const writers = new Map<string, number[]>();
+interface Writers {
+  readonly name: string;
+  readonly nodes: number[];
+}
+
+/** By name and by the loop around: what a pass writes is its own, whatever is written outside it. */
+const writersOf = (facts: readonly (NodeFacts | undefined)[], shape: Shape): ReadonlyMap<string, Writers> => {
+  const writers = new Map<string, Writers>();
   facts.forEach((known, node) => {
     const name = known?.policy.outputVariable;
     if (name === undefined) return;
-    const nodes = writers.get(name);
-    if (nodes === undefined) writers.set(name, [node]);
-    else nodes.push(node);
+    const place = `${shape.bodies.around[node] ?? ''}#${name}`;
+    const others = writers.get(place);
+    if (others === undefined) writers.set(place, { name, nodes: [node] });
+    else others.nodes.push(node);
   });
   return writers;
 };
@@ -49,16 +56,16 @@ const checkRewrites = (
   definition: WorkflowDefinition,
   shape: Shape,
   facts: readonly (NodeFacts | undefined)[],
-  writers: ReadonlyMap<string, readonly number[]>,
+  writers: ReadonlyMap<string, Writers>,
 ): readonly Finding[] => {
-  if ([...writers.values()].every((nodes) => nodes.length < 2)) return [];
+  if ([...writers.values()].every(({ nodes }) => nodes.length < 2)) return [];
   const policies = facts.map((known) => known?.policy ?? { joinMode: 'all' as const, onParentFailure: 'skip' as const });
   const isBefore = endsBefore(shape, policies);
   const isExclusive = areExclusive(shape, policies);
   const isSorted = new Set(shape.order);
   const idOf = (node: number): string => definition.nodes[node]?.id ?? '';
 
-  return [...writers].flatMap(([name, nodes]) => {
+  return [...writers.values()].flatMap(({ name, nodes }) => {
     const sorted = nodes.filter((node) => isSorted.has(node));
     return sorted.flatMap((node, position) => {
       const earlier = sorted.slice(0, position);

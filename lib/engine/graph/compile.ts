@@ -2,30 +2,44 @@
 import type { NodeId } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { NodeDefinition, WorkflowVersion } from './definition.ts';
-import type { Plan, PlanEdge, PlanNode } from './plan.ts';
-import { type ShapeEdge, shapeOf } from './shape.ts';
+import { bodyHandle } from './bodies.ts';
+import type { Plan, PlanEdge, PlanLoop, PlanNode } from './plan.ts';
+import type { ShapeEdge } from './shape-edge.ts';
+import { shapeOf } from './shape.ts';
 
 /** What `lib/nodes` knows of a node beyond its definition. */
-export type NodeTerms = Pick<PlanNode, 'policy' | 'isPure' | 'announcesStart'>;
+export type NodeTerms = Pick<PlanNode, 'policy' | 'isPure' | 'announcesStart'> & Partial<Pick<PlanNode, 'isLoop'>>;
 
 /** The definition has passed `validate`: what would have been found there is impossible here. */
 export const compile = (definition: WorkflowVersion, termsOf: (node: NodeDefinition) => NodeTerms): Plan => {
-  const shape = shapeOf(definition);
+  const terms = definition.nodes.map(termsOf);
+  const isLoop = (node: number): boolean => terms[node]?.isLoop === true;
+  // Who begins runs was looked at by `validate`: a valid definition has the same bodies without it.
+  const shape = shapeOf(definition, { isLoop, begins: () => false });
   invariant(shape.order.length === definition.nodes.length, `${definition.name} has a cycle`);
 
   const edges = definition.edges.map(({ id: _id, ...edge }): PlanEdge => edge);
   const planned = (list: readonly ShapeEdge[] | undefined): readonly PlanEdge[] =>
-    (list ?? []).flatMap(({ index }) => edges[index] ?? []);
+    (list ?? []).flatMap(({ index, source, handle }): readonly PlanEdge[] => {
+      const edge = edges[index];
+      if (edge === undefined || !isLoop(source)) return edge === undefined ? [] : [edge];
+      return [{ ...edge, sourceHandle: handle, ...(handle === bodyHandle ? { isEntry: true as const } : {}) }];
+    });
 
-  const nodes = definition.nodes.map(({ position: _position, ...node }, index): PlanNode => {
-    const { policy, isPure, announcesStart } = termsOf(node);
+  const nodes = definition.nodes.map((drawn, index): PlanNode => {
+    const { position: _position, ...node } = drawn;
+    const { policy, isPure, announcesStart } = terms[index] ?? termsOf(drawn);
+    const around = shape.bodies.around[index];
+    const loop = around === undefined ? undefined : definition.nodes[around]?.id;
     return {
       ...node,
       policy,
       isPure,
       announcesStart,
+      isLoop: isLoop(index),
+      ...(loop === undefined ? {} : { loop }),
       inbound: planned(shape.inbound[index]),
-      outbound: planned(shape.outbound[index]),
+      outbound: planned(shape.outbound[index]).filter((edge) => edge.isEntry !== true),
       wave: shape.waves[index] ?? 0,
     };
   });
@@ -37,7 +51,16 @@ export const compile = (definition: WorkflowVersion, termsOf: (node: NodeDefinit
     version: definition.version,
     options: definition.options,
     nodes: byId,
-    roots: nodes.filter((node) => node.inbound.length === 0),
-    leaves: nodes.filter((node) => node.outbound.length === 0),
+    roots: nodes.filter((node) => node.inbound.length === 0 && node.loop === undefined),
+    leaves: nodes.filter((node) => node.outbound.length === 0 && node.loop === undefined),
+    loops: new Map(nodes.flatMap((loop) => (loop.isLoop ? [[loop.id, planLoop(nodes, loop)] as const] : []))),
   };
 };
+
+function planLoop(nodes: readonly PlanNode[], { id }: PlanNode): PlanLoop {
+  const body = nodes.filter(({ loop }) => loop === id);
+  return {
+    entries: body.filter(({ inbound }) => inbound.some(({ isEntry }) => isEntry === true)),
+    leaves: body.filter(({ outbound }) => outbound.length === 0),
+  };
+}

@@ -1,7 +1,9 @@
 /** Builds the context of a run as of one event: the fold of what was written before it, later writings winning. */
-import { type EventId, nodeId, nodeIdPattern, nodeKey, topLevel } from '../ids.ts';
-import type { JsonObject, JsonValue, Payload, PayloadRef } from '../json.ts';
-import type { RunState } from '../log/fold.ts';
+import { type EventId, type IterationKey, nodeId, nodeIdPattern, nodeKey, outwards, topLevel } from '../ids.ts';
+import { invariant } from '../invariant.ts';
+import { type JsonObject, type JsonValue, type Payload, type PayloadRef, isJsonArray } from '../json.ts';
+import type { LoopState, Pass } from '../log/loop-state.ts';
+import type { RunState, Written } from '../log/fold.ts';
 import { type ContextView, PayloadsNeeded } from './context.ts';
 
 export type LoadedPayloads = ReadonlyMap<PayloadRef, JsonValue>;
@@ -33,35 +35,87 @@ export function together<Answer>(questions: readonly (() => Answer)[]): readonly
 /** Behind this prefix the result of each node is readable by its id, whatever its output variable. */
 const nodePrefix = '__node_';
 
-export function contextAt(state: RunState, before: EventId, loaded: LoadedPayloads): ContextView {
-  const payloadOf = (key: string): Payload | undefined =>
-    state.written.get(key)?.findLast((written) => written.by < before)?.payload;
+/**
+ * Inside a pass of a loop, what its nodes wrote comes before what was written outside, and the pass's item and index
+ * before both of an outer loop. What another pass wrote is not seen.
+ */
+export function contextAt(state: RunState, iteration: IterationKey, before: EventId, loaded: LoadedPayloads): ContextView {
+  const scopes = outwards(iteration);
+
+  const valueAt = (key: string): JsonValue | undefined => {
+    for (const scope of scopes) {
+      const payload = writtenIn(state, scope, key)?.findLast((written) => written.by < before)?.payload;
+      if (payload !== undefined) return valueOf(payload, loaded);
+      const own = ofPass(state, scope, key, loaded);
+      if (own !== undefined) return own;
+    }
+    return undefined;
+  };
 
   const nodeResult = (key: string): JsonValue | undefined => {
     const id = key.slice(nodePrefix.length);
     if (!nodeIdPattern.test(id)) return undefined;
-    const node = state.nodes.get(nodeKey({ nodeId: nodeId(id), iteration: topLevel }));
-    if (node === undefined || !('endedBy' in node) || node.endedBy >= before) return undefined;
-    return { status: node.status, output: node.status === 'completed' ? valueOf(node.output, loaded) : null };
+    for (const scope of scopes) {
+      const node = state.nodes.get(nodeKey({ nodeId: nodeId(id), iteration: scope }));
+      if (node === undefined || !('endedBy' in node) || node.endedBy >= before) continue;
+      return { status: node.status, output: node.status === 'completed' ? valueOf(node.output, loaded) : null };
+    }
+    return undefined;
   };
 
-  const get = (key: string): JsonValue | undefined => {
-    if (key.startsWith(nodePrefix)) return nodeResult(key);
-    const payload = payloadOf(key);
-    return payload === undefined ? undefined : valueOf(payload, loaded);
-  };
+  const get = (key: string): JsonValue | undefined => (key.startsWith(nodePrefix) ? nodeResult(key) : valueAt(key));
 
   const keys = (options?: { readonly hidden: boolean }): readonly string[] => {
-    const shown = [...state.written.keys()].filter((key) => payloadOf(key) !== undefined);
+    const shown = [...new Set(scopes.toReversed().flatMap((scope) => keysIn(state, scope, before)))];
     if (options?.hidden !== true) return shown.filter((key) => !key.startsWith('__'));
-    const nodes = [...state.nodes.entries()]
-      .filter(([, node]) => 'endedBy' in node && node.endedBy < before)
-      .map(([key]) => `${nodePrefix}${key}`);
-    return [...shown, ...nodes];
+    const ended = [...state.nodes.entries()].flatMap(([, node]) =>
+      'endedBy' in node && node.endedBy < before && scopes.includes(node.iteration) ? [`${nodePrefix}${node.nodeId}`] : [],
+    );
+    return [...shown, ...new Set(ended)];
   };
 
   const all = (options?: { readonly hidden: boolean }): JsonObject =>
     Object.fromEntries(together(keys(options).map((key) => () => [key, get(key) ?? null])));
 
   return { get, keys, all };
+}
+
+const writtenIn = (state: RunState, scope: IterationKey, key: string): readonly Written[] | undefined => {
+  if (scope === topLevel) return state.written.get(key);
+  const written = state.passes.get(scope)?.written;
+  return written !== undefined && Object.hasOwn(written, key) ? written[key] : undefined;
+};
+
+function keysIn(state: RunState, scope: IterationKey, before: EventId): readonly string[] {
+  const keys = scope === topLevel ? [...state.written.keys()] : Object.keys(state.passes.get(scope)?.written ?? {});
+  const terms = loopOf(state, scope);
+  return [
+    ...(terms === undefined ? [] : [terms.itemVariable, terms.indexVariable]),
+    ...keys.filter((key) => writtenIn(state, scope, key)?.some((written) => written.by < before)),
+  ];
+}
+
+/** The item or the index of the pass, where the key names one of them. */
+function ofPass(state: RunState, scope: IterationKey, key: string, loaded: LoadedPayloads): JsonValue | undefined {
+  const pass = state.passes.get(scope);
+  const loop = loopOf(state, scope);
+  if (pass === undefined || loop === undefined) return undefined;
+  if (key === loop.indexVariable) return pass.index;
+  return key === loop.itemVariable ? itemOf(loop, pass, loaded) : undefined;
+}
+
+/** The item of a pass: said when the pass began, or in its place among all items. */
+export function itemOf(loop: LoopState, { index, item }: Pick<Pass, 'index' | 'item'>, loaded: LoadedPayloads): JsonValue {
+  if (item !== undefined) return valueOf(item, loaded);
+  const page = loop.pages[Math.floor(index / loop.pageSize)];
+  invariant(page !== undefined, `item ${index} of ${loop.items} is in no page`);
+  const values = valueOf(page, loaded);
+  return (isJsonArray(values) ? values[index % loop.pageSize] : null) ?? null;
+}
+
+/** The loop that the pass is of. */
+export function loopOf(state: RunState, scope: IterationKey): LoopState | undefined {
+  const pass = state.passes.get(scope);
+  const node = pass === undefined ? undefined : state.nodes.get(nodeKey(pass.loop));
+  return node?.status === 'waiting' && node.for === 'passes' ? node.loop : undefined;
 }

@@ -11,13 +11,15 @@ import { type ChildWait, type OpenNode, type SignalWait, type WaitingNode, endsB
 import { backoff } from '../retry/backoff.ts';
 import { retryableCauses } from '../retry/causes.ts';
 import { type Instant, after } from '../time.ts';
-import { advance, completed, fail, mostDirectSiblings, sleep } from './advance.ts';
+import { advance, mostDirectSiblings } from './advance.ts';
+import { beginLoop } from './begin-loop.ts';
 import { awaitSignal, outputOfWait, signalExpired } from './await-signal.ts';
 import { callSubflow, failureOfChild, subflowExpired } from './call-subflow.ts';
 import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } from './draft.ts';
 import type { Fact } from './facts.ts';
 import { mainHandle } from './outcome.ts';
-import type { PlanNode } from './plan.ts';
+import type { Place, PlanNode } from './plan.ts';
+import { completed, fail, sleep } from './settle.ts';
 import { type Sleeper, sleepersOf } from './sleepers.ts';
 
 /** The first commit of a run: its input, and its roots already on their way. */
@@ -31,7 +33,12 @@ export function decideStart(
   emit(draft, { type: 'INPUT_SET', input });
   for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: { value } });
   emit(draft, { type: 'RUN_STARTED' });
-  if (startAt === undefined) advance(draft, [], tools.plan.roots);
+  if (startAt === undefined)
+    advance(
+      draft,
+      [],
+      tools.plan.roots.map((node) => ({ node, iteration: topLevel })),
+    );
   else for (const root of tools.plan.roots) dispatchLater(draft, root, startAt);
   return draft.events;
 }
@@ -72,8 +79,16 @@ function decideOne(draft: Draft, fact: Fact): void {
       const open = wanted(draft, fact.node, fact.attempt);
       if (open?.status !== 'waiting' || (endsBy(open) ?? Infinity) > draft.tools.now) return;
       run(draft);
-      if (open.for === 'time') return advance(draft, [wakeUp(draft, open)]);
-      return open.for === 'signal' ? expire(draft, open) : failWait(draft, open, subflowExpired(open));
+      switch (open.for) {
+        case 'time':
+          return advance(draft, [wakeUp(draft, open)]);
+        case 'signal':
+          return expire(draft, open);
+        case 'child':
+          return failWait(draft, open, subflowExpired(open));
+        case 'passes':
+          return advance(draft, [planned(draft, open)]);
+      }
     }
     case 'signal-received': {
       const open = wanted(draft, fact.node, fact.attempt);
@@ -98,15 +113,15 @@ function decideOne(draft: Draft, fact: Fact): void {
     case 'node-lost': {
       const open = wanted(draft, fact.node, fact.attempt);
       if (open === undefined || open.status === 'waiting') return;
-      const node = planned(draft, fact.node);
+      const place = planned(draft, fact.node);
       run(draft);
       emit(draft, {
         type: 'SYSTEM_SET',
         key: '__recoveryError',
-        value: { value: { nodeId: node.id, message: fact.failure.message } },
+        value: { value: { nodeId: place.node.id, ...ofPass(place), message: fact.failure.message } },
       });
-      fail(draft, node, fact.failure, fact.attempt, { startedAt: startOf(open), endedAt: draft.tools.now });
-      return hasEnded(draft) ? undefined : advance(draft, [node]);
+      fail(draft, place, fact.failure, fact.attempt, { startedAt: startOf(open), endedAt: draft.tools.now });
+      return hasEnded(draft) ? undefined : advance(draft, [place]);
     }
     case 'cancel-requested':
       emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
@@ -126,7 +141,7 @@ function decideOne(draft: Draft, fact: Fact): void {
 function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): void {
   const open = wanted(draft, fact.node, fact.attempt);
   if (open === undefined || open.status === 'waiting') return;
-  const node = planned(draft, fact.node);
+  const place = planned(draft, fact.node);
   const times = {
     attempt: fact.attempt,
     startedAt: fact.startedAt,
@@ -136,25 +151,28 @@ function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): v
   run(draft);
   switch (fact.outcome.kind) {
     case 'sleeping':
-      sleep(draft, node, fact.outcome, fact.attempt);
+      sleep(draft, place, fact.outcome, fact.attempt);
       break;
     case 'awaiting':
-      awaitSignal(draft, node, fact.outcome, fact.attempt);
+      awaitSignal(draft, place, fact.outcome, fact.attempt);
+      break;
+    case 'expanding':
+      beginLoop(draft, place, fact.outcome, fact.attempt);
       break;
     case 'calling':
-      callSubflow(draft, node, fact.outcome, fact.attempt);
+      callSubflow(draft, place, fact.outcome, fact.attempt);
       break;
     case 'finished':
-      emit(draft, completed(node, fact.outcome, times));
+      emit(draft, completed(place, fact.outcome, times));
       break;
     case 'failed': {
-      const retry = retryOf(draft, node, open, fact.outcome.failure, fact.outcome.retryAfterMs ?? 0);
-      if (retry === undefined) fail(draft, node, fact.outcome.failure, fact.attempt, times);
+      const retry = retryOf(draft, place.node, open, fact.outcome.failure, fact.outcome.retryAfterMs ?? 0);
+      if (retry === undefined) fail(draft, place, fact.outcome.failure, fact.attempt, times);
       else emit(draft, { type: 'NODE_RETRIED', ...fact.node, failure: fact.outcome.failure, ...times, ...retry });
       break;
     }
   }
-  if (!hasEnded(draft)) advance(draft, [node]);
+  if (!hasEnded(draft)) advance(draft, [place]);
 }
 
 function childEnded(draft: Draft, { node: ref, attempt, childRunId, end }: Extract<Fact, { kind: 'child-ended' }>): void {
@@ -174,12 +192,12 @@ function childEnded(draft: Draft, { node: ref, attempt, childRunId, end }: Extra
 
 /** The wait is over, and not as it should be: another attempt is another call. */
 function failWait(draft: Draft, open: ChildWait, failure: Failure): void {
-  const node = planned(draft, open);
+  const place = planned(draft, open);
   const times = { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now };
-  const retry = retryOf(draft, node, open, failure, 0);
-  if (retry === undefined) fail(draft, node, failure, open.attempt, times);
+  const retry = retryOf(draft, place.node, open, failure, 0);
+  if (retry === undefined) fail(draft, place, failure, open.attempt, times);
   else emit(draft, { type: 'NODE_RETRIED', nodeId: open.nodeId, iteration: open.iteration, failure, ...times, ...retry });
-  if (!hasEnded(draft)) advance(draft, [node]);
+  if (!hasEnded(draft)) advance(draft, [place]);
 }
 
 /** Those that sleep wake together: what follows is dispatched when it is known how much there is of it. */
@@ -194,21 +212,21 @@ function wakeEarly(draft: Draft, sleepers: readonly Sleeper[]): void {
   advance(draft, woken);
 }
 
-const wakeUp = (draft: Draft, open: Sleeper): PlanNode => endWait(draft, open, open.output, mainHandle);
+const wakeUp = (draft: Draft, open: Sleeper): Place => endWait(draft, open, open.output, mainHandle);
 
-function endWait(draft: Draft, open: WaitingNode, output: Payload, handle: string): PlanNode {
-  const node = planned(draft, open);
+function endWait(draft: Draft, open: WaitingNode, output: Payload, handle: string): Place {
+  const place = planned(draft, open);
   const times = { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now };
-  emit(draft, completed(node, { kind: 'finished', output, handle }, times));
-  return node;
+  emit(draft, completed(place, { kind: 'finished', output, handle }, times));
+  return place;
 }
 
 /** No signal came in time. It is not tried again: it would wait for the same. */
 function expire(draft: Draft, open: SignalWait): void {
   if (open.expiryHandle !== undefined) return advance(draft, [endWait(draft, open, outputOfWait(open), open.expiryHandle)]);
-  const node = planned(draft, open);
-  fail(draft, node, signalExpired(open), open.attempt, { startedAt: open.dispatchedAt, endedAt: draft.tools.now });
-  if (!hasEnded(draft)) advance(draft, [node]);
+  const place = planned(draft, open);
+  fail(draft, place, signalExpired(open), open.attempt, { startedAt: open.dispatchedAt, endedAt: draft.tools.now });
+  if (!hasEnded(draft)) advance(draft, [place]);
 }
 
 /** A wait shorter than this is spent in the worker; a queue delays whole seconds. */
@@ -232,13 +250,15 @@ function wanted(draft: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefi
   return node !== undefined && isOpen(node) && node.attempt === attempt ? node : undefined;
 }
 
-function planned(draft: Draft, ref: NodeRef): PlanNode {
+function planned(draft: Draft, ref: NodeRef): Place {
   const node = draft.tools.plan.nodes.get(ref.nodeId);
   invariant(node !== undefined, `the log names node ${ref.nodeId}, which the pinned version does not have`);
-  return node;
+  return { node, iteration: ref.iteration };
 }
 
 const startOf = (open: OpenNode): Instant => (open.status === 'running' ? open.startedAt : open.dispatchedAt);
+
+const ofPass = ({ iteration }: Place) => (iteration === topLevel ? {} : { iteration });
 
 /** The first sign of work makes the run a running one. */
 function run(draft: Draft): void {

@@ -18,6 +18,7 @@ export type EdgeState =
   | 'starved';
 
 export function edgeState(state: RunState, edge: PlanEdge, iteration: IterationKey): EdgeState {
+  if (edge.isEntry === true) return 'live';
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
   if (source === undefined || isOpen(source)) return 'unresolved';
   switch (source.status) {

@@ -24,6 +24,11 @@ export const findingCodes = {
   merge_conflict: 'error',
   cycle_detected: 'error',
   unreachable_node: 'error',
+  /** what lies in the body of a loop runs once for each item, so nothing outside can wait for it or be waited for */
+  edge_crosses_loop: 'error',
+  loop_without_body: 'error',
+  end_in_loop: 'error',
+  loop_too_deep: 'error',
   duplicate_output_variable: 'error',
   argument_invalid: 'error',
   /** a later node writes a variable again, in an order the graph fixes: allowed, and seldom meant */

@@ -1,5 +1,5 @@
 /** How a run ends once nothing of it is open: its leaves say whether it went well, its end nodes what it brought. */
-import { nodeKey, topLevel } from '../ids.ts';
+import { type IterationKey, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type JsonObject, inline, isJsonObject } from '../json.ts';
 import type { Failure } from '../log/events.ts';
@@ -7,27 +7,28 @@ import { type NodeState, isOpen } from '../log/node-state.ts';
 import { together, valueOf } from './context-at.ts';
 import { type Draft, emit } from './draft.ts';
 import { type EdgeState, edgeState } from './edge-state.ts';
-import type { PlanNode } from './plan.ts';
+import type { Place, PlanNode } from './plan.ts';
 
 /** Ends the run: completed if every leaf completed or was not taken, failed otherwise. */
 export function finish(draft: Draft): void {
-  const failure = firstFailure(draft);
+  const failure = firstFailure(draft, draft.tools.plan.leaves, topLevel);
   if (failure !== undefined) return endAsFailed(draft, failure);
   emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'completed' });
   emit(draft, { type: 'RUN_COMPLETED', output: outputOf(draft) });
 }
 
 /** A node whose failure ends the whole run. What is still open is cancelled by the run's own ending. */
-export const haltRun = (draft: Draft, node: PlanNode): void => endAsFailed(draft, causeOf(draft, node));
+export const haltRun = (draft: Draft, { node, iteration }: Place): void => endAsFailed(draft, causeOf(draft, node, iteration));
 
 function endAsFailed(draft: Draft, error: Failure): void {
   emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
   emit(draft, { type: 'RUN_FAILED', error });
 }
 
-function firstFailure(draft: Draft): Failure | undefined {
-  for (const leaf of draft.tools.plan.leaves) {
-    const state = stateOf(draft, leaf);
+/** Of a graph, or of the body of a loop in one pass, once all of it has ended: why it did not go well; undefined where it did. */
+export function firstFailure(draft: Draft, leaves: readonly PlanNode[], iteration: IterationKey): Failure | undefined {
+  for (const leaf of leaves) {
+    const state = stateOf(draft, leaf, iteration);
     switch (state.status) {
       case 'completed':
         if (state.end === 'error') {
@@ -41,9 +42,9 @@ function firstFailure(draft: Draft): Failure | undefined {
         break;
       case 'failed':
       case 'timed_out':
-        return causeOf(draft, leaf);
+        return causeOf(draft, leaf, iteration);
       case 'skipped':
-        if (state.reason === 'parent_not_successful') return causeOf(draft, leaf);
+        if (state.reason === 'parent_not_successful') return causeOf(draft, leaf, iteration);
         break;
       case 'cancelled':
         return { cause: 'internal', message: `node ${leaf.id} was cancelled in a run that was not` };
@@ -52,23 +53,27 @@ function firstFailure(draft: Draft): Failure | undefined {
   return undefined;
 }
 
-function stateOf(draft: Draft, node: PlanNode): Exclude<NodeState, { status: 'queued' | 'running' | 'waiting' }> {
-  const state = draft.state.nodes.get(nodeKey({ nodeId: node.id, iteration: topLevel }));
-  invariant(state !== undefined && !isOpen(state), `node ${node.id} has not ended when the run ends`);
+function stateOf(
+  draft: Draft,
+  node: PlanNode,
+  iteration: IterationKey,
+): Exclude<NodeState, { status: 'queued' | 'running' | 'waiting' }> {
+  const state = draft.state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
+  invariant(state !== undefined && !isOpen(state), `node ${node.id} has not ended when all around it has`);
   return state;
 }
 
 /** Walks up from a node that failed or was cut off to where that began. */
-function causeOf(draft: Draft, from: PlanNode): Failure {
+function causeOf(draft: Draft, from: PlanNode, iteration: IterationKey): Failure {
   const seen = new Set([from.id]);
   const up = [from];
   for (let node = up.shift(); node !== undefined; node = up.shift()) {
-    const state = stateOf(draft, node);
+    const state = stateOf(draft, node, iteration);
     const hasFailed = state.status === 'failed' || state.status === 'timed_out';
     if (hasFailed && state.failure.cause !== 'upstream_failure') return failureOf(node, state.failure);
     for (const edge of node.inbound) {
       const parent = draft.tools.plan.nodes.get(edge.source);
-      if (parent === undefined || seen.has(parent.id) || !carriesFailure(edgeState(draft.state, edge, topLevel))) continue;
+      if (parent === undefined || seen.has(parent.id) || !carriesFailure(edgeState(draft.state, edge, iteration))) continue;
       seen.add(parent.id);
       up.push(parent);
     }

@@ -4,7 +4,7 @@ import { nodeKey } from '../ids.ts';
 import { type JsonValue, isJsonObject } from '../json.ts';
 import type { RunState } from '../log/fold.ts';
 import type { NodeState } from '../log/node-state.ts';
-import { type LoadedPayloads, contextAt, together, valueOf } from './context-at.ts';
+import { type LoadedPayloads, contextAt, itemOf, loopOf, together, valueOf } from './context-at.ts';
 import { edgeState } from './edge-state.ts';
 import { type Contribution, merge } from './merge.ts';
 import type { NodeInput, Plan, PlanEdge, PlanNode } from './plan.ts';
@@ -18,7 +18,7 @@ export function inputOf(
   before: EventId,
   loaded: LoadedPayloads,
 ): NodeInput {
-  const context = contextAt(state, before, loaded);
+  const context = contextAt(state, iteration, before, loaded);
   const groups = [...byLabel(node.inbound)];
   const own = (): Named => {
     const runInput = context.get('input');
@@ -61,11 +61,20 @@ function contribution(
   before: EventId,
   loaded: LoadedPayloads,
 ): readonly Contribution[] {
+  if (edge.isEntry === true)
+    return [{ source: nameOf(plan, edge), value: pick(entryOf(state, iteration, loaded), edge.sourceOutputKey) }];
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
   if (source === undefined || !endedBefore(source, before) || edgeState(state, edge, iteration) !== 'live') return [];
   if (source.status !== 'completed') return [];
   const value = pick(valueOf(source.output, loaded), edge.sourceOutputKey);
   return [{ source: nameOf(plan, edge), value }];
+}
+
+/** What a loop gives to its body: `{ item, index }`. */
+function entryOf(state: RunState, iteration: IterationKey, loaded: LoadedPayloads): JsonValue {
+  const pass = state.passes.get(iteration);
+  const loop = loopOf(state, iteration);
+  return pass === undefined || loop === undefined ? null : { item: itemOf(loop, pass, loaded), index: pass.index };
 }
 
 const endedBefore = (node: NodeState, before: EventId): boolean => 'endedBy' in node && node.endedBy < before;

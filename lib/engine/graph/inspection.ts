@@ -10,6 +10,8 @@ export interface NodeFacts {
   readonly handles: readonly string[];
   /** it begins a run, and nothing may lead into it */
   readonly isTrigger: boolean;
+  /** it takes what lies behind its way out `loop` through the items it comes to */
+  readonly isLoop?: boolean;
 }
 
 interface NodeInspection {

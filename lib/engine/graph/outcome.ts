@@ -1,6 +1,6 @@
 /** What became of one attempt of a node. The engine asks only this, never the node's type. */
 import type { Payload } from '../json.ts';
-import type { Failure } from '../log/events.ts';
+import type { Failure, LoopTerms } from '../log/events.ts';
 import type { DurationMs, Instant } from '../time.ts';
 
 export type Outcome =
@@ -19,6 +19,8 @@ export type Outcome =
     }
   /** sleeps until then, and is finished with this output when it wakes */
   | { readonly kind: 'sleeping'; readonly wakeAt: Instant; readonly output: Payload }
+  /** a loop: takes its body through these items, an array */
+  | (LoopTerms & { readonly kind: 'expanding'; readonly items: Payload })
   /** waits for a signal from outside, and is finished with it */
   | {
       readonly kind: 'awaiting';

@@ -26,6 +26,8 @@ export interface PlanEdge {
   readonly sourceOutputKey?: string;
   readonly targetParamLabel?: string;
   readonly mergeStrategy?: MergeStrategy;
+  /** it leads from a loop into its body, and is live from the beginning of each pass */
+  readonly isEntry?: true;
 }
 
 export interface PlanNode {
@@ -38,10 +40,28 @@ export interface PlanNode {
   readonly isPure: boolean;
   /** worth a NODE_STARTED commit of its own when it is taken from the queue: it may take long */
   readonly announcesStart: boolean;
+  /** it takes its body through the items it comes to */
+  readonly isLoop: boolean;
+  /** the loop whose body it is in, the innermost; absent: it is in none */
+  readonly loop?: NodeId;
   readonly inbound: readonly PlanEdge[];
+  /** of a loop, without those into its body */
   readonly outbound: readonly PlanEdge[];
   /** longest distance from a root */
   readonly wave: number;
+}
+
+export interface PlanLoop {
+  /** the nodes that its edges lead to */
+  readonly entries: readonly PlanNode[];
+  /** the nodes that a pass ends with */
+  readonly leaves: readonly PlanNode[];
+}
+
+/** A node in one pass of the loops around it. */
+export interface Place {
+  readonly node: PlanNode;
+  readonly iteration: IterationKey;
 }
 
 export interface Plan {
@@ -49,8 +69,10 @@ export interface Plan {
   readonly version: number;
   readonly options: WorkflowOptions;
   readonly nodes: ReadonlyMap<NodeId, PlanNode>;
+  /** of the graph outside all loops, as the leaves are */
   readonly roots: readonly PlanNode[];
   readonly leaves: readonly PlanNode[];
+  readonly loops: ReadonlyMap<NodeId, PlanLoop>;
 }
 
 /** What an attempt is given: the context pinned by its dispatch, and the inputs that its edges brought. */

@@ -9,7 +9,7 @@ import { type RunState, emptyState } from '../log/fold.ts';
 import type { EndedNode } from '../log/node-state.ts';
 import { advance } from './advance.ts';
 import { type DecideTools, emit, hasEnded, openDraft } from './draft.ts';
-import type { Plan, PlanNode } from './plan.ts';
+import type { Place, Plan, PlanNode } from './plan.ts';
 
 /** A result that stands: a completion, or a failure that an error edge took. */
 export type KeptNode = Extract<EndedNode, { status: 'completed' | 'failed' | 'timed_out' }>;
@@ -19,7 +19,7 @@ export type KeptNode = Extract<EndedNode, { status: 'completed' | 'failed' | 'ti
  * still wins. The plan may be of another version: what it does not have is left behind.
  */
 export function resultsBefore(plan: Plan, earlier: RunState, from: NodeId): readonly KeptNode[] {
-  const again = behind(plan, from);
+  const again = behind(plan, outermost(plan, from));
   return [...earlier.nodes.entries()]
     .flatMap(([, state]) => (stands(state) && state.iteration === topLevel ? [state] : []))
     .filter(({ nodeId }) => plan.nodes.has(nodeId) && !again.has(nodeId))
@@ -29,6 +29,12 @@ export function resultsBefore(plan: Plan, earlier: RunState, from: NodeId): read
 const stands = (state: { readonly status: string }): state is KeptNode =>
   state.status === 'completed' ||
   ((state.status === 'failed' || state.status === 'timed_out') && 'isHandled' in state && state.isHandled === true);
+
+/** Of a node in the body of a loop, the outermost loop around it: passes that have ended left nothing but their results. */
+function outermost(plan: Plan, id: NodeId): NodeId {
+  const around = plan.nodes.get(id)?.loop;
+  return around === undefined ? id : outermost(plan, around);
+}
 
 /** The node and all that can be reached from it. */
 function behind(plan: Plan, from: NodeId): ReadonlySet<NodeId> {
@@ -55,12 +61,9 @@ export function decideRerunFrom(
     emit(draft, eventOf(node, result));
     standing.add(node);
   }
-  advance(
-    draft,
-    [...standing],
-    tools.plan.roots.filter((root) => !standing.has(root)),
-  );
-  const chosen = draft.state.nodes.get(nodeKey({ nodeId: from, iteration: topLevel }));
+  const at = (nodes: readonly PlanNode[]): readonly Place[] => nodes.map((node) => ({ node, iteration: topLevel }));
+  advance(draft, at([...standing]), at(tools.plan.roots.filter((root) => !standing.has(root))));
+  const chosen = draft.state.nodes.get(nodeKey({ nodeId: outermost(tools.plan, from), iteration: topLevel }));
   // It waits where something before it is run again too; skipped, or never come to, it would not be run at all.
   const isReached = chosen === undefined ? !hasEnded(draft) : chosen.status !== 'skipped';
   return isReached ? draft.events : undefined;

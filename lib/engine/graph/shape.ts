@@ -3,17 +3,9 @@
  * Deterministic: nodes and edges keep their order in the definition.
  */
 import type { NodeId } from '../ids.ts';
-import type { EdgeDefinition, WorkflowDefinition } from './definition.ts';
-import { mainHandle } from './outcome.ts';
-
-export interface ShapeEdge {
-  readonly source: number;
-  readonly target: number;
-  /** which way out of the source; the main one by its one name */
-  readonly handle: string;
-  /** position in the definition's `edges` */
-  readonly index: number;
-}
+import { type Bodies, bodiesOf, wayOutOf } from './bodies.ts';
+import type { WorkflowDefinition } from './definition.ts';
+import type { ShapeEdge } from './shape-edge.ts';
 
 export interface Shape {
   readonly size: number;
@@ -23,11 +15,9 @@ export interface Shape {
   readonly order: readonly number[];
   /** longest distance from a root; 0 for what `order` misses */
   readonly waves: readonly number[];
+  /** of loops; the edges that lead back to them are in neither `inbound` nor `outbound` */
+  readonly bodies: Bodies;
 }
-
-/** An edge without a handle follows the main one; `success` is another name of it. */
-export const wayOut = (edge: Pick<EdgeDefinition, 'sourceHandle'>): string =>
-  edge.sourceHandle === undefined || edge.sourceHandle === 'success' ? mainHandle : edge.sourceHandle;
 
 /** Where an id is used twice, its first node is meant. */
 export const positions = (definition: Pick<WorkflowDefinition, 'nodes'>): ReadonlyMap<NodeId, number> => {
@@ -38,20 +28,34 @@ export const positions = (definition: Pick<WorkflowDefinition, 'nodes'>): Readon
   return found;
 };
 
-export const shapeOf = (definition: Pick<WorkflowDefinition, 'nodes' | 'edges'>): Shape => {
+/** What the shape of a graph hangs on beside its edges, asked by a node's position. */
+export interface NodeKinds {
+  isLoop(node: number): boolean;
+  begins(node: number): boolean;
+}
+
+const ordinary: NodeKinds = { isLoop: () => false, begins: () => false };
+
+export const shapeOf = (definition: Pick<WorkflowDefinition, 'nodes' | 'edges'>, kinds: NodeKinds = ordinary): Shape => {
   const at = positions(definition);
   const size = definition.nodes.length;
-  const inbound = Array.from({ length: size }, (): ShapeEdge[] => []);
-  const outbound = Array.from({ length: size }, (): ShapeEdge[] => []);
-  definition.edges.forEach((edge, index) => {
+  const edges = definition.edges.flatMap((edge, index): readonly ShapeEdge[] => {
     const source = at.get(edge.source);
     const target = at.get(edge.target);
-    if (source === undefined || target === undefined || source === target) return;
-    const kept = { source, target, handle: wayOut(edge), index };
-    inbound[target]?.push(kept);
-    outbound[source]?.push(kept);
+    if (source === undefined || target === undefined || source === target) return [];
+    return [{ source, target, handle: wayOutOf(edge, kinds.isLoop(source)), index }];
   });
-  return { size, inbound, outbound, ...sorted(size, inbound, outbound) };
+  const bodies = bodiesOf(size, byEnd(size, edges, 'source'), kinds.isLoop, kinds.begins);
+  const onward = edges.filter(({ index }) => !bodies.back.has(index));
+  const inbound = byEnd(size, onward, 'target');
+  const outbound = byEnd(size, onward, 'source');
+  return { size, inbound, outbound, bodies, ...sorted(size, inbound, outbound) };
+};
+
+const byEnd = (size: number, edges: readonly ShapeEdge[], end: 'source' | 'target'): readonly (readonly ShapeEdge[])[] => {
+  const lists = Array.from({ length: size }, (): ShapeEdge[] => []);
+  for (const edge of edges) lists[edge[end]]?.push(edge);
+  return lists;
 };
 
 /** Kahn's algorithm. Parallel edges count one by one on both sides. */

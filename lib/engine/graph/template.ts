@@ -3,7 +3,7 @@
  * block is made text: objects and arrays as JSON, null and what is missing as ''. Only own keys are found, so
  * `ctx.constructor` is what a node wrote there, or nothing. There is no way to write `{{` itself.
  */
-import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
+import { type JsonObject, type JsonValue, isJsonArray, isJsonObject } from '../json.ts';
 import type { ContextView } from './context.ts';
 import { pointer } from './findings.ts';
 import { type Path, readPath } from './template-path.ts';
@@ -34,7 +34,7 @@ export function parseTemplate(text: string): Parsed | { readonly fault: string }
  */
 export function resolveTemplate(value: JsonValue, context: ContextView): JsonValue {
   if (typeof value === 'string') return resolveText(value, context);
-  if (isArray(value)) return value.map((item) => resolveTemplate(item, context));
+  if (isJsonArray(value)) return value.map((item) => resolveTemplate(item, context));
   if (isJsonObject(value)) return mapValues(value, (item) => resolveTemplate(item, context));
   return value;
 }
@@ -59,7 +59,7 @@ function lookUp(path: Path, context: ContextView): JsonValue | undefined {
   const [key, ...steps] = path;
   let value: JsonValue | undefined = key === undefined ? context.all() : context.get(String(key));
   for (const step of steps) {
-    if (isArray(value)) value = /^\d+$/.test(String(step)) ? value[Number(step)] : undefined;
+    if (isJsonArray(value)) value = /^\d+$/.test(String(step)) ? value[Number(step)] : undefined;
     else value = isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
   }
   return value;
@@ -84,11 +84,9 @@ export const isTemplate = (value: JsonValue | undefined): boolean => value !== u
 
 function* textsOf(value: JsonValue, place: string): Generator<{ readonly place: string; readonly text: string }> {
   if (typeof value === 'string') yield { place, text: value };
-  else if (isArray(value)) for (const [index, item] of value.entries()) yield* textsOf(item, place + pointer(index));
+  else if (isJsonArray(value)) for (const [index, item] of value.entries()) yield* textsOf(item, place + pointer(index));
   else if (isJsonObject(value)) for (const [key, item] of Object.entries(value)) yield* textsOf(item, place + pointer(key));
 }
-
-const isArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
 
 /** `fromEntries` defines own keys, `__proto__` included, where an assignment would call a setter. */
 const mapValues = (object: JsonObject, change: (value: JsonValue) => JsonValue): JsonObject =>

@@ -5,19 +5,23 @@
 import type { Finding, WorkflowDefinition } from './definition.ts';
 import { checkArguments } from './check-arguments.ts';
 import { checkEdges } from './check-edges.ts';
+import { checkLoops } from './check-loops.ts';
 import { checkPaths } from './check-paths.ts';
 import { checkVariables } from './check-variables.ts';
 import { definitionLimits, finding, pointer } from './findings.ts';
 import type { InspectNode } from './inspection.ts';
 import { shapeOf } from './shape.ts';
 
-/** All findings, in the order nodes, edges, paths, variables, arguments. Empty where nothing is wrong. */
+/** All findings, in the order nodes, edges, paths, loops, variables, arguments. Empty where nothing is wrong. */
 export const validate = (definition: WorkflowDefinition, inspect: InspectNode): readonly Finding[] => {
   const tooLarge = checkSize(definition);
   if (tooLarge.length > 0) return tooLarge;
-  const shape = shapeOf(definition);
   const inspections = definition.nodes.map(inspect);
   const facts = inspections.map((inspection) => inspection.facts);
+  const shape = shapeOf(definition, {
+    isLoop: (node) => facts[node]?.isLoop === true,
+    begins: (node) => facts[node]?.isTrigger === true,
+  });
   return [
     ...checkIds(definition),
     ...inspections.flatMap(({ findings }, index) =>
@@ -25,6 +29,7 @@ export const validate = (definition: WorkflowDefinition, inspect: InspectNode): 
     ),
     ...checkEdges(definition, facts),
     ...checkPaths(definition, shape, facts),
+    ...checkLoops(definition, shape, facts),
     ...checkVariables(definition, shape, facts),
     ...checkArguments(definition.options.args ?? []),
   ];

@@ -30,6 +30,20 @@ interface OfNode {
   readonly iteration: IterationKey;
 }
 
+/** What a pass that fails does to its loop. */
+export const itemFailurePolicies = ['fail', 'continue'] as const;
+
+/** How a loop goes through its items. */
+export interface LoopTerms {
+  readonly itemVariable: string;
+  readonly indexVariable: string;
+  /** passes at a time */
+  readonly concurrency: number;
+  /** after a pass has ended, none begins for this long */
+  readonly delayMs: DurationMs;
+  readonly onItemFailure: (typeof itemFailurePolicies)[number];
+}
+
 export type SkipReason = 'branch_not_taken' | 'parent_not_successful' | 'workflow_halted';
 
 export type RunEvent =
@@ -127,6 +141,33 @@ export type RunEvent =
       readonly endedAt: Instant;
       readonly printed?: readonly string[];
     })
-  | (OfNode & { readonly type: 'NODE_SKIPPED'; readonly reason: SkipReason });
+  | (OfNode & { readonly type: 'NODE_SKIPPED'; readonly reason: SkipReason })
+  | (OfNode & LoopEvent);
+
+/** What a loop says of itself: `nodeId` is the loop, `iteration` where the loop stands, `index` which of its passes. */
+type LoopEvent =
+  | (LoopTerms & {
+      readonly type: 'LOOP_STARTED';
+      readonly attempt: Attempt;
+      readonly items: number;
+      /** the items in their order, `pageSize` of them in each array */
+      readonly pages: readonly Payload[];
+      readonly pageSize: number;
+    })
+  /** `item` where it is small and its page is not at hand; otherwise it is found in its page */
+  | { readonly type: 'ITERATION_STARTED'; readonly attempt: Attempt; readonly index: number; readonly item?: Payload }
+  /** the result of the pass is the output of the node `from`, or `result` */
+  | {
+      readonly type: 'ITERATION_ENDED';
+      readonly attempt: Attempt;
+      readonly index: number;
+      readonly status: 'completed' | 'failed';
+      readonly from?: NodeId;
+      readonly result?: Payload;
+    }
+  /** results are put away together: `[{ index, payload }, …]` */
+  | { readonly type: 'LOOP_RESULTS_KEPT'; readonly attempt: Attempt; readonly results: Payload }
+  /** no pass begins before then */
+  | { readonly type: 'LOOP_PAUSED'; readonly attempt: Attempt; readonly wakeAt: Instant };
 
 export type RunEventType = RunEvent['type'];

@@ -4,9 +4,7 @@
  */
 import {
   type Attempt,
-  type CommitNo,
   type EventId,
-  type NodeKey,
   type NodeRef,
   type RunId,
   type SignalId,
@@ -15,67 +13,21 @@ import {
   eventId,
   firstAttempt,
   nodeKey,
+  topLevel,
 } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
-import type { Payload } from '../json.ts';
-import type { Instant } from '../time.ts';
 import { type Commit, nextCommitNo } from './commit.ts';
+import { base, dispatched, parked } from './dispatched.ts';
 import type { Failure, RunEvent } from './events.ts';
-import { LayeredMap } from './layered-map.ts';
-import { type Dispatched, type NodeState, type OpenNode, isOpen } from './node-state.ts';
+import { type LoopEvent, applyLoopEvent, isOfLoop } from './fold-loop.ts';
+import { countsOf } from './loop-state.ts';
+import { type NodeState, isOpen } from './node-state.ts';
+import { type RunProgress, type RunState, type Stamp, dropPassesOf, end, isTerminal, put, running, write } from './run-state.ts';
+
+export { type RunProgress, type RunState, type Written, emptyState, fork, isTerminal } from './run-state.ts';
 
 /** Raised when a stored fold would mean something else than the same log folded anew. */
 export const foldSchema = 3;
-
-/** One writing of a context key: what a view as of a later event sees. */
-export interface Written {
-  readonly by: EventId;
-  readonly payload: Payload;
-}
-
-export type RunProgress =
-  | { readonly status: 'pending' }
-  | { readonly status: 'running'; readonly startedAt: Instant }
-  | { readonly status: 'completed'; readonly endedAt: Instant; readonly output: Payload }
-  | { readonly status: 'failed'; readonly endedAt: Instant; readonly error: Failure }
-  | { readonly status: 'cancelled'; readonly endedAt: Instant; readonly reason?: string };
-
-export interface RunState {
-  /** the last commit folded; 0 before the first */
-  asOf: CommitNo | 0;
-  nextEventId: EventId;
-  progress: RunProgress;
-  readonly nodes: LayeredMap<NodeKey, NodeState>;
-  /** the nodes that have begun and not ended */
-  readonly open: LayeredMap<NodeKey, true>;
-  readonly written: LayeredMap<string, readonly Written[]>;
-}
-
-export const emptyState = (): RunState => ({
-  asOf: 0,
-  nextEventId: eventId(1),
-  progress: { status: 'pending' },
-  nodes: new LayeredMap(),
-  open: new LayeredMap(),
-  written: new LayeredMap(),
-});
-
-/** A copy in constant time whose changes do not reach the original. */
-export const fork = (state: RunState): RunState => ({
-  ...state,
-  nodes: state.nodes.fork(),
-  open: state.open.fork(),
-  written: state.written.fork(),
-});
-
-export const isTerminal = (progress: RunProgress): progress is Exclude<RunProgress, { status: 'pending' | 'running' }> =>
-  progress.status !== 'pending' && progress.status !== 'running';
-
-/** Which commit and when: what the events of one commit share. */
-export interface Stamp {
-  readonly commit: CommitNo;
-  readonly at: Instant;
-}
 
 /** Folds the next commit into the state. The commit must be the next one, and nothing may follow an ending. */
 export function applyCommit(state: RunState, commit: Commit): void {
@@ -93,21 +45,22 @@ export function applyCommit(state: RunState, commit: Commit): void {
 export function applyEvent(state: RunState, event: RunEvent, stamp: Stamp): void {
   invariant(!isTerminal(state.progress), `${event.type} after the run had ended as ${state.progress.status}`);
   const id = state.nextEventId;
-  if ('nodeId' in event) applyNodeEvent(state, event, stamp);
+  if (isOfLoop(event)) applyLoopEvent(state, event, stamp);
+  else if ('nodeId' in event) applyNodeEvent(state, event, stamp);
   else applyRunEvent(state, event, stamp);
   state.nextEventId = eventId(id + 1);
 }
 
-type NodeEvent = Extract<RunEvent, { nodeId: unknown }>;
+type NodeEvent = Exclude<Extract<RunEvent, { nodeId: unknown }>, LoopEvent>;
 
-function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent>, stamp: Stamp): void {
+function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | LoopEvent>, stamp: Stamp): void {
   const id = state.nextEventId;
   switch (event.type) {
     case 'INPUT_SET':
-      write(state, 'input', id, event.input);
+      write(state, topLevel, 'input', id, event.input);
       break;
     case 'SYSTEM_SET':
-      write(state, event.key, id, event.value);
+      write(state, topLevel, event.key, id, event.value);
       break;
     case 'RUN_STARTED':
     case 'RUN_RESUMED':
@@ -142,6 +95,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
   invariant(before === undefined || isOpen(before), `${event.type} of ${nodeKey(ref)}, which had ended as ${before?.status}`);
   if (before !== undefined && event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_SKIPPED')
     running(before, event.attempt, ref);
+  if (before !== undefined && (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED')) dropPassesOf(state, before);
   switch (event.type) {
     case 'NODE_DISPATCHED':
       invariant(before === undefined, `${nodeKey(ref)} was dispatched twice`);
@@ -230,8 +184,9 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
         ...(event.end === undefined ? {} : { end: event.end }),
         ...signalOf(before),
         ...childOf(before),
+        ...passesOf(before),
       });
-      if (event.variable !== undefined) write(state, event.variable, id, event.output);
+      if (event.variable !== undefined) write(state, event.iteration, event.variable, id, event.output);
       break;
     case 'NODE_FAILED':
       end(state, {
@@ -244,8 +199,10 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
         failure: event.failure,
         isHandled: event.handle === 'error',
         ...childOf(before),
+        ...passesOf(before),
       });
-      if (event.variable !== undefined) write(state, event.variable, id, { value: failureValue(event.failure, event.attempt) });
+      if (event.variable !== undefined)
+        write(state, event.iteration, event.variable, id, { value: failureValue(event.failure, event.attempt) });
       break;
     case 'NODE_SKIPPED':
       end(state, { ...ref, status: 'skipped', reason: event.reason, endedAt: stamp.at, endedBy: id });
@@ -261,68 +218,14 @@ const signalOf = (before: NodeState | undefined): { readonly signalId?: SignalId
 const childOf = (before: NodeState | undefined): { readonly childRunId?: RunId } =>
   before?.status === 'waiting' && before.for === 'child' ? { childRunId: before.childRunId } : {};
 
-/** A node that begins to wait: from here on the commit that says so is what its timer names. */
-const parked = (before: NodeState | undefined, ref: NodeRef, attempt: Attempt, id: EventId, stamp: Stamp): Dispatched => ({
-  ...(before === undefined ? dispatched(ref, attempt, 'inline', 0, id, stamp) : base(running(before, attempt, ref))),
-  dispatchedIn: stamp.commit,
-  dispatchedAt: stamp.at,
-});
+const passesOf = (before: NodeState | undefined) =>
+  before?.status === 'waiting' && before.for === 'passes' ? { passes: countsOf(before.loop) } : {};
 
 /** What the error branch of a failed node finds under the node's output variable. */
 const failureValue = (failure: Failure, attempts: Attempt) => ({
   success: false,
   error: { cause: failure.cause, message: failure.message, attempts },
 });
-
-const dispatched = (
-  ref: NodeRef,
-  attempt: Attempt,
-  via: Dispatched['via'],
-  wave: number,
-  id: EventId,
-  stamp: Stamp,
-): Dispatched => ({
-  ...ref,
-  attempt,
-  via,
-  wave,
-  dispatchedIn: stamp.commit,
-  dispatchedAt: stamp.at,
-  pinnedAt: id,
-});
-
-const base = ({ nodeId, iteration, attempt, via, wave, dispatchedIn, dispatchedAt, pinnedAt }: OpenNode): Dispatched => ({
-  nodeId,
-  iteration,
-  attempt,
-  via,
-  wave,
-  dispatchedIn,
-  dispatchedAt,
-  pinnedAt,
-});
-
-function running(node: NodeState | undefined, attempt: Attempt, ref: NodeRef): OpenNode {
-  invariant(node !== undefined && isOpen(node), `${nodeKey(ref)} has not begun`);
-  invariant(node.attempt === attempt, `${nodeKey(ref)} is at attempt ${node.attempt}, not ${attempt}`);
-  return node;
-}
-
-function put(state: RunState, node: OpenNode): void {
-  const key = nodeKey(node);
-  state.nodes.set(key, node);
-  state.open.set(key, true);
-}
-
-function end(state: RunState, node: Exclude<NodeState, OpenNode>): void {
-  const key = nodeKey(node);
-  state.nodes.set(key, node);
-  state.open.delete(key);
-}
-
-function write(state: RunState, key: string, by: EventId, payload: Payload): void {
-  state.written.set(key, [...(state.written.get(key) ?? []), { by, payload }]);
-}
 
 /** One event ends the run; what was still open is cancelled by it. */
 function endRun(state: RunState, id: EventId, stamp: Stamp, progress: RunProgress): void {
@@ -338,6 +241,7 @@ function endRun(state: RunState, id: EventId, stamp: Stamp, progress: RunProgres
       endedBy: id,
       ...(node.status === 'running' ? { startedAt: node.startedAt } : {}),
       ...childOf(node),
+      ...passesOf(node),
     });
   }
   state.progress = progress;

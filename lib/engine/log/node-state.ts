@@ -3,6 +3,7 @@ import type { Attempt, CommitNo, EventId, IterationKey, NodeId, RunId, SignalId 
 import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
 import type { Failure, SkipReason, Via } from './events.ts';
+import type { LoopState, PassCounts } from './loop-state.ts';
 
 interface OfNode {
   readonly nodeId: NodeId;
@@ -29,6 +30,8 @@ interface Ended extends OfNode {
   /** the event that ended it: what later contexts see */
   readonly endedBy: EventId;
   readonly startedAt?: Instant;
+  /** of a loop that began */
+  readonly passes?: PassCounts;
 }
 
 export type OpenNode =
@@ -53,6 +56,7 @@ export type OpenNode =
       /** the signal that has come; the completion is the next event */
       readonly signalId?: SignalId;
     })
+  | (Dispatched & { readonly status: 'waiting'; readonly for: 'passes'; readonly loop: LoopState })
   | (Dispatched & {
       readonly status: 'waiting';
       readonly for: 'child';
@@ -65,8 +69,9 @@ export type OpenNode =
       readonly whenCancelled: 'fail' | 'cancel';
     });
 
-/** It holds no worker: a time, or something outside, moves it on. */
+/** It holds no worker: a time, something outside, or the passes of its own body move it on. */
 export type WaitingNode = Extract<OpenNode, { status: 'waiting' }>;
+export type LoopWait = Extract<WaitingNode, { for: 'passes' }>;
 export type SignalWait = Extract<WaitingNode, { for: 'signal' }>;
 export type ChildWait = Extract<WaitingNode, { for: 'child' }>;
 
@@ -89,5 +94,15 @@ export type NodeState = OpenNode | EndedNode;
 export const isOpen = (node: NodeState): node is OpenNode =>
   node.status === 'queued' || node.status === 'running' || node.status === 'waiting';
 
-/** When a wait ends by itself; undefined where only a signal, a child, or the end of the run ends it. */
-export const endsBy = (node: WaitingNode): Instant | undefined => (node.for === 'time' ? node.wakeAt : node.expiresAt);
+/** When a wait ends by itself; undefined where only a signal, a child, its passes, or the end of the run, ends it. */
+export function endsBy(node: WaitingNode): Instant | undefined {
+  switch (node.for) {
+    case 'time':
+      return node.wakeAt;
+    case 'signal':
+    case 'child':
+      return node.expiresAt;
+    case 'passes':
+      return node.loop.wakeAt;
+  }
+}

@@ -40,6 +40,8 @@ const lastSignalLook: DurationMs = hours(6);
 export type Silence =
   /** not expected to show life before then */
   | { readonly kind: 'asleep'; readonly until: Instant }
+  /** its own passes move it on, each of which is judged for itself */
+  | { readonly kind: 'carried' }
   /** only a signal or a child is expected to move it on, and its wait is not over */
   | { readonly kind: 'awaiting'; readonly wait: SignalWait | ChildWait }
   /** asked for or seen at work recently */
@@ -47,9 +49,9 @@ export type Silence =
   | { readonly kind: 'silent'; readonly node: OpenNode; readonly resends: number };
 
 export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant): Silence {
-  if (node.status === 'waiting' && node.for !== 'time' && (node.expiresAt === undefined || node.expiresAt > now)) {
-    return { kind: 'awaiting', wait: node };
-  }
+  const isAwaiting = node.status === 'waiting' && (node.for === 'signal' || node.for === 'child');
+  if (isAwaiting && (node.expiresAt === undefined || node.expiresAt > now)) return { kind: 'awaiting', wait: node };
+  if (node.status === 'waiting' && node.for === 'passes' && node.loop.wakeAt === undefined) return { kind: 'carried' };
   const expectedAt =
     node.status === 'waiting'
       ? (endsBy(node) ?? node.dispatchedAt)
@@ -84,7 +86,7 @@ export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): In
     const node = state.nodes.get(key);
     if (node === undefined || !isOpen(node)) continue;
     const expectedAt = node.status === 'waiting' ? endsBy(node) : node.status === 'queued' ? node.notBefore : undefined;
-    if (node.status === 'waiting' && node.for !== 'time') looks.push(awaitedLook(node, now));
+    if (node.status === 'waiting' && (node.for === 'signal' || node.for === 'child')) looks.push(awaitedLook(node, now));
     if (node.status === 'waiting' && expectedAt === undefined) continue;
     looks.push(expectedAt !== undefined && expectedAt > now ? after(expectedAt, timerGrace) : after(now, workingLook));
   }

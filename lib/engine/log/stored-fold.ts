@@ -1,7 +1,8 @@
 /** A fold as plain data, so that a long log need not be folded from its first commit. A cache: `foldSchema` names its meaning. */
-import { type CommitNo, type EventId, nodeKey } from '../ids.ts';
+import { type CommitNo, type EventId, type IterationKey, nodeKey } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type RunProgress, type RunState, type Written, emptyState } from './fold.ts';
+import type { Pass } from './loop-state.ts';
 import { type NodeState, isOpen } from './node-state.ts';
 
 export interface StoredFold {
@@ -10,6 +11,7 @@ export interface StoredFold {
   readonly progress: RunProgress;
   readonly nodes: readonly NodeState[];
   readonly written: readonly { readonly key: string; readonly values: readonly Written[] }[];
+  readonly passes: readonly (Pass & { readonly iteration: IterationKey })[];
 }
 
 export function storeFold(state: RunState): StoredFold {
@@ -20,6 +22,7 @@ export function storeFold(state: RunState): StoredFold {
     progress: state.progress,
     nodes: [...state.nodes.entries()].map(([, node]) => node),
     written: [...state.written.entries()].map(([key, values]) => ({ key, values })),
+    passes: [...state.passes.entries()].map(([iteration, pass]) => ({ iteration, ...pass })),
   };
 }
 
@@ -30,6 +33,7 @@ export function restoreFold(stored: StoredFold): RunState {
     state.nodes.set(nodeKey(node), node);
     if (isOpen(node)) state.open.set(nodeKey(node), true);
   }
+  for (const { iteration, ...pass } of stored.passes) state.passes.set(iteration, pass);
   for (const { key, values } of stored.written) state.written.set(key, values);
   return state;
 }

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
 import { contextAt } from '../../../lib/engine/graph/context-at.ts';
+import { topLevel } from '../../../lib/engine/ids.ts';
 import type { JsonValue, PayloadRef } from '../../../lib/engine/json.ts';
 import { failed, finished, graph, passes, threeAttempts } from '../graphs.ts';
 import { Play, started } from '../play.ts';
@@ -143,7 +144,7 @@ const asks = (question: () => unknown): readonly PayloadRef[] => {
 
 test('stored values are asked for by name, all that are missing at once', () => {
   const play = withStored();
-  const context = contextAt(play.state, play.state.nextEventId, new Map());
+  const context = contextAt(play.state, topLevel, play.state.nextEventId, new Map());
   expect(asks(() => context.get('a'))).toEqual(['blob:a']);
   expect(asks(() => context.get('nothing'))).toEqual([]);
   expect(asks(() => context.all())).toEqual(refs);
@@ -164,7 +165,7 @@ test('a loaded null is a value', () => {
 
 test('keys are told without any value being loaded', () => {
   const play = withStored();
-  expect(contextAt(play.state, play.state.nextEventId, new Map()).keys()).toEqual(['input', 'a', 'b']);
+  expect(contextAt(play.state, topLevel, play.state.nextEventId, new Map()).keys()).toEqual(['input', 'a', 'b']);
 });
 
 test('a node that is given nothing by name asks for nothing', () => {

@@ -25,6 +25,11 @@ const published = {
   NODE_RETRIED: 'node.retried',
   NODE_FAILED: 'node.failed',
   NODE_SKIPPED: 'node.skipped',
+  LOOP_STARTED: 'loop.started',
+  LOOP_PAUSED: 'loop.paused',
+  LOOP_RESULTS_KEPT: 'loop.results.kept',
+  ITERATION_STARTED: 'iteration.started',
+  ITERATION_ENDED: 'iteration.ended',
 } as const satisfies Record<RunEventType, string>;
 
 const engineNames = Object.keys(published).filter((name): name is RunEventType => name in published);

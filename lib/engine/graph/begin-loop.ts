@@ -1,0 +1,40 @@
+/** A loop begins with its items in hand; without any it is over at once. */
+import { firstAttempt } from '../ids.ts';
+import { invariant } from '../invariant.ts';
+import { type JsonValue, inline, isJsonArray } from '../json.ts';
+import { doneHandle } from './bodies.ts';
+import { valueOf } from './context-at.ts';
+import { type Draft, emit } from './draft.ts';
+import { pageSizeOf } from './loop-limits.ts';
+import type { Outcome } from './outcome.ts';
+import type { Place } from './plan.ts';
+import { completed } from './settle.ts';
+
+export function beginLoop(
+  draft: Draft,
+  place: Place,
+  { kind: _kind, items: payload, ...terms }: Extract<Outcome, { kind: 'expanding' }>,
+  attempt = firstAttempt,
+): void {
+  const { now } = draft.tools;
+  const items = valueOf(payload, draft.tools.loaded);
+  invariant(isJsonArray(items), `loop ${place.node.id} was to go through what is no array`);
+  if (items.length === 0) {
+    const times = { attempt, startedAt: now, endedAt: now };
+    return emit(draft, completed(place, { kind: 'finished', output: inline([]), handle: doneHandle }, times));
+  }
+  const pageSize = pageSizeOf(items.length);
+  emit(draft, {
+    type: 'LOOP_STARTED',
+    nodeId: place.node.id,
+    iteration: place.iteration,
+    attempt,
+    ...terms,
+    items: items.length,
+    pages: pagesOf(items, pageSize).map(inline),
+    pageSize,
+  });
+}
+
+const pagesOf = (items: readonly JsonValue[], size: number): readonly JsonValue[] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, page) => items.slice(page * size, (page + 1) * size));

@@ -1,0 +1,96 @@
+/** Puts on the record what became of a node: it ended, it waits, or it goes through its items. */
+import { firstAttempt } from '../ids.ts';
+import type { Failure } from '../log/events.ts';
+import type { Instant } from '../time.ts';
+import { awaitSignal } from './await-signal.ts';
+import { beginLoop } from './begin-loop.ts';
+import { callSubflow } from './call-subflow.ts';
+import { type Draft, emit } from './draft.ts';
+import { haltRun } from './finish.ts';
+import { type Outcome, errorHandle } from './outcome.ts';
+import type { Place } from './plan.ts';
+
+interface Times {
+  readonly attempt: typeof firstAttempt;
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+  readonly printed?: readonly string[];
+}
+
+/** Records what became of a node that needs no worker. It is not retried: the same context gives the same answer. */
+export function settle(draft: Draft, place: Place, outcome: Outcome): void {
+  const { now } = draft.tools;
+  switch (outcome.kind) {
+    case 'finished':
+      return emit(draft, completed(place, outcome, { attempt: firstAttempt, startedAt: now, endedAt: now }));
+    case 'failed':
+      return fail(draft, place, outcome.failure);
+    case 'sleeping':
+      return sleep(draft, place, outcome);
+    case 'awaiting':
+      return awaitSignal(draft, place, outcome);
+    case 'calling':
+      return callSubflow(draft, place, outcome);
+    case 'expanding':
+      return beginLoop(draft, place, outcome);
+  }
+}
+
+export function sleep(draft: Draft, place: Place, outcome: Extract<Outcome, { kind: 'sleeping' }>, attempt = firstAttempt): void {
+  if (outcome.wakeAt > draft.tools.deadlineAt) {
+    return fail(
+      draft,
+      place,
+      { cause: 'deadline', code: 'sleep_past_deadline', message: 'the sleep would end after the deadline of the run' },
+      attempt,
+    );
+  }
+  emit(draft, {
+    type: 'SLEEP_STARTED',
+    nodeId: place.node.id,
+    iteration: place.iteration,
+    attempt,
+    wakeAt: outcome.wakeAt,
+    output: outcome.output,
+  });
+}
+
+/** The completion of a node. `output` and `input` are the run's own keys; only an end node writes `output`. */
+export const completed = ({ node, iteration }: Place, outcome: Extract<Outcome, { kind: 'finished' }>, times: Times) => {
+  const variable = outcome.end === undefined ? node.policy.outputVariable : 'output';
+  return {
+    type: 'NODE_COMPLETED' as const,
+    nodeId: node.id,
+    iteration,
+    ...times,
+    output: outcome.output,
+    handle: outcome.handle,
+    ...(variable === undefined ? {} : { variable }),
+    ...(outcome.end === undefined ? {} : { end: outcome.end }),
+  };
+};
+
+/** A failure that is not tried again: the error edge takes it, or the run ends, or each child's policy decides. */
+export function fail(
+  draft: Draft,
+  { node, iteration }: Place,
+  failure: Failure,
+  attempt = firstAttempt,
+  times?: Omit<Times, 'attempt'>,
+): void {
+  const { now } = draft.tools;
+  const isHandled = node.policy.errorHandling === 'continue' && node.outbound.some((edge) => edge.sourceHandle === errorHandle);
+  emit(draft, {
+    type: 'NODE_FAILED',
+    nodeId: node.id,
+    iteration,
+    attempt,
+    failure,
+    ...(isHandled ? { handle: 'error' as const } : {}),
+    ...(isHandled && node.policy.outputVariable !== undefined ? { variable: node.policy.outputVariable } : {}),
+    startedAt: times?.startedAt ?? now,
+    endedAt: times?.endedAt ?? now,
+    ...(times?.printed === undefined ? {} : { printed: times.printed }),
+  });
+  if (node.policy.errorHandling === 'fail_workflow') haltRun(draft, { node, iteration });
+}

@@ -1,0 +1,74 @@
+/** Takes its body, what lies behind its way out `loop`, through the items of an array, and goes on behind `done` with the results. */
+import * as z from 'zod';
+import { bodyHandle, completedHandle, doneHandle } from '../../engine/graph/bodies.ts';
+import { loopLimits } from '../../engine/graph/loop-limits.ts';
+import { type Outcome, errorHandle } from '../../engine/graph/outcome.ts';
+import { resolveTemplate } from '../../engine/graph/template.ts';
+import { type JsonValue, inline, isJsonArray } from '../../engine/json.ts';
+import { itemFailurePolicies } from '../../engine/log/events.ts';
+import { durationMs } from '../../engine/time.ts';
+import type { ConfigFinding } from '../finding.ts';
+import type { NodeShape } from '../node-type.ts';
+import { graphDefaults } from '../settings.ts';
+
+const longestDelayMs = 60_000;
+
+const variable = z
+  .string()
+  .max(128)
+  .regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'must be a name: letters, digits and _, not beginning with a digit');
+
+const schema = z.object({
+  sourceVariable: z
+    .string()
+    .max(65_536)
+    .regex(/^\{\{[^{}]*\}\}$/, 'must be one look-up and nothing around it, such as {{ctx.input.orders}}'),
+  itemVariable: variable.default('item'),
+  indexVariable: variable.default('index'),
+  maxIterations: z.int().min(1).max(loopLimits.items).default(1_000),
+  delayBetweenItems: z.int().min(0).max(longestDelayMs).default(0),
+  concurrency: z.int().min(1).max(loopLimits.concurrency).default(1),
+  onItemFailure: z.enum(itemFailurePolicies).default('fail'),
+});
+type Config = z.output<typeof schema>;
+
+export const loop: NodeShape<typeof schema> = {
+  type: 'loop',
+  defaults: { ...graphDefaults, outputVariable: 'loopResults' },
+  announcesStart: false,
+  isLoop: true,
+  schema,
+  handles: () => [bodyHandle, doneHandle, completedHandle, errorHandle],
+  check: ({ itemVariable, indexVariable }) => [
+    ...[{ itemVariable }, { indexVariable }].flatMap(reservedName),
+    ...(itemVariable === indexVariable
+      ? [
+          {
+            code: 'config_invalid' as const,
+            path: ['indexVariable'],
+            message: `${indexVariable} is the name of the item already`,
+          },
+        ]
+      : []),
+  ],
+  decider: (config) => (input) => expand(config, resolveTemplate(config.sourceVariable, input.context)),
+};
+
+/** Nothing is no items, and what is no array is one item. */
+function expand(config: Config, source: JsonValue): Outcome {
+  const items = source === null ? [] : isJsonArray(source) ? source : [source];
+  const { itemVariable, indexVariable, concurrency, onItemFailure, maxIterations, delayBetweenItems } = config;
+  if (items.length > maxIterations) {
+    const message = `the loop is to have at most ${maxIterations} passes (maxIterations), and was given ${items.length} items`;
+    return { kind: 'failed', failure: { cause: 'invalid', code: 'loop_too_many_items', message } };
+  }
+  const terms = { itemVariable, indexVariable, concurrency, onItemFailure, delayMs: durationMs(delayBetweenItems) };
+  return { kind: 'expanding', ...terms, items: inline(items) };
+}
+
+const reservedName = (named: Readonly<Record<string, string>>): readonly ConfigFinding[] =>
+  Object.entries(named).flatMap(([key, name]) =>
+    name === 'input' || name === 'output' || name.startsWith('__')
+      ? [{ code: 'reserved_name', path: [key], message: `the name ${name} is kept for the run itself` }]
+      : [],
+  );
