@@ -6,16 +6,16 @@ import { type JsonObject, type JsonValue, isJsonObject } from '../../lib/engine/
 import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
 
 /** Of the writer's clock, or said by another fact: `retryAt` by `delayMs`. */
-const leftOut: ReadonlySet<string> = new Set(['nodeId', 'attempt', 'startedAt', 'endedAt', 'retryAt', 'message']);
+const leftOut: ReadonlySet<string> = new Set(['startedAt', 'endedAt', 'retryAt', 'message']);
 const toCome: ReadonlySet<string> = new Set(['wakeAt', 'expiresAt', 'notBefore']);
 const unlike: ReadonlySet<string> = new Set(['signalId', 'receivedAt']);
 
 export const linesOf = (events: readonly PublicEvent[]): readonly string[] => events.map(lineOf);
 
 const lineOf = (event: PublicEvent): string => {
-  const { nodeId, attempt } = event.payload;
+  const { nodeId, attempt, ...payload } = event.payload;
   const node = typeof nodeId === 'string' ? [typeof attempt === 'number' ? `${nodeId}#${attempt}` : nodeId] : [];
-  const facts = Object.entries(reduced(event.payload, event)).map(([key, value]) => `${key}=${quoted(value)}`);
+  const facts = Object.entries(reduced(payload, event)).map(([key, value]) => `${key}=${quoted(value)}`);
   return [event.type, ...node, ...facts].join(' ');
 };
 

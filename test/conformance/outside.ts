@@ -6,25 +6,25 @@ import type { Swept } from '../../lib/service/recover-runs.ts';
 
 export interface Outside {
   /** starts the run; its first jobs lie in the queue then */
-  start(): Promise<void>;
+  readonly start: () => Promise<void>;
   /** takes all that can be taken without time passing */
-  settle(): Promise<void>;
+  readonly settle: () => Promise<void>;
   /** lets time pass, and takes what becomes due, when it does */
-  pass(time: DurationMs): Promise<void>;
+  readonly pass: (time: DurationMs) => Promise<void>;
   /** lets time pass and takes nothing: a backlog, or nobody at work */
-  idle(time: DurationMs): Promise<void>;
+  readonly idle: (time: DurationMs) => Promise<void>;
   /** takes all that is left, however late it is due */
-  finish(): Promise<void>;
+  readonly finish: () => Promise<void>;
   /** loses every message that lies in a queue, and every timer */
-  lose(): Promise<void>;
-  sweep(): Promise<Swept>;
+  readonly lose: () => Promise<void>;
+  readonly sweep: () => Promise<Swept>;
   /** sends a signal; without a correlation to the run, by its id */
-  send(
+  readonly send: (
     name: string,
     payload: JsonValue,
     how?: { readonly correlation?: string; readonly expiresIn?: DurationMs },
-  ): Promise<{ readonly isDelivered: boolean }>;
-  cancel(reason?: string): Promise<CancelAnswer>;
-  wake(...nodeIds: readonly string[]): Promise<readonly string[]>;
-  resume(reason: string): Promise<void>;
+  ) => Promise<{ readonly isDelivered: boolean }>;
+  readonly cancel: (reason?: string) => Promise<CancelAnswer>;
+  readonly wake: (...nodeIds: readonly string[]) => Promise<readonly string[]>;
+  readonly resume: (reason: string) => Promise<void>;
 }

@@ -1,9 +1,10 @@
 /** What recovery leaves alone: a sleep of a day behind 1,440 sweeps, a backlog of 45 minutes, and what has ended. */
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
+import type { Outside } from './outside.ts';
 import { memoryPlace } from './place.ts';
 import { play } from './play.ts';
-import { type Topology, done } from './topology.ts';
+import { type Topology, done, names } from './topology.ts';
 
 const unjudged = { says: '', holds: () => undefined };
 
@@ -62,35 +63,60 @@ test('the same delay is woken by the sweep where its timer was lost, and that is
   expect(of('run.recovered')).toEqual([{ nodes: ['nap'] }]);
 });
 
-test('a backlog of 45 minutes between any two nodes fails no run, and executes nothing again', async () => {
-  const nodes = ['a', 'b', 'c', 'join'];
-  for (const late of nodes) {
-    const topology: Topology = {
-      ...unjudged,
-      name: 'backlog',
-      edges: ['start -> a -> b -> join', 'a -> c -> join', 'join -> end'],
-      replies: {
-        [late]: async ({ outside }) => {
-          // Nobody else is at work meanwhile, and the sweep looks at everything.
-          for (let minute = 0; minute < 45; minute += 1) {
-            await outside.idle(minutes(1));
-            await outside.sweep();
-          }
-          return done(late);
-        },
+test('a backlog of 45 minutes before each message, and before a wake, fails no run and executes nothing twice', async () => {
+  const backlog = async ({ idle, sweep }: Outside): Promise<void> => {
+    for (let minute = 0; minute < 45; minute += 1) {
+      await idle(minutes(1));
+      await sweep();
+    }
+  };
+  const topology: Topology = {
+    ...unjudged,
+    name: 'backlog',
+    edges: ['start -> a -> nap -> b -> join', 'start -> c -> join', 'c -> d', 'join -> end'],
+    nodes: { nap: { type: 'delay', delayMinutes: 5 } },
+    outside: async (outside) => {
+      await outside.start();
+      await backlog(outside);
+      await outside.settle();
+      await backlog(outside);
+      await outside.finish();
+    },
+  };
+  const { status, of, attempts } = await play(topology, await memoryPlace());
+  expect([status, of('node.failed'), of('node.retried')]).toEqual(['completed', [], []]);
+  const executed = attempts.map(({ node, attempt }) => `${node}#${attempt}`);
+  expect(executed.toSorted()).toEqual(['a#1', 'b#1', 'c#1', 'd#1', 'join#1']);
+  // It was told that somebody was asked again: for the first messages, and for the wake.
+  const told = of('run.recovered').flatMap(({ nodes }) => (Array.isArray(nodes) ? nodes : []));
+  expect(new Set(told)).toEqual(new Set(['a', 'c', 'nap']));
+});
+
+test('branches whose results were lost are asked again, and the one whose result came is not', async () => {
+  const branches = names(9, 'b');
+  const topology: Topology = {
+    ...unjudged,
+    name: 'results',
+    edges: branches.map((id) => `start -> ${id} -> join`),
+    replies: {
+      // The last to be taken: the results of all others lie in the queue by then.
+      b8: async ({ outside }) => {
+        await outside.lose();
+        return done('b8');
       },
-      nodes: { [late]: { timeoutSeconds: 840 } },
-    };
-    const { status, of, attempts } = await play(topology, await memoryPlace());
-    const ended = of('node.completed').map(({ nodeId }) => nodeId);
-    expect([late, status, ended.length, new Set(ended).size]).toEqual([late, 'completed', 6, 6]);
-    expect(of('node.failed')).toEqual([]);
-    for (const { node, attempt } of attempts) expect([node, attempt]).toEqual([node, 1]);
-    expect(
-      attempts
-        .filter(({ node }) => node !== late)
-        .map(({ node }) => node)
-        .toSorted(),
-    ).toEqual(nodes.filter((node) => node !== late).toSorted());
-  }
+    },
+    outside: async ({ start, settle, idle, sweep, finish }) => {
+      await start();
+      await settle();
+      for (let minute = 0; minute < 5; minute += 1) {
+        await idle(minutes(1));
+        await sweep();
+      }
+      await finish();
+    },
+  };
+  const { status, of, runsOf } = await play(topology, await memoryPlace());
+  expect([status, runsOf('b8'), runsOf('join')]).toEqual(['completed', 1, 1]);
+  expect(of('run.recovered')[0]).toEqual({ nodes: branches.slice(0, 8) });
+  for (const branch of branches) expect([branch, of('node.completed', branch).length]).toEqual([branch, 1]);
 });

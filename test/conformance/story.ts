@@ -15,13 +15,13 @@ export interface Story {
   readonly output: JsonValue;
   readonly attempts: readonly Attempted[];
   /** the status of a node, or `pending` where it has not begun */
-  statusOf(node: string): string;
+  readonly statusOf: (node: string) => string;
   /** events of one type, of one node or of any */
-  of(type: PublicEvent['type'], node?: string): readonly JsonObject[];
+  readonly of: (type: PublicEvent['type'], node?: string) => readonly JsonObject[];
   /** how often the node was executed */
-  runsOf(node: string): number;
+  readonly runsOf: (node: string) => number;
   /** what the last attempt of the node was given */
-  given(node: string): JsonObject;
+  readonly given: (node: string) => JsonObject;
 }
 
 export const storyOf = (of: Pick<Story, 'events' | 'status' | 'output' | 'attempts' | 'statusOf'>): Story => ({

@@ -17,7 +17,7 @@ export interface Moment {
   readonly inputs: JsonObject;
   readonly outside: Outside;
   /** lets that much time pass, or less where the attempt is aborted before */
-  lasts(time: DurationMs): Promise<void>;
+  readonly lasts: (time: DurationMs) => Promise<void>;
 }
 
 export type Reply = Outcome | ((moment: Moment) => Outcome | Promise<Outcome>);
@@ -57,7 +57,7 @@ const nodeOf = (id: NodeDefinition['id'], { type, label, ...config }: JsonObject
   return { id, type: kind, config: { ...code, ...config }, ...(typeof label === 'string' ? { label } : {}) };
 };
 
-const typeByName = (id: string): string => (id === 'start' ? 'start' : /^end/.test(id) ? 'end' : 'javascript');
+const typeByName = (id: string): string => (id === 'start' ? 'start' : id.startsWith('end') ? 'end' : 'javascript');
 
 /** A handle belongs to the node before its arrow. */
 const readEdge = (edge: string | DrawnEdge): readonly EdgeDefinition[] => {

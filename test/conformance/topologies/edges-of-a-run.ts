@@ -103,7 +103,10 @@ export const ends: readonly Topology[] = [
     says: 'A value that is too large for a commit is passed by reference, and whoever needs it gets all of it.',
     edges: ['start -> a', { from: 'a -> b', targetParamLabel: 'text' }, 'b -> end'],
     nodes: { a: { outputVariable: 'large' }, end: saying('all', 'large') },
-    replies: { a: done('x'.repeat(100_000)), b: ({ inputs }) => done({ length: String(inputs['text']).length }) },
+    replies: {
+      a: done('x'.repeat(100_000)),
+      b: ({ inputs: { text } }) => done({ length: typeof text === 'string' ? text.length : 0 }),
+    },
     holds: ({ output, of }) => {
       expect(of('node.completed', 'b')).toMatchObject([{ output: { value: { length: 100_000 } } }]);
       expect(output).toEqual({ all: 'x'.repeat(100_000) });

@@ -10,11 +10,9 @@ export const patterns: readonly Topology[] = [
     edges: ['start -> a -> b', 'a -> c', 'a -> d'],
     holds: ({ events }) => {
       const at = events.findIndex(({ type, payload }) => type === 'node.completed' && payload['nodeId'] === 'a');
-      const next = events.slice(at + 1).filter(({ type }) => type === 'node.queued');
-      expect(next.slice(0, 3).map(({ payload }) => payload['nodeId'])).toEqual(['b', 'c', 'd']);
-      expect(
-        new Set([at, ...next.slice(0, 3).map((event) => events.indexOf(event))].map((each) => events[each]?.timestamp)).size,
-      ).toBe(1);
+      const next = events.findIndex(({ type }, index) => index > at && type === 'node.completed');
+      const asked = events.slice(at, next).filter(({ type }) => type === 'node.queued');
+      expect(asked.map(({ payload }) => payload['nodeId'])).toEqual(['b', 'c', 'd']);
     },
   },
   {

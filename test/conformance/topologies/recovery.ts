@@ -45,8 +45,8 @@ export const recovery: readonly Topology[] = [
     },
   },
   {
-    name: 'lost-results',
-    says: 'Branches whose results were lost before they were collected are asked for again, and the join runs once.',
+    name: 'a-lost-crowd',
+    says: 'Nine branches whose messages were all lost are asked for again together, and the join runs once.',
     edges: names(9, 'b').map((id) => `start -> ${id} -> join`),
     outside: async (outside) => {
       await outside.start();

@@ -6,7 +6,10 @@ import { type Topology, done, fails, lasting, names } from '../topology.ts';
 
 const everyCause = [...retryableCauses];
 
-const byCause = failureCauses.map((cause): Topology => {
+/** A failure that was handed on is no attempt's: `propagate-chain` has it. */
+const ofAttempts = failureCauses.filter((cause) => cause !== 'upstream_failure');
+
+const byCause = ofAttempts.map((cause): Topology => {
   const isRetried = retryableCauses.some((one) => one === cause);
   return {
     name: `retry-cause-${cause.replaceAll('_', '-')}`,
