@@ -13,7 +13,7 @@ import type { Outside } from './outside.ts';
 import type { Story } from './story.ts';
 
 /** What an attempt is given, and what it can do while it lasts. */
-export interface Moment {
+interface Moment {
   readonly inputs: JsonObject;
   readonly outside: Outside;
   /** lets that much time pass, or less where the attempt is aborted before */
