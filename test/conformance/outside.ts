@@ -17,6 +17,8 @@ export interface Outside {
   readonly finish: () => Promise<void>;
   /** loses every message that lies in a queue, and every timer */
   readonly lose: () => Promise<void>;
+  /** delivers now what is due later: a timer that comes too early */
+  readonly hurry: () => Promise<void>;
   readonly sweep: () => Promise<Swept>;
   /** sends a signal; without a correlation to the run, by its id */
   readonly send: (

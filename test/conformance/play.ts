@@ -95,6 +95,7 @@ class Player {
       idle: async (time) => this.#place.clock.advance(time),
       finish: () => this.finish(),
       lose: () => this.#lose(),
+      hurry: () => this.#hurry(),
       sweep: () => recoverRuns(this.#decider, after(this.#place.clock.now(), minutes(1))),
       send: (...signal) => this.#send(...signal),
       cancel: (reason) => cancelRun(this.#decider, this.#started(), reason),
@@ -148,13 +149,24 @@ class Player {
   async #lose(): Promise<void> {
     await this.#place.takeJobs();
     await this.#place.takeResults();
+    await this.#takeAhead();
+  }
+
+  async #hurry(): Promise<void> {
+    for (const job of await this.#takeAhead()) await this.#deliver(job);
+  }
+
+  /** What is due later, taken now: the clock is at its place again when it is taken. */
+  async #takeAhead(): Promise<readonly Job[]> {
     const { clock } = this.#place;
     const now = clock.now();
+    const taken: Job[] = [];
     for (let next = this.#place.nextDue(); next !== undefined; next = this.#place.nextDue()) {
       this.#moveTo(next);
-      await this.#place.takeDue();
+      taken.push(...(await this.#place.takeDue()));
     }
     clock.set(now);
+    return taken;
   }
 
   #send: Outside['send'] = async (name, payload, { correlation, expiresIn } = {}) => {

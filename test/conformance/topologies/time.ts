@@ -71,6 +71,25 @@ export const time: readonly Topology[] = [
     },
   },
   {
+    name: 'timers-that-come-early',
+    says: 'A wake, an expiry and a further attempt that come before their time wait again, and come when it is time.',
+    edges: ['start -> nap -> join', 'start -> wait -> late', 'wait/expired -> join', 'start -> a -> join'],
+    nodes: { nap: nap(60), wait: { type: 'signal', name: 'paid', expiresInSeconds: 600, onExpiry: 'continue' } },
+    replies: { a: [{ kind: 'failed', failure: { cause: 'error', message: 'on purpose' } }, done('a')] },
+    outside: async ({ start, settle, hurry, finish }) => {
+      await start();
+      await settle();
+      await hurry();
+      await hurry();
+      await finish();
+    },
+    holds: ({ of, events, runsOf }) => {
+      expect(of('node.completed').map(({ nodeId }) => nodeId)).toEqual(['start', 'a', 'wait', 'nap', 'join']);
+      const [begun, ended] = [events.at(0), events.at(-1)].map((event) => Date.parse(event?.timestamp ?? ''));
+      expect([runsOf('a'), Number(ended) - Number(begun)]).toEqual([2, 3_600_000]);
+    },
+  },
+  {
     name: 'wake',
     says: 'A node that is woken goes on at once, and its timer changes nothing when it comes.',
     edges: ['start -> nap -> a'],
