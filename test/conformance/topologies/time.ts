@@ -85,8 +85,11 @@ export const time: readonly Topology[] = [
     },
     holds: ({ of, events, runsOf }) => {
       expect(of('node.completed').map(({ nodeId }) => nodeId)).toEqual(['start', 'a', 'wait', 'nap', 'join']);
-      const [begun, ended] = [events.at(0), events.at(-1)].map((event) => Date.parse(event?.timestamp ?? ''));
-      expect([runsOf('a'), Number(ended) - Number(begun)]).toEqual([2, 3_600_000]);
+      const begun = Date.parse(events[0]?.timestamp ?? '');
+      const endOf = (node: string): number =>
+        Date.parse(events.find(({ type, payload }) => type === 'node.completed' && payload['nodeId'] === node)?.timestamp ?? '') -
+        begun;
+      expect([runsOf('a'), endOf('a'), endOf('wait'), endOf('nap')]).toEqual([2, 1_000, 600_000, 3_600_000]);
     },
   },
   {
