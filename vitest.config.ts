@@ -14,6 +14,7 @@ export default defineConfig({
       project('docs', ['test/docs/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('contract', ['test/contract/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('simulation', ['test/simulation/**/*.test.ts'], { testTimeout: 300_000 }),
+      project('conformance', ['test/conformance/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('infra', ['test/infra/**/*.test.ts'], { testTimeout: 120_000, hookTimeout: 120_000 }),
       project('bench', ['test/bench/**/*.test.ts'], { testTimeout: 300_000, hookTimeout: 300_000 }),
       project('e2e', ['test/e2e/**/*.test.ts'], { testTimeout: 300_000, hookTimeout: 120_000 }),

@@ -47,6 +47,19 @@ test('a later attempt never waits less, with the same luck', () => {
   );
 });
 
+test('more luck never waits less, from half of the whole wait to all of it; without jitter luck is nothing', () => {
+  fc.assert(
+    fc.property(policy, failedAttempt, chance, chance, (given, attempt, one, other) => {
+      const [less, more] = [Math.min(one, other), Math.max(one, other)];
+      const waits = [0, less, more, 1].map((luck) => backoff(given, attempt, luck));
+      expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+      const full = backoff({ ...given, jitter: 'none' }, attempt, one);
+      expect([waits[0], waits[3]]).toEqual([given.jitter === 'half' ? Math.round(full / 2) : full, full]);
+    }),
+    runs,
+  );
+});
+
 test('what the other side asked for is waited out, even above the cap', () => {
   fc.assert(
     fc.property(policy, failedAttempt, chance, fc.integer({ min: 0, max: 10_000_000 }), (given, attempt, luck, askedForMs) => {

@@ -1,0 +1,23 @@
+/** docs/CONFORMANCE.md has each topology under its heading, with the sentence that must hold of it. */
+import { expect, test } from 'vitest';
+import { read, rowsIn } from '../docs/documents.ts';
+import { allTopologies, families } from './topologies/all.ts';
+
+test('the document lists every topology under its heading, in order, and nothing else', () => {
+  const rows = rowsIn(read('docs/CONFORMANCE.md')).map(({ section, cells: [name, says] }) => [section, name, says]);
+  const expected = Object.entries(families).flatMap(([heading, topologies]) =>
+    topologies.map(({ name, says }) => [heading, `\`${name}\``, says]),
+  );
+  expect(rows).toEqual(expected);
+});
+
+test('the document counts them', () => {
+  expect(read('docs/CONFORMANCE.md')).toContain(`${allTopologies.length} topologies`);
+});
+
+test('there are the twelve of the stress test, and at least thirty more', () => {
+  const [stress, ...others] = Object.values(families);
+  expect(stress).toHaveLength(12);
+  expect(others.flat().length).toBeGreaterThanOrEqual(30);
+  for (const { says } of allTopologies) expect(says).toMatch(/^[A-Z].*\.$/);
+});

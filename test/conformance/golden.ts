@@ -1,0 +1,19 @@
+/** The lists of events that are kept. `STEPWELL_WRITE_GOLDEN=1` writes them anew, to be read before they are kept. */
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+
+const folder = new URL('golden/', import.meta.url);
+const fileOf = (name: string): URL => new URL(`${name}.json`, folder);
+
+export const isWriting = process.env['STEPWELL_WRITE_GOLDEN'] === '1';
+
+export const writeGolden = (name: string, lines: readonly string[]): void =>
+  writeFileSync(fileOf(name), `${JSON.stringify(lines, null, 2)}\n`);
+
+export const readGolden = (name: string): readonly string[] =>
+  existsSync(fileOf(name)) ? z.array(z.string()).parse(JSON.parse(readFileSync(fileOf(name), 'utf8'))) : [];
+
+export const goldenNames = (): readonly string[] =>
+  readdirSync(folder)
+    .map((file) => file.replace(/\.json$/, ''))
+    .toSorted();

@@ -1,0 +1,289 @@
+/** Plays a topology in a place, through the service: one message at a time, in the order of sending, so that its events come in one order. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { compile } from '../../lib/engine/graph/compile.ts';
+import type { Plan } from '../../lib/engine/graph/plan.ts';
+import {
+  type RunAddress,
+  type Scope,
+  environment,
+  nodeId,
+  nodeKey,
+  projectId,
+  signalId,
+  topLevel,
+} from '../../lib/engine/ids.ts';
+import { type DurationMs, type Instant, after, days, earliest, minutes } from '../../lib/engine/time.ts';
+import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
+import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import { cancelRun } from '../../lib/service/cancel-run.ts';
+import { byRun, collectResults } from '../../lib/service/collect-results.ts';
+import type { Decider } from '../../lib/service/decide-run.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/graph.ts';
+import { listEvents } from '../../lib/service/list-events.ts';
+import { nudgeRun } from '../../lib/service/nudge-run.ts';
+import { createWorkflow } from '../../lib/service/publish-workflow.ts';
+import { load } from '../../lib/service/payloads.ts';
+import { readRun } from '../../lib/service/read-log.ts';
+import { recoverRuns } from '../../lib/service/recover-runs.ts';
+import { resumeRun } from '../../lib/service/resume-run.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
+import { sendSignal, sendToRun } from '../../lib/service/send-signal.ts';
+import { startRun } from '../../lib/service/start-run.ts';
+import { wakeRun } from '../../lib/service/wake-run.ts';
+import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import type { Outside } from './outside.ts';
+import type { Place } from './place.ts';
+import { type Attempted, type Story, storyOf } from './story.ts';
+import { type Reply, type Topology, definitionOf, done } from './topology.ts';
+
+const scope: Scope = { projectId: projectId('default'), environment: environment('conformance') };
+
+export const graphTypes: GraphTypes = { compile: (version) => compile(version, termsOf), evaluate: evaluatePure };
+
+export const depsOf = ({ world }: Place): Deps => ({
+  ...world,
+  settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false },
+});
+
+/** More messages than any topology has: one that asks for ever shall not be played for ever. */
+const mostMessages = 2_000;
+
+/** @param isTwice each message is delivered once more when it was answered, as one that comes back */
+export async function play(topology: Topology, place: Place, isTwice = false): Promise<Story> {
+  const player = new Player(topology, place, isTwice);
+  await player.publish();
+  if (topology.outside === undefined) {
+    await player.start();
+    await player.finish();
+  } else await topology.outside(player.outside());
+  return player.story();
+}
+
+class Player {
+  readonly #topology: Topology;
+  readonly #place: Place;
+  readonly #deps: Deps;
+  readonly #decider: Decider;
+  readonly #plan: Plan;
+  readonly #isTwice: boolean;
+  readonly #attempts: Attempted[] = [];
+  #run: RunAddress | undefined;
+  #messages = 0;
+  #signals = 0;
+
+  constructor(topology: Topology, place: Place, isTwice: boolean) {
+    this.#topology = topology;
+    this.#place = place;
+    this.#isTwice = isTwice;
+    this.#deps = depsOf(place);
+    this.#decider = { deps: this.#deps, plans: new Plans(graphTypes), by: 'conformance' };
+    this.#plan = graphTypes.compile({ ...definitionOf(topology), version: 1 });
+  }
+
+  async publish(): Promise<void> {
+    const answer = await createWorkflow(this.#deps, scope, definitionOf(this.#topology), inspectNode);
+    if (answer.kind !== 'published') throw new Error(JSON.stringify(answer));
+  }
+
+  /** Its own, so that a script may take it apart. */
+  outside(): Outside {
+    return {
+      start: () => this.start(),
+      settle: () => this.#settle(),
+      pass: (time) => this.#pass(time),
+      idle: async (time) => this.#place.clock.advance(time),
+      finish: () => this.finish(),
+      lose: () => this.#lose(),
+      hurry: () => this.#hurry(),
+      sweep: () => recoverRuns(this.#decider, after(this.#place.clock.now(), minutes(1))),
+      send: (...signal) => this.#send(...signal),
+      cancel: (reason) => cancelRun(this.#decider, this.#started(), reason),
+      wake: (...nodeIds) => this.#wake(nodeIds),
+      resume: async (reason) => void (await resumeRun(this.#decider, this.#started(), { reason })),
+    };
+  }
+
+  async start(): Promise<void> {
+    const { input = {} } = this.#topology;
+    const answer = await startRun(this.#decider, {
+      scope,
+      idempotencyKey: 'once',
+      bodyHash: 'once',
+      workflowName: this.#plan.name,
+      input,
+    });
+    if (answer.kind !== 'started') throw new Error(JSON.stringify(answer));
+    this.#run = { ...scope, runId: answer.runId };
+  }
+
+  async #settle(): Promise<void> {
+    for (;;) {
+      const jobs = [...(await this.#place.takeJobs()), ...(await this.#place.takeDue())].toSorted(this.#byDispatch);
+      for (const job of jobs) await this.#deliver(job);
+      const results = await this.#place.takeResults();
+      await this.#collect(results);
+      for (const job of this.#isTwice ? jobs : []) await this.#take(job, true);
+      if (jobs.length === 0 && results.length === 0) return;
+    }
+  }
+
+  async #pass(time: DurationMs): Promise<void> {
+    const until = after(this.#place.clock.now(), time);
+    await this.#settle();
+    for (let next = this.#place.nextDue(); next !== undefined && next <= until; next = this.#place.nextDue()) {
+      this.#moveTo(next);
+      await this.#settle();
+    }
+    this.#moveTo(until);
+  }
+
+  async finish(): Promise<void> {
+    await this.#settle();
+    for (let next = this.#place.nextDue(); next !== undefined; next = this.#place.nextDue()) {
+      this.#moveTo(next);
+      await this.#settle();
+    }
+  }
+
+  async #lose(): Promise<void> {
+    await this.#place.takeJobs();
+    await this.#place.takeResults();
+    await this.#takeAhead();
+  }
+
+  async #hurry(): Promise<void> {
+    for (const job of await this.#takeAhead()) await this.#deliver(job);
+  }
+
+  /** What is due later, taken now: the clock is at its place again when it is taken. */
+  async #takeAhead(): Promise<readonly Job[]> {
+    const { clock } = this.#place;
+    const now = clock.now();
+    const taken: Job[] = [];
+    for (let next = this.#place.nextDue(); next !== undefined; next = this.#place.nextDue()) {
+      this.#moveTo(next);
+      taken.push(...(await this.#place.takeDue()));
+    }
+    clock.set(now);
+    return taken;
+  }
+
+  #send: Outside['send'] = async (name, payload, { correlation, expiresIn } = {}) => {
+    this.#signals += 1;
+    const request = {
+      name,
+      payload,
+      bodyHash: name,
+      signalId: signalId(`signal-${this.#signals}`),
+      ...(expiresIn === undefined ? {} : { expiresIn }),
+    };
+    const answer =
+      correlation === undefined
+        ? await sendToRun(this.#decider, this.#started(), request)
+        : await sendSignal(this.#decider, scope, { ...request, correlation });
+    if (answer.kind !== 'sent') throw new Error(answer.kind);
+    return { isDelivered: answer.isDelivered };
+  };
+
+  async #wake(named: readonly string[]): Promise<readonly string[]> {
+    const answer = await wakeRun(this.#decider, this.#started(), named.length === 0 ? undefined : named.map(nodeId));
+    return answer.kind === 'woken' ? answer.nodeIds : [];
+  }
+
+  async story(): Promise<Story> {
+    const run = this.#started();
+    const fold = await readRun(this.#deps, run);
+    const head = await this.#deps.log.head(run);
+    const listing = await listEvents(this.#deps, run, { after: 0, limit: 10_000 });
+    if (fold === undefined || head === undefined || listing.kind !== 'found') throw new Error('the run is gone');
+    const { progress, nodes } = fold.state;
+    const payload = progress.status === 'completed' ? progress.output : { value: null };
+    return storyOf({
+      events: listing.events,
+      status: head.projection.status,
+      output: 'value' in payload ? payload.value : await load(this.#deps, run, payload.ref),
+      attempts: this.#attempts,
+      statusOf: (node) => nodes.get(nodeKey({ nodeId: nodeId(node), iteration: topLevel }))?.status ?? 'pending',
+    });
+  }
+
+  #started(): RunAddress {
+    if (this.#run === undefined) throw new Error('the run is not started');
+    return this.#run;
+  }
+
+  #moveTo(moment: Instant): void {
+    if (moment > this.#place.clock.now()) this.#place.clock.set(moment);
+  }
+
+  async #deliver(job: Job): Promise<void> {
+    this.#messages += 1;
+    if (this.#messages > mostMessages) throw new Error(`${this.#topology.name} sends messages for ever`);
+    await this.#take(job, false);
+  }
+
+  /** Each message has a worker of its own, which knows nothing but what is stored. */
+  async #take(job: Job, isRedelivered: boolean): Promise<void> {
+    const worker: Worker = { ...this.#decider, folds: new WarmFolds(), runAttempt: this.#runAttempt };
+    const delivery = { isRedelivered, mustEndAt: after(this.#place.clock.now(), minutes(15)) };
+    switch (job.kind) {
+      case 'node':
+        return runNode(worker, job, delivery);
+      case 'wake':
+        return wakeNode(worker, job, delivery);
+      case 'nudge':
+        return nudgeRun(worker, job);
+      case 'message':
+        throw new Error('a graph run has no messages for code');
+    }
+  }
+
+  async #collect(results: readonly ResultMessage[]): Promise<void> {
+    for (let first = 0; first < results.length; first += fullBatch) {
+      const batch = results.slice(first, first + fullBatch);
+      for (const isRedelivered of this.#isTwice ? [false, true] : [false]) {
+        for (const each of byRun(batch.map((result) => ({ result, isRedelivered }))))
+          await collectResults({ ...this.#decider, folds: new WarmFolds() }, each);
+      }
+    }
+  }
+
+  /** As they were sent; of those that one commit sent together, in the order of the definition. */
+  #byDispatch = (one: Job, other: Job): number => this.#placeOf(one) - this.#placeOf(other);
+
+  #placeOf(job: Job): number {
+    if (!('commit' in job)) return Number.MAX_SAFE_INTEGER;
+    return job.commit * 10_000 + [...this.#plan.nodes.keys()].indexOf(job.nodeId);
+  }
+
+  #runAttempt: RunAttempt = async (node, input, { number, signal }) => {
+    this.#attempts.push({ node: node.id, attempt: number, inputs: input.inputs });
+    const reply = this.#replyOf(node.id, number);
+    if (typeof reply !== 'function') return { outcome: reply, printed: [] };
+    const lasts = (time: DurationMs): Promise<void> => this.#last(time, signal);
+    return { outcome: await reply({ inputs: input.inputs, outside: this.outside(), lasts }), printed: [] };
+  };
+
+  #replyOf(node: string, attempt: number): Reply {
+    const replies = this.#topology.replies?.[node] ?? done(node);
+    if (!isList(replies)) return replies;
+    return replies[Math.min(attempt, replies.length) - 1] ?? done(node);
+  }
+
+  /** Wakes who watches the attempt, one after the other, and waits until each has done what it woke for. */
+  async #last(time: DurationMs, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#place;
+    const until = after(clock.now(), time);
+    while (!signal.aborted && clock.now() < until) {
+      const next = clock.nextWakeAt();
+      if (next === undefined) await turn();
+      else this.#moveTo(earliest([next, until]) ?? until);
+    }
+  }
+}
+
+const isList = (replies: Reply | readonly Reply[]): replies is readonly Reply[] => Array.isArray(replies);
+
+/** What SQS hands over at once at most. */
+const fullBatch = 10;

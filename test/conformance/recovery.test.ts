@@ -1,0 +1,122 @@
+/** What recovery leaves alone: a sleep of a day behind 1,440 sweeps, a backlog of 45 minutes, and what has ended. */
+import { expect, test } from 'vitest';
+import { minutes } from '../../lib/engine/time.ts';
+import type { Outside } from './outside.ts';
+import { memoryPlace } from './place.ts';
+import { play } from './play.ts';
+import { type Topology, done, names } from './topology.ts';
+
+const unjudged = { says: '', holds: () => undefined };
+
+test('a delay of 24 hours is looked at and left untouched by a sweep in each of its minutes', async () => {
+  let mended = 0;
+  let looked = 0;
+  const topology: Topology = {
+    ...unjudged,
+    name: 'day',
+    edges: ['start -> nap -> a'],
+    nodes: { nap: { type: 'delay', delayMinutes: 1_440 } },
+    outside: async ({ start, pass, sweep, finish }) => {
+      await start();
+      for (let minute = 1; minute < 1_440; minute += 1) {
+        await pass(minutes(1));
+        const swept = await sweep();
+        mended += swept.mended;
+        looked += swept.looked;
+      }
+      await finish();
+    },
+  };
+  const { status, events, runsOf } = await play(topology, await memoryPlace());
+  expect([status, mended, runsOf('a')]).toEqual(['completed', 0, 1]);
+  // Seen once behind its start, and then not before it is due: a sleeper costs nothing.
+  expect(looked).toBeGreaterThan(0);
+  expect(looked).toBeLessThan(10);
+  expect(events.map(({ type }) => type)).not.toContain('run.recovered');
+});
+
+test('the same delay is woken by the sweep where its timer was lost, and that is told', async () => {
+  const topology: Topology = {
+    ...unjudged,
+    name: 'day',
+    edges: ['start -> nap -> a'],
+    nodes: { nap: { type: 'delay', delayMinutes: 1_440 } },
+    outside: async ({ start, settle, lose, idle, sweep, finish }) => {
+      await start();
+      await settle();
+      await lose();
+      for (let minute = 0; minute < 1_439; minute += 1) {
+        await idle(minutes(1));
+        expect((await sweep()).mended).toBe(0);
+        // The sweep sets the timer again where it looks; here that is lost too.
+        await lose();
+      }
+      for (let minute = 0; minute < 4; minute += 1) {
+        await idle(minutes(1));
+        await sweep();
+      }
+      await finish();
+    },
+  };
+  const { status, of, runsOf } = await play(topology, await memoryPlace());
+  expect([status, runsOf('a')]).toEqual(['completed', 1]);
+  expect(of('run.recovered')).toEqual([{ nodes: ['nap'] }]);
+});
+
+test('a backlog of 45 minutes before each message, and before a wake, fails no run and executes nothing twice', async () => {
+  const backlog = async ({ idle, sweep }: Outside): Promise<void> => {
+    for (let minute = 0; minute < 45; minute += 1) {
+      await idle(minutes(1));
+      await sweep();
+    }
+  };
+  const topology: Topology = {
+    ...unjudged,
+    name: 'backlog',
+    edges: ['start -> a -> nap -> b -> join', 'start -> c -> join', 'c -> d', 'join -> end'],
+    nodes: { nap: { type: 'delay', delayMinutes: 5 } },
+    outside: async (outside) => {
+      await outside.start();
+      await backlog(outside);
+      await outside.settle();
+      await backlog(outside);
+      await outside.finish();
+    },
+  };
+  const { status, of, attempts } = await play(topology, await memoryPlace());
+  expect([status, of('node.failed'), of('node.retried')]).toEqual(['completed', [], []]);
+  const executed = attempts.map(({ node, attempt }) => `${node}#${attempt}`);
+  expect(executed.toSorted()).toEqual(['a#1', 'b#1', 'c#1', 'd#1', 'join#1']);
+  // It was told that somebody was asked again: for the first messages, and for the wake.
+  const told = of('run.recovered').flatMap(({ nodes }) => (Array.isArray(nodes) ? nodes : []));
+  expect(new Set(told)).toEqual(new Set(['a', 'c', 'nap']));
+});
+
+test('branches whose results were lost are asked again, and the one whose result came is not', async () => {
+  const branches = names(9, 'b');
+  const topology: Topology = {
+    ...unjudged,
+    name: 'results',
+    edges: branches.map((id) => `start -> ${id} -> join`),
+    replies: {
+      // The last to be taken: the results of all others lie in the queue by then.
+      b8: async ({ outside }) => {
+        await outside.lose();
+        return done('b8');
+      },
+    },
+    outside: async ({ start, settle, idle, sweep, finish }) => {
+      await start();
+      await settle();
+      for (let minute = 0; minute < 5; minute += 1) {
+        await idle(minutes(1));
+        await sweep();
+      }
+      await finish();
+    },
+  };
+  const { status, of, runsOf } = await play(topology, await memoryPlace());
+  expect([status, runsOf('b8'), runsOf('join')]).toEqual(['completed', 1, 1]);
+  expect(of('run.recovered')[0]).toEqual({ nodes: branches.slice(0, 8) });
+  for (const branch of branches) expect([branch, of('node.completed', branch).length]).toEqual([branch, 1]);
+});

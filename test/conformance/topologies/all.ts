@@ -1,0 +1,27 @@
+/** All topologies, by the headings of docs/CONFORMANCE.md. */
+import type { Topology } from '../topology.ts';
+import { disabledNodes, ends } from './edges-of-a-run.ts';
+import { failures } from './failures.ts';
+import { joins } from './joins.ts';
+import { merges } from './merges.ts';
+import { patterns } from './patterns.ts';
+import { recovery } from './recovery.ts';
+import { retries } from './retries.ts';
+import { stress } from './stress.ts';
+import { signals, time } from './time.ts';
+
+export const families: Readonly<Record<string, readonly Topology[]>> = {
+  'The stress test of the graph document': stress,
+  'Control-flow patterns': patterns,
+  Joins: joins,
+  Failures: failures,
+  Merges: merges,
+  'Attempts and time limits': retries,
+  'Beginnings and ends': ends,
+  'Disabled nodes': disabledNodes,
+  'Sleeps, deadlines, wakes and cancels': time,
+  Signals: signals,
+  Recovery: recovery,
+};
+
+export const allTopologies: readonly Topology[] = Object.values(families).flat();

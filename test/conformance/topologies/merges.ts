@@ -1,0 +1,142 @@
+/** What a node is given: the run's inputs, then what its edges bring, merged by the strategy of the edge, else of the node. */
+import { expect } from 'vitest';
+import { mergeStrategies } from '../../../lib/engine/graph/definition.ts';
+import type { JsonObject, JsonValue } from '../../../lib/engine/json.ts';
+import { type DrawnEdge, type Topology, choice, done, fails, once, shows } from '../topology.ts';
+
+const labelled = (more: Partial<DrawnEdge> = {}): readonly (string | DrawnEdge)[] => [
+  'start -> a',
+  'start -> b',
+  { from: 'a -> join', targetParamLabel: 'x', ...more },
+  { from: 'b -> join', targetParamLabel: 'x', ...more },
+];
+
+const replies = { a: done('one'), b: done({ two: 2 }), join: shows };
+
+const merged: Readonly<Record<(typeof mergeStrategies)[number], JsonValue>> = {
+  last_write_wins: { two: 2 },
+  concat: 'one\n\n{"two":2}',
+  array: ['one', { two: 2 }],
+  json_object: { A: 'one', b: { two: 2 } },
+};
+
+const givesJoin =
+  (inputs: JsonObject): Topology['holds'] =>
+  ({ given, status }) => {
+    expect(given('join')).toEqual(inputs);
+    expect(status).toBe('completed');
+  };
+
+const named = (strategy: string): string => strategy.replaceAll('_', '-');
+
+const byStrategy = mergeStrategies.flatMap((strategy): readonly Topology[] => [
+  {
+    name: `merge-${named(strategy)}-by-the-edge`,
+    says: `Two values under one label are merged by ${strategy}, which the edge names.`,
+    edges: labelled({ mergeStrategy: strategy }),
+    nodes: { a: { label: 'A' } },
+    replies,
+    holds: givesJoin({ x: merged[strategy] }),
+  },
+  {
+    name: `merge-${named(strategy)}-by-the-node`,
+    says: `Two values under one label are merged by ${strategy}, which the node names and no edge does.`,
+    edges: labelled(),
+    nodes: { a: { label: 'A' }, join: { merge: strategy } },
+    replies,
+    holds: givesJoin({ x: merged[strategy] }),
+  },
+]);
+
+export const merges: readonly Topology[] = [
+  ...byStrategy,
+  {
+    name: 'merge-edge-before-node',
+    says: 'The strategy of an edge goes before that of the node, though only one of the edges names it.',
+    edges: [
+      'start -> a',
+      'start -> b',
+      { from: 'a -> join', targetParamLabel: 'x' },
+      { from: 'b -> join', targetParamLabel: 'x', mergeStrategy: 'array' },
+    ],
+    nodes: { join: { merge: 'concat' } },
+    replies,
+    holds: givesJoin({ x: ['one', { two: 2 }] }),
+  },
+  {
+    name: 'merge-by-default',
+    says: 'Where nobody names a strategy, the last edge of the definition wins, however early its source ended.',
+    edges: [
+      'start -> nap -> a',
+      'start -> b',
+      { from: 'a -> join', targetParamLabel: 'x' },
+      { from: 'b -> join', targetParamLabel: 'x' },
+    ],
+    nodes: { nap: { type: 'delay', delaySeconds: 5 } },
+    replies,
+    holds: givesJoin({ x: { two: 2 } }),
+  },
+  {
+    name: 'merge-shared-labels',
+    says: 'Sources that share a label are told apart by their ids in an object.',
+    edges: labelled({ mergeStrategy: 'json_object' }),
+    nodes: { a: { label: 'Same' }, b: { label: 'Same' } },
+    replies,
+    holds: givesJoin({ x: { a: 'one', b: { two: 2 } } }),
+  },
+  {
+    name: 'merge-without-labels',
+    says: 'An edge without a label joins and brings no value.',
+    edges: ['start -> a -> join', 'start -> b', { from: 'b -> join', targetParamLabel: 'x' }],
+    replies,
+    holds: givesJoin({ x: { two: 2 } }),
+  },
+  {
+    name: 'merge-null-values',
+    says: 'A value that is null, or that a path does not find, is null in an array and nothing in a text.',
+    edges: [
+      'start -> a',
+      'start -> b',
+      { from: 'a -> join', targetParamLabel: 'list', mergeStrategy: 'array' },
+      { from: 'b -> join', targetParamLabel: 'list', mergeStrategy: 'array', sourceOutputKey: 'no.where' },
+      { from: 'a -> join', targetParamLabel: 'text', mergeStrategy: 'concat' },
+      { from: 'b -> join', targetParamLabel: 'text', mergeStrategy: 'concat', sourceOutputKey: 'two' },
+    ],
+    replies: { a: done(null), b: done({ two: 'two' }), join: shows },
+    holds: givesJoin({ list: [null, null], text: '\n\ntwo' }),
+  },
+  {
+    name: 'merge-over-the-runs-input',
+    says: 'What an edge brings takes the place of the run’s own input of that name, and the others stay.',
+    edges: ['start -> a', { from: 'a -> join', targetParamLabel: 'x' }],
+    input: { x: 'from outside', y: 'stays' },
+    replies,
+    holds: givesJoin({ x: 'one', y: 'stays' }),
+  },
+  {
+    name: 'merge-without-the-dead',
+    says: 'A branch that is not taken, and a parent that failed into its error edge, bring nothing to a merge.',
+    edges: [
+      'start -> check',
+      'check/yes -> a',
+      'start -> b',
+      'start -> c',
+      ...['a', 'b', 'c'].map((id) => ({ from: `${id} -> join`, targetParamLabel: 'x', mergeStrategy: 'array' as const })),
+      'b/error -> rescue',
+    ],
+    nodes: { check: choice('take', 'yes'), b: once },
+    replies: { b: fails(), c: done('three'), join: shows },
+    holds: givesJoin({ x: ['three'] }),
+  },
+  {
+    name: 'merge-paths',
+    says: 'A dotted path brings a part of an output, and `output` all of it.',
+    edges: [
+      'start -> a',
+      { from: 'a -> join', targetParamLabel: 'part', sourceOutputKey: 'deep.er' },
+      { from: 'a -> join', targetParamLabel: 'all', sourceOutputKey: 'output' },
+    ],
+    replies: { a: done({ deep: { er: [1, 2] } }), join: shows },
+    holds: givesJoin({ part: [1, 2], all: { deep: { er: [1, 2] } } }),
+  },
+];

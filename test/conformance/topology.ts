@@ -1,0 +1,110 @@
+/**
+ * A topology: a small workflow of the product's own node types, what its attempts come to, and what the world outside does
+ * meanwhile. Its list of public events is kept in `golden/<name>.json`; what must hold of it is said in one sentence, and
+ * checked by itself, so that a wrong list cannot hide.
+ */
+import type { EdgeDefinition, NodeDefinition, WorkflowDefinition, WorkflowOptions } from '../../lib/engine/graph/definition.ts';
+import type { Outcome } from '../../lib/engine/graph/outcome.ts';
+import { nodeId, workflowName } from '../../lib/engine/ids.ts';
+import { type JsonObject, type JsonValue, inline } from '../../lib/engine/json.ts';
+import type { FailureCause } from '../../lib/engine/retry/causes.ts';
+import type { DurationMs } from '../../lib/engine/time.ts';
+import type { Outside } from './outside.ts';
+import type { Story } from './story.ts';
+
+/** What an attempt is given, and what it can do while it lasts. */
+interface Moment {
+  readonly inputs: JsonObject;
+  readonly outside: Outside;
+  /** lets that much time pass, or less where the attempt is aborted before */
+  readonly lasts: (time: DurationMs) => Promise<void>;
+}
+
+export type Reply = Outcome | ((moment: Moment) => Outcome | Promise<Outcome>);
+
+export interface DrawnEdge extends Omit<EdgeDefinition, 'source' | 'target'> {
+  /** `'a -> b'` */
+  readonly from: string;
+}
+
+export interface Topology {
+  readonly name: string;
+  /** what must hold, in one sentence */
+  readonly says: string;
+  /** `'a -> b -> c'`; `'check/yes -> b'` leaves by the handle `yes` */
+  readonly edges: readonly (string | DrawnEdge)[];
+  /** settings by node: its type and label, and the rest is its config; a node that is only drawn is a script */
+  readonly nodes?: Readonly<Record<string, JsonObject>>;
+  readonly options?: WorkflowOptions;
+  readonly input?: JsonValue;
+  /** by node: the reply of each attempt, the last one's for all that follow; absent: finished with its own id */
+  readonly replies?: Readonly<Record<string, Reply | readonly Reply[]>>;
+  /** absent: the run is started, and everything that is due is taken until nothing is */
+  readonly outside?: (outside: Outside) => Promise<void>;
+  /** the fact that the sentence turns on */
+  readonly holds: (story: Story) => void;
+}
+
+export const definitionOf = ({ name, edges, nodes = {}, options = {} }: Topology): WorkflowDefinition => {
+  const drawn = edges.flatMap(readEdge);
+  const ids = [...new Set([...drawn.flatMap(({ source, target }) => [source, target]), ...Object.keys(nodes).map(nodeId)])];
+  return { name: workflowName(name), nodes: ids.map((id) => nodeOf(id, nodes[id] ?? {})), edges: drawn, options };
+};
+
+const nodeOf = (id: NodeDefinition['id'], { type, label, ...config }: JsonObject): NodeDefinition => {
+  const kind = typeof type === 'string' ? type : typeByName(id);
+  const code: JsonObject = kind === 'javascript' ? { code: 'return null' } : {};
+  return { id, type: kind, config: { ...code, ...config }, ...(typeof label === 'string' ? { label } : {}) };
+};
+
+const typeByName = (id: string): string => (id === 'start' ? 'start' : id.startsWith('end') ? 'end' : 'javascript');
+
+/** A handle belongs to the node before its arrow. */
+const readEdge = (edge: string | DrawnEdge): readonly EdgeDefinition[] => {
+  const { from, ...rest } = typeof edge === 'string' ? { from: edge } : edge;
+  const stops = from.split(' -> ').map((stop) => {
+    const [id = '', handle] = stop.split('/');
+    return { id: nodeId(id), ...(handle === undefined ? {} : { sourceHandle: handle }) };
+  });
+  return stops.slice(1).flatMap(({ id: target }, index) => {
+    const stop = stops[index];
+    if (stop === undefined) return [];
+    const { id: source, ...handle } = stop;
+    return [{ ...rest, ...handle, source, target }];
+  });
+};
+
+/** `count` names: `a0`, `a1` … */
+export const names = (count: number, prefix: string): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+
+export const done = (output: JsonValue): Outcome => ({ kind: 'finished', output: inline(output), handle: 'output' });
+
+export const fails = (cause: FailureCause = 'error', retryAfterMs?: DurationMs): Outcome => ({
+  kind: 'failed',
+  failure: { cause, message: 'on purpose' },
+  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+});
+
+/** An attempt that shows what it was given. */
+export const shows: Reply = ({ inputs }) => done(inputs);
+
+export const lasting =
+  (time: DurationMs, then: Outcome = done('in the end')): Reply =>
+  async ({ lasts }) => {
+    await lasts(time);
+    return then;
+  };
+
+/** Settings of a node that is tried once. */
+export const once: JsonObject = { retry: { attempts: 1 } };
+
+/** A condition that takes the branch which the run's input names under `key`, else the one called `default`. */
+export const choice = (key: string, ...branches: readonly string[]): JsonObject => ({
+  type: 'condition',
+  branches: branches.map((id) => ({
+    id,
+    label: id,
+    conditions: [{ leftValue: `{{ctx.input.${key}}}`, operator: 'equals', rightValue: id }],
+  })),
+});
