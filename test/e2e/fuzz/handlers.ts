@@ -21,6 +21,8 @@ import { DynamoRunLog } from '../../../lib/aws/run-log.ts';
 import { SystemClock } from '../../../lib/aws/system-clock.ts';
 import { SystemIds } from '../../../lib/aws/system-ids.ts';
 import { DynamoSignals } from '../../../lib/aws/signals.ts';
+import { DynamoStreams } from '../../../lib/aws/streams.ts';
+import { DynamoTickets } from '../../../lib/aws/tickets.ts';
 import { DynamoWorkflowStore } from '../../../lib/aws/workflow-store.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
@@ -73,6 +75,8 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     workflows: new DynamoWorkflowStore(control),
     keys: new DynamoKeys(control),
     reservations: new DynamoReservations(control),
+    streams: new DynamoStreams(runs),
+    tickets: new DynamoTickets(control),
     audit: new DynamoAudit(control),
     rates: new DynamoRateWindows(control),
     signals: new DynamoSignals(control),
