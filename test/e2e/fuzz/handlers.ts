@@ -107,7 +107,9 @@ export const openHandlers = async (): Promise<OpenDoor> => {
       const servedBy = routeOf(request)?.servedBy ?? 'api';
       const handler = functions[servedBy === 'events' || servedBy === 'deployments' || servedBy === 'library' ? servedBy : 'api'];
       const { statusCode, headers, body } = await handler(gatewayEvent(request), context);
-      return { status: statusCode, headers, text: body };
+      if (typeof body === 'string') return { status: statusCode, headers, text: body };
+      body.destroy();
+      throw new Error('a stream was answered, and nobody had asked for one');
     },
     async close() {
       client.destroy();
