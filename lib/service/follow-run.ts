@@ -21,7 +21,7 @@ const longestAtWork = seconds(1);
 const longestWaiting = seconds(5);
 
 /** What a delta is to readers: an event that the log does not have. Its id is that of the last event before it. */
-export interface PublicDelta extends Omit<PublicEvent, 'eventId' | 'sequence' | 'type'> {
+interface PublicDelta extends Omit<PublicEvent, 'eventId' | 'sequence' | 'type'> {
   readonly eventId: number;
   readonly sequence: number;
   readonly type: typeof deltaEventName;

@@ -13,7 +13,7 @@ export interface Frame {
 
 const shape = z.record(z.string(), z.unknown());
 
-export const frameOf = (text: string): Frame =>
+const frameOf = (text: string): Frame =>
   Object.fromEntries(
     text
       .trimEnd()
