@@ -209,7 +209,16 @@ describe('in a run', () => {
     });
     await home.publish(workflow('flow', 'talk>e'));
     const run = await home.begin('flow');
-    const worker = { ...home.worker, deps: { ...home.deps, log }, runAttempt: talking(['a', 'b', 'c']) };
+    // A table takes its time; whoever does not wait for it commits first.
+    const streams: Streams = {
+      put: async (...given) => {
+        for (let turns = 0; turns < 20; turns += 1) await turn();
+        return home.world.streams.put(...given);
+      },
+      from: (...given) => home.world.streams.from(...given),
+      last: (...given) => home.world.streams.last(...given),
+    };
+    const worker = { ...home.worker, deps: { ...home.deps, log, streams }, runAttempt: talking(['a', 'b', 'c']) };
     for (const job of home.world.jobs.takeSent()) await home.take(job, { worker });
     expect(whenCommitted).toBe('1a1b1c');
     expect((await home.fold(run)).state.progress.status).toBe('completed');
