@@ -1,7 +1,7 @@
 /** How long a word takes from the node that says it to a reader of server-sent events, on the embedded cloud. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
-import { StepwellClient } from '../lib/client/index.ts';
+import { StepwellClient, isDelta } from '../lib/client/index.ts';
 import { localKey } from '../lib/local/local-key.ts';
 import type { BenchCloud } from './bench-cloud.ts';
 import { speakerIn } from './speaker.ts';
@@ -12,11 +12,12 @@ const startedShape = z.looseObject({ runId: z.string() });
 const betweenWordsMs = 37;
 
 /** Milliseconds of each word; it may wait for others, and travel with them. */
-export async function measureWords({ cloud, publish }: BenchCloud, words: number): Promise<readonly number[]> {
+export async function measureWords(bench: BenchCloud, words: number): Promise<readonly number[]> {
+  const { cloud } = bench;
   const { url } = cloud;
   if (url === undefined) throw new Error('the template has no API');
   const workflow = chain(1);
-  await publish(workflow);
+  await bench.publish(workflow);
   const apiKey = localKey(cloud);
   const answer = await fetch(`${url}/v1/runs`, {
     method: 'POST',
@@ -32,9 +33,9 @@ export async function measureWords({ cloud, publish }: BenchCloud, words: number
   const reading = (async () => {
     for await (const news of client.watchRun(runId)) {
       isOpen();
-      if (news.type !== 'node.stream.delta') continue;
+      if (!isDelta(news)) continue;
       const now = performance.now();
-      const heard = String(news.payload['text']).trim().split(' ').map(Number);
+      const heard = news.payload.text.trim().split(' ').map(Number);
       times.push(...heard.map((word) => now - (saidAt[word] ?? now)));
     }
   })();

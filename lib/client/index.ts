@@ -19,4 +19,5 @@ export {
 } from './errors.ts';
 export type { WatchFrom } from './watch.ts';
 export type { Upload, UploadOptions } from './upload.ts';
+export { isDelta } from './shapes.ts';
 export type { EndedRun, Run, RunDelta, RunEvent, RunNews, RunSummary, WorkflowSummary } from './shapes.ts';

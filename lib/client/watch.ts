@@ -3,12 +3,12 @@ import { runDelta, runEvent } from '../api/schemas/runs.ts';
 import { deltaEventName } from '../engine/log/event-names.ts';
 import { type Asked, correlationHeader, refusalIn, retryAfterMsIn } from './answers.ts';
 import { type CallOptions, pathOf } from './ask.ts';
-import { ComputeClientError, TransportComputeClientError } from './errors.ts';
+import { type ComputeClientError, TransportComputeClientError } from './errors.ts';
 import { type EventFrame, FrameReader } from './event-frames.ts';
 import { fits } from './open-shape.ts';
 import type { ClientParts } from './options.ts';
 import { waitBeforeRetry } from './retry-rule.ts';
-import { type RunDelta, type RunNews, isLast, routeOf } from './shapes.ts';
+import { type RunNews, isDelta, isLast, routeOf } from './shapes.ts';
 import { pause, within } from './within.ts';
 
 const route = routeOf('listRunEvents');
@@ -126,8 +126,6 @@ async function* framesAfter(
     connection.abort();
   }
 }
-
-const isDelta = (news: RunNews): news is RunDelta => news.type === deltaEventName;
 
 /** Heartbeats, and what a later service may send besides, are no news; neither is a frame that cannot be read. */
 const newsIn = ({ id, event, data }: EventFrame): RunNews | undefined => {

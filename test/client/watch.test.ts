@@ -1,7 +1,7 @@
 /** Watching by the client: one stream after the other, and what comes out has no gap and nothing twice. */
 import { describe, expect, test } from 'vitest';
 import { FrameReader } from '../../lib/client/event-frames.ts';
-import { type RunNews, TransportComputeClientError } from '../../lib/client/index.ts';
+import { type RunNews, TransportComputeClientError, isDelta } from '../../lib/client/index.ts';
 import { attempt, environment, nodeId, nodeKey, nonce, projectId, runId as toRunId, topLevel } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
 import { openGraph, started } from '../functions/http.ts';
@@ -44,8 +44,7 @@ const streaming =
   };
 const all = async (news: AsyncIterable<RunNews>): Promise<readonly string[]> => {
   const seen: string[] = [];
-  for await (const one of news)
-    seen.push(one.type === 'node.stream.delta' ? `${String(one.payload['text'])}'` : String(one.eventId));
+  for await (const one of news) seen.push(isDelta(one) ? `${one.payload.text}'` : String(one.eventId));
   return seen;
 };
 const cursors = (sent: readonly { readonly path: string }[]) =>

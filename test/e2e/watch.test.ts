@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { speakerIn } from '../../bench/speaker.ts';
-import { type RunNews, StepwellClient } from '../../lib/client/index.ts';
+import { type RunNews, StepwellClient, isDelta } from '../../lib/client/index.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';
 import { orderTotal } from './workflows.ts';
 
@@ -21,7 +21,7 @@ const ticketShape = z.object({ ticket: z.string() });
 const later = async (): Promise<string> =>
   (await client.trigger({ workflowName: 'order-total', input, availableAt: new Date(Date.now() + 3_600_000).toISOString() }))
     .runId;
-const said = (news: RunNews): string => (news.type === 'node.stream.delta' ? String(news.payload['text']) : '');
+const said = (news: RunNews): string => (isDelta(news) ? news.payload.text : '');
 
 test('a run is watched from its start to its end, and each event comes once', async () => {
   const { runId } = await client.trigger({ workflowName: 'order-total', input });

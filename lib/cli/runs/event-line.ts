@@ -1,6 +1,5 @@
 /** An event in one line. */
-import type { RunDelta, RunEvent, RunNews } from '../../client/index.ts';
-import { deltaEventName } from '../../engine/log/event-names.ts';
+import type { RunDelta, RunEvent } from '../../client/index.ts';
 import type { Shell, Tone } from '../command.ts';
 
 export function eventLine({ paint }: Pick<Shell, 'paint'>, { eventId, timestamp, type, payload }: RunEvent): string {
@@ -15,8 +14,6 @@ export function eventLine({ paint }: Pick<Shell, 'paint'>, { eventId, timestamp,
   ].filter((part) => part !== '');
   return [paint('dim', `${String(eventId).padStart(4)}  ${timestamp}`), paint(toneOf(type), type), ...told].join('  ');
 }
-
-export const isSaid = (news: RunNews): news is RunDelta => news.type === deltaEventName;
 
 /** What a node says, as it comes: a line for each piece, for others may speak in between. */
 export function saidLine({ paint }: Pick<Shell, 'paint'>, { payload: { nodeId, text: said } }: RunDelta): string {

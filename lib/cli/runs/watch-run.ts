@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import type { RunEvent } from '../../client/index.ts';
+import { type RunEvent, isDelta } from '../../client/index.ts';
 import type { Action } from '../command.ts';
 import { argument, optionsIn, present, runId } from '../given.ts';
 import { ending } from './ending.ts';
-import { eventLine, isSaid, saidLine } from './event-line.ts';
+import { eventLine, saidLine } from './event-line.ts';
 import { eventIdOption } from './list-events.ts';
 
 const shape = z.object({ after: eventIdOption });
@@ -15,7 +15,7 @@ export const watchRun: Action = async (given, shell) => {
   const { signal } = shell;
   const events: RunEvent[] = [];
   for await (const news of client.watchRun(id, present({ after }), { signal })) {
-    if (isSaid(news)) {
+    if (isDelta(news)) {
       shell.say(saidLine(shell, news));
       continue;
     }
