@@ -17,7 +17,8 @@ import { measureStartTimes } from './start-latency.ts';
 import { measureStartRate } from './start-rate.ts';
 import { sustainStarts } from './sustained-starts.ts';
 import { measureStarts } from './startup.ts';
-import { billTable, bundleTable, dollarTable, latencyTable, type NamedBill, startTable, table } from './tables.ts';
+import { billTable, bundleTable, dollarTable, latencyTable, type NamedBill, startTable, table, wordTable } from './tables.ts';
+import { measureWords } from './watch-latency.ts';
 
 const chainRuns = 100;
 const chainSeconds = 12;
@@ -27,6 +28,7 @@ const rateSeconds = 5;
 const timedStarts = 300;
 const sustainedSeconds = 30;
 const parallelStarts = 16;
+const spokenWords = 200;
 
 const say = (title: string, text: string): void => console.log(`\n${title}\n\n${text}`);
 const warn = (line: string): void => console.error(line);
@@ -87,6 +89,7 @@ async function measureAll(directory: string): Promise<void> {
     const bare = await measureBarePuts(bench.cloud, barePuts, warn);
     say('A chain of ten no-op nodes on this machine', latencyTable(latencies, bare));
     say('POST /v1/runs on this machine', startTable(await measureStartTimes(bench, timedStarts), bare));
+    say('What a node says, until a reader has it', wordTable(await measureWords(bench, spokenWords), bare));
     const sequential = await measureStartRate(bench, 1, rateSeconds);
     const parallel = await measureStartRate(bench, parallelStarts, rateSeconds);
     say(

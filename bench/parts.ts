@@ -15,6 +15,8 @@ const parts: readonly { readonly part: string; readonly pk?: RegExp; readonly sk
   { part: 'commits', pk: /#run#/, sk: /^log#/ },
   { part: 'beats', pk: /#run#/, sk: /^beat#/ },
   { part: 'attachments', pk: /#run#/, sk: /^item#/ },
+  { part: 'streams', pk: /#run#/, sk: /^stream#/ },
+  { part: 'tickets', pk: /^~ticket#/ },
   { part: 'snapshots', pk: /#run#/, sk: /^snapshot$/ },
 ];
 

@@ -80,6 +80,9 @@ export const latencyTable = ({ runMs, nodeMs }: Latencies, bareMs: readonly numb
 export const startTable = (startMs: readonly number[], bareMs: readonly number[]): string =>
   timesTable([['POST /v1/runs', startMs]], bareMs);
 
+export const wordTable = (wordMs: readonly number[], bareMs: readonly number[]): string =>
+  timesTable([['from a node to its reader', wordMs]], bareMs);
+
 export function bundleTable(sizes: readonly BundleSize[]): string {
   const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_024)} KB`;
   const verdict = ({ name, handlerBytes }: BundleSize): string =>

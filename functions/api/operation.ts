@@ -1,7 +1,16 @@
 /** What an operation is given and may answer. The types come from the table of routes. */
 import type { ErrorCode, RefusalDetails } from '../../lib/api/errors.ts';
 import type { Route } from '../../lib/api/route.ts';
-import type { AnswerOf, BodyOf, ErrorOf, OperationId, OperationOf, ParamsOf, QueryOf } from '../../lib/api/routes.ts';
+import type {
+  AnswerOf,
+  BodyOf,
+  ErrorOf,
+  OperationId,
+  OperationOf,
+  ParamsOf,
+  QueryOf,
+  StreamingOperation,
+} from '../../lib/api/routes.ts';
 import type { KeyId, Scope } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import type { Trace } from '../../lib/engine/trace.ts';
@@ -48,7 +57,17 @@ export interface AuditNote {
   readonly facts?: JsonObject;
 }
 
-type Answer<Id extends OperationId> = (AnswerOf<Id> | Refusal<ErrorOf<Id>>) & {
+/** Pieces of text, sent as they come; undefined with a 204, which has no body. */
+interface StreamAnswer {
+  readonly status: 200 | 204;
+  readonly stream: AsyncIterable<string> | undefined;
+}
+
+type Answer<Id extends OperationId> = (
+  | AnswerOf<Id>
+  | Refusal<ErrorOf<Id>>
+  | (Id extends StreamingOperation ? StreamAnswer : never)
+) & {
   readonly headers?: Readonly<Record<string, string>>;
   readonly audit?: AuditNote;
 };
@@ -59,7 +78,7 @@ type Operation<Id extends OperationId> = (request: Request<Id>) => Promise<Answe
 export type Operations<Served extends Route['servedBy']> = { readonly [Id in OperationOf<Served>]: Operation<Id> };
 
 /** Any answer, as the pipeline sees it. */
-export type AnyAnswer = (Refusal | { readonly status: number | string; readonly body: unknown }) & {
+export type AnyAnswer = (Refusal | StreamAnswer | { readonly status: number | string; readonly body: unknown }) & {
   readonly headers?: Readonly<Record<string, string>>;
   readonly audit?: AuditNote;
 };

@@ -20,6 +20,19 @@ export const errorCatalogue = {
     message: 'The API key is missing, unknown, expired or revoked.',
     recovery: 'Send a valid key: "Authorization: Bearer sw_…".',
   },
+  key_in_query: {
+    status: 400,
+    trouble: 'key',
+    message: 'An API key stands in the address of the request.',
+    recovery:
+      'Revoke that key: addresses are written down on their way. Send keys in the header Authorization, and tickets in addresses.',
+  },
+  ticket_invalid: {
+    status: 401,
+    trouble: 'key',
+    message: 'The ticket is unknown, used, expired, of another run, or of a key that is no good any more.',
+    recovery: 'Ask for another: POST /v1/runs/{runId}/tickets.',
+  },
   https_required: {
     status: 400,
     trouble: 'caller',

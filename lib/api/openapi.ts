@@ -56,12 +56,16 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
     ...Object.fromEntries(
       Object.entries(route.answers).map(([status, { description, schema }]) => [
         status,
-        { description, content: { 'application/json': { schema } } },
+        { description, content: { 'application/json': { schema }, ...(status === '200' ? streamOf(route) : {}) } },
       ]),
     ),
+    ...(route.streams === undefined ? {} : { 204: { description: route.streams.nothing } }),
     ...errorResponses(errorsOf(route)),
   },
 });
+
+const streamOf = ({ streams }: Route) =>
+  streams === undefined ? {} : { 'text/event-stream': { schema: z.string().meta({ description: streams.description }) } };
 
 const formOf = ({ schema, form }: RouteBody) =>
   form === undefined

@@ -25,6 +25,10 @@ export interface Route {
   readonly idempotencyKey: 'required' | 'optional' | 'none';
   /** the name of the mutation in the audit trail; absent: nothing is changed */
   readonly action?: string;
+  /** a ticket in the query lets in as well as a key in the header */
+  readonly takesTicket?: true;
+  /** answered as server-sent events too, for whoever asks for them; and with 204 where none will come any more */
+  readonly streams?: { readonly description: string; readonly nothing: string };
   readonly answers: Readonly<Record<number, { readonly description: string; readonly schema: z.ZodType }>>;
   /** the codes of its own, beside those that every route has */
   readonly errors: readonly ErrorCode[];
@@ -45,13 +49,14 @@ export interface RouteBody {
 
 /** What can happen to every request, and to every request that needs a key. */
 const commonErrors = ['internal', 'unavailable'] as const satisfies readonly ErrorCode[];
-const keyedErrors = ['unauthorized', 'missing_scope', 'rate_limited'] as const satisfies readonly ErrorCode[];
+const keyedErrors = ['key_in_query', 'unauthorized', 'missing_scope', 'rate_limited'] as const satisfies readonly ErrorCode[];
 const bodyErrors = ['invalid_request', 'payload_too_large'] as const satisfies readonly ErrorCode[];
 
 export const errorsOf = (route: Route): readonly ErrorCode[] => [
   ...new Set<ErrorCode>([
     ...(route.isAnsweredPlainly === true ? [] : ['https_required' as const]),
     ...(route.scope === null ? [] : keyedErrors),
+    ...(route.takesTicket === true ? ['ticket_invalid' as const] : []),
     ...(route.query === undefined ? [] : ['invalid_request' as const]),
     ...(route.body === undefined ? [] : bodyErrors),
     ...(route.raw === undefined ? [] : ['payload_too_large' as const]),

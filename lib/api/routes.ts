@@ -15,6 +15,7 @@ import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { signalRoutes } from './signal-routes.ts';
+import { ticketRoutes } from './ticket-routes.ts';
 import { worldRoutes } from './world-routes.ts';
 
 /** A start's input ends in the run's log, or beside it in the bucket. */
@@ -197,6 +198,11 @@ export const routes = [
     missing: 'not_found',
     query: runs.listEventsQuery,
     idempotencyKey: 'none',
+    takesTicket: true,
+    streams: {
+      description: 'server-sent events, for `Accept: text/event-stream`',
+      nothing: 'The run has ended, and the stream has nothing more',
+    },
     answers: { 200: ok('Events', runs.eventList) },
     errors: ['not_found', 'cursor_invalid', 'not_acceptable'],
   },
@@ -267,6 +273,7 @@ export const routes = [
     answers: { 202: ok('What slept goes on', runs.wokenAnswer) },
     errors: ['not_found', 'run_terminal'],
   },
+  ...ticketRoutes,
   ...signalRoutes,
   ...deploymentRoutes,
   ...worldRoutes,
@@ -296,6 +303,8 @@ type Out<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 export type ParamsOf<Id extends OperationId> = RouteOf<Id> extends { params: infer Schema } ? Out<Schema> : undefined;
 export type QueryOf<Id extends OperationId> = RouteOf<Id> extends { query: infer Schema } ? Out<Schema> : undefined;
 export type BodyOf<Id extends OperationId> = RouteOf<Id> extends { body: { schema: infer Schema } } ? Out<Schema> : undefined;
+/** The operations that may answer with a stream. */
+export type StreamingOperation = Extract<Routes, { streams: object }>['operationId'];
 export type ErrorOf<Id extends OperationId> = Extract<RouteOf<Id>['errors'][number] | 'invalid_request', ErrorCode>;
 
 type Answers<Id extends OperationId> = RouteOf<Id>['answers'];

@@ -14,9 +14,11 @@ import { DynamoReservations } from './reservations.ts';
 import { DynamoRunIndex, type Tables } from './run-index.ts';
 import { DynamoRunLog } from './run-log.ts';
 import { DynamoSignals } from './signals.ts';
+import { DynamoStreams } from './streams.ts';
 import { SystemClock } from './system-clock.ts';
 import { SystemIds } from './system-ids.ts';
 import { Table } from './table.ts';
+import { DynamoTickets } from './tickets.ts';
 import { SchedulerTimers } from './timers.ts';
 import { DynamoWorkflowStore } from './workflow-store.ts';
 
@@ -71,6 +73,8 @@ export const awsWorld = (settings: Settings): World => {
   const rates = once(() => new DynamoRateWindows(control()));
   const deployments = once(() => new DynamoDeployments(control()));
   const signals = once(() => new DynamoSignals(control()));
+  const streams = once(() => new DynamoStreams(runs()));
+  const tickets = once(() => new DynamoTickets(control()));
   const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
   return {
     clock,
@@ -116,6 +120,12 @@ export const awsWorld = (settings: Settings): World => {
     },
     get signals() {
       return signals();
+    },
+    get streams() {
+      return streams();
+    },
+    get tickets() {
+      return tickets();
     },
   };
 };

@@ -27,6 +27,16 @@ export const nodeIn = (sort: string): string => sort.slice(beatPrefix.length);
 export const attachmentKey = (run: RunAddress, name: string): Key => ({ pk: runPartition(run), sk: `item#${name}` });
 export const snapshotKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'snapshot' });
 
+/** Deltas of a node; a stream of another kind has another word before its colon. */
+const streamPrefix = (node: NodeKey): string => `stream#node:${node}#`;
+export const deltaSort = (node: NodeKey, index: number): string => `${streamPrefix(node)}${String(index).padStart(digits, '0')}`;
+export const lastDeltaSort = (node: NodeKey): string => `${streamPrefix(node)}${'9'.repeat(digits)}`;
+export const deltaIndexIn = (sort: string): number => Number(sort.slice(sort.lastIndexOf('#') + 1));
+export const deltaKey = (run: RunAddress, node: NodeKey, index: number): Key => ({
+  pk: runPartition(run),
+  sk: deltaSort(node, index),
+});
+
 /** Eight partitions for what many runs write at once: a minute's due entries, a project's newest runs. */
 export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const shardOf = (run: RunAddress): number => createHash('sha256').update(run.runId).digest().readUInt8(0) % shards.length;

@@ -70,7 +70,7 @@ export const tried = async (
 };
 
 /** A parameter that cannot be one would change the path, so it never leaves: `..` names another route. */
-const pathOf = ({ operationId, path, params: schema }: Route, { params = {}, query = {} }: Question): string => {
+export const pathOf = ({ operationId, path, params: schema }: Route, { params = {}, query = {} }: Question): string => {
   const fault = schema?.safeParse(params).error?.issues[0];
   if (fault !== undefined) throw new TypeError(`${operationId}: ${fault.path.join('/')} ${fault.message}`);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => encodeURIComponent(params[name] ?? ''));

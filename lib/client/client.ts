@@ -9,6 +9,7 @@ import { followEvents, rowsOf } from './read-on.ts';
 import * as shapes from './shapes.ts';
 import { type Answer, type BodyGiven, type EndedRun, type QueryGiven, type Run, routeOf } from './shapes.ts';
 import { type Upload, type UploadOptions, uploaded } from './upload.ts';
+import { type WatchFrom, watchRun } from './watch.ts';
 import { longer, pause, within } from './within.ts';
 
 const firstPollMs = 250;
@@ -25,6 +26,7 @@ const startRun = routeOf('startRun');
 const getRun = routeOf('getRun');
 const listRuns = routeOf('listRuns');
 const listRunEvents = routeOf('listRunEvents');
+const createTicket = routeOf('createTicket');
 const cancelRun = routeOf('cancelRun');
 const rerunRun = routeOf('rerunRun');
 const resumeRun = routeOf('resumeRun');
@@ -171,6 +173,16 @@ export class StepwellClient {
       this.#parts,
       { ...options, after, pollMs: whole('pollMs', pollMs, 1) },
     );
+  }
+
+  /** Every event after `after`, and between them what nodes say while they are at work, until the run has ended. */
+  watchRun(runId: string, from: WatchFrom = {}, options: CallOptions = {}): AsyncGenerator<shapes.RunNews, void, undefined> {
+    return watchRun(this.#parts, runId, from, options);
+  }
+
+  /** For a page that watches this run with an EventSource: it opens one stream, once, within a minute. */
+  createTicket(runId: string, options?: CallOptions): Promise<Answer<'createTicket'>> {
+    return ask(this.#parts, createTicket, createTicket.answers[201].schema, { params: { runId } }, options);
   }
 
   /** Once more changes nothing; a run that has ended otherwise is refused with `run_terminal`. */

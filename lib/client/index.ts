@@ -17,5 +17,7 @@ export {
   UnauthorizedComputeClientError,
   type ClientFault,
 } from './errors.ts';
+export type { WatchFrom } from './watch.ts';
 export type { Upload, UploadOptions } from './upload.ts';
-export type { EndedRun, Run, RunEvent, RunSummary, WorkflowSummary } from './shapes.ts';
+export { isDelta } from './shapes.ts';
+export type { EndedRun, Run, RunDelta, RunEvent, RunNews, RunSummary, WorkflowSummary } from './shapes.ts';

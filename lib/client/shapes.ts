@@ -1,6 +1,8 @@
 /** The types of calls and answers, all of them taken from the table of routes. */
 import type * as z from 'zod';
 import { type OperationId, routes } from '../api/routes.ts';
+import type { runDelta } from '../api/schemas/runs.ts';
+import { deltaEventName } from '../engine/log/event-names.ts';
 import { type TerminalStatus, terminalStatuses } from '../engine/log/head.ts';
 import type { Open } from './open-shape.ts';
 
@@ -38,6 +40,11 @@ export type Answer<Id extends OperationId> = {
 export type Run = Answer<'getRun'>;
 export type RunSummary = Answer<'listRuns'>['data'][number];
 export type RunEvent = Answer<'listRunEvents'>['data'][number];
+/** A piece of what a node says while it is at work. Its `eventId` is that of the event before it, and may come again. */
+export type RunDelta = Omit<Open<z.output<typeof runDelta>>, 'type'> & { readonly type: typeof deltaEventName };
+export type RunNews = RunEvent | RunDelta;
+/** A later service may have other names of events, so the name alone does not tell a type checker. */
+export const isDelta = (news: RunNews): news is RunDelta => news.type === deltaEventName;
 export type WorkflowSummary = Answer<'listWorkflows'>['data'][number];
 /** A run that nothing will change any more. */
 export type EndedRun = Omit<Run, 'status'> & { readonly status: TerminalStatus };

@@ -15,6 +15,8 @@ import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
 import { MemoryRuns } from './runs.ts';
 import { MemorySignals } from './signals.ts';
+import { MemoryStreams } from './streams.ts';
+import { MemoryTickets } from './tickets.ts';
 import { MemoryTimers } from './timers.ts';
 import { MemoryWorkflowStore } from './workflow-store.ts';
 
@@ -51,5 +53,7 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     deployments: new MemoryDeployments(),
     artifacts: new MemoryArtifacts(),
     signals: new MemorySignals(),
+    streams: new MemoryStreams(),
+    tickets: new MemoryTickets(),
   };
 };

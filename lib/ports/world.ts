@@ -10,6 +10,8 @@ import type { Notices } from './notices.ts';
 import type { RunIndex } from './run-index.ts';
 import type { RunLog } from './run-log.ts';
 import type { Signals } from './signals.ts';
+import type { Streams } from './streams.ts';
+import type { Tickets } from './tickets.ts';
 import type { Timers } from './timers.ts';
 import type { WorkflowStore } from './workflow-store.ts';
 
@@ -30,4 +32,6 @@ export interface World {
   readonly deployments: Deployments;
   readonly artifacts: Artifacts;
   readonly signals: Signals;
+  readonly streams: Streams;
+  readonly tickets: Tickets;
 }

@@ -13,6 +13,7 @@ import type { Decider } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
 import { withPayloads } from './payloads.ts';
 import type { RunFold } from './read-log.ts';
+import { voiceOf } from './stream-node.ts';
 import { watchAttempt } from './watch-attempt.ts';
 
 export type NodeEnded = Extract<Fact, { kind: 'node-ended' }>;
@@ -27,13 +28,19 @@ export async function attemptNode(
   const { deps } = worker;
   const run = fold.head.address;
   const startedAt = deps.clock.now();
-  const { outcome, printed } = await withPayloads(deps, run, (loaded) => {
+  const { outcome, printed } = await withPayloads(deps, run, async (loaded) => {
     const input = inputOf(plan, node, open.iteration, fold.state, open.pinnedAt, loaded);
     if (node.isPure) return { outcome: worker.plans.evaluate(node, input, startedAt), printed: [] };
     const token = `${run.runId}/${nodeKey(open)}`;
-    return underLimits(worker, { fold, plan, node, open }, (signal) =>
-      worker.runAttempt(node, input, { number: open.attempt, signal, token, ...traceOf(fold.head, `${token}/${open.attempt}`) }),
-    );
+    const voice = voiceOf(deps, { run, node: nodeKey(open), attempt: open.attempt, expiresAt: fold.head.expiresAt });
+    const trace = traceOf(fold.head, `${token}/${open.attempt}`);
+    try {
+      return await underLimits(worker, { fold, plan, node, open }, (signal) =>
+        worker.runAttempt(node, input, { number: open.attempt, signal, say: voice.say, token, ...trace }),
+      );
+    } finally {
+      await voice.end();
+    }
   });
   const ref: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
   return { kind: 'node-ended', node: ref, attempt: open.attempt, outcome, startedAt, endedAt: deps.clock.now(), printed };

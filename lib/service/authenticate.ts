@@ -43,9 +43,14 @@ export class Authenticator {
     if (!isSameDigest(key.secretHash, presented.secretHash) || key.environment !== presented.environment) {
       return { kind: 'unauthorized', why: 'wrong', key };
     }
-    if (key.revokedAt !== undefined) return { kind: 'unauthorized', why: 'revoked', key };
-    if (key.expiresAt !== undefined && key.expiresAt <= now) return { kind: 'unauthorized', why: 'expired', key };
-    return { kind: 'authenticated', key };
+    return standing(key, now);
+  }
+
+  /** The same of a key whose secret was compared before: for what goes on under it. */
+  async recheck(keyId: KeyId): Promise<Authentication> {
+    const now = this.#deps.clock.now();
+    const key = await this.#key(keyId, now);
+    return key === undefined ? { kind: 'unauthorized', why: 'unknown' } : standing(key, now);
   }
 
   /**
@@ -73,6 +78,12 @@ export class Authenticator {
     return key;
   }
 }
+
+const standing = (key: ApiKey, now: Instant): Authentication => {
+  if (key.revokedAt !== undefined) return { kind: 'unauthorized', why: 'revoked', key };
+  if (key.expiresAt !== undefined && key.expiresAt <= now) return { kind: 'unauthorized', why: 'expired', key };
+  return { kind: 'authenticated', key };
+};
 
 /** Compares two digests in a time that does not depend on where they differ. */
 const isSameDigest = (one: string, other: string): boolean => {

@@ -26,6 +26,8 @@ export type RunAttempt = (
   attempt: {
     readonly number: Attempt;
     readonly signal: AbortSignal;
+    /** what comes first of the result, text by text, for whoever watches; the outcome must hold the whole */
+    readonly say: (text: string) => void;
     /** of the run, with a span of this attempt; absent where the run knows none */
     readonly trace?: Trace;
     /** the same for each attempt of this node: whoever is asked twice can tell */ readonly token: string;

@@ -84,7 +84,7 @@ export async function readTail(deps: Pick<Deps, 'log'>, fold: RunFold): Promise<
 }
 
 /** The commits that follow each other from `first` on. */
-function untilFirstHole(commits: readonly Commit[], first: number): readonly Commit[] {
+export function untilFirstHole(commits: readonly Commit[], first: number): readonly Commit[] {
   const hole = commits.findIndex((commit, index) => commit.number !== first + index);
   return hole === -1 ? commits : commits.slice(0, hole);
 }

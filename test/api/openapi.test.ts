@@ -27,6 +27,7 @@ const tabled = (table: readonly Route[]): readonly string[] =>
   table.map((route) => {
     const statuses = new Set([
       ...Object.keys(route.answers),
+      ...(route.streams === undefined ? [] : ['204']),
       ...errorsOf(route).map((code) => String(errorCatalogue[code].status)),
     ]);
     return `${route.method} ${route.path} ${route.operationId} ${[...statuses].toSorted().join(',')}`;

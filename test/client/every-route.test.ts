@@ -20,6 +20,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   // The second time finds another state, or makes a second one.
   createWorkflow: false,
   publishVersion: false,
+  createTicket: false,
   resumeRun: false,
   wakeRun: false,
   sendSignal: false,

@@ -1,4 +1,5 @@
 /** A client whose requests go straight to the HTTP functions, over a world in memory with a worker that is called by hand. */
+import type { Readable } from 'node:stream';
 import { StepwellClient, type Fetch } from '../../lib/client/index.ts';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, durationMs, earliest, minutes } from '../../lib/engine/time.ts';
@@ -19,8 +20,22 @@ export const fetchOf =
       ...(searchParams.size === 0 ? {} : { query }),
       ...(typeof body === 'string' ? { text: body } : {}),
     });
-    return new Response(JSON.stringify(answer.body), { status: answer.status, headers: { ...answer.headers } });
+    const init = { status: answer.status, headers: { ...answer.headers } };
+    if (answer.stream !== undefined) return new Response(bytesOf(answer.stream), init);
+    return new Response(answer.status === 204 ? null : JSON.stringify(answer.body), init);
   };
+
+const bytesOf = (stream: Readable): ReadableStream<Uint8Array> => {
+  const pieces: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await pieces.next();
+      if (done === true) controller.close();
+      else controller.enqueue(new TextEncoder().encode(String(value)));
+    },
+    cancel: () => void stream.destroy(),
+  });
+};
 
 export interface InProcess {
   readonly api: Http;

@@ -19,6 +19,8 @@ import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
+import { DynamoStreams } from '../../lib/aws/streams.ts';
+import { DynamoTickets } from '../../lib/aws/tickets.ts';
 import { SystemIds } from '../../lib/aws/system-ids.ts';
 import { SchedulerTimers } from '../../lib/aws/timers.ts';
 import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
@@ -94,6 +96,8 @@ export const startAwsPlaces = async (): Promise<AwsPlaces> => {
         audit: new DynamoAudit(control),
         rates: new DynamoRateWindows(control),
         signals: new DynamoSignals(control),
+        streams: new DynamoStreams(runs),
+        tickets: new DynamoTickets(control),
         deployments: new DynamoDeployments(control),
       },
       clock,

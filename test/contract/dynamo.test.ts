@@ -10,7 +10,9 @@ import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
+import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { allOf } from '../../lib/aws/table.ts';
+import { DynamoTickets } from '../../lib/aws/tickets.ts';
 import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
 import { controlSuite } from './control.suite.ts';
 import { deploymentsSuite } from './deployments.suite.ts';
@@ -19,6 +21,8 @@ import type { Emulator } from './emulators/emulator-process.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
+import { streamsSuite } from './streams.suite.ts';
+import { ticketsSuite } from './tickets.suite.ts';
 import { workflowStoreSuite } from './workflow-store.suite.ts';
 
 const close = async (): Promise<void> => {};
@@ -55,6 +59,10 @@ for (const { name, start } of dynamoImplementations) {
     deploymentsSuite({ name, open: async () => ({ port: new DynamoDeployments(await createControlTable(client)), close }) });
 
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });
+
+    streamsSuite({ name, open: async () => ({ port: new DynamoStreams(await createRunsTable(client)), close }) });
+
+    ticketsSuite({ name, open: async () => ({ port: new DynamoTickets(await createControlTable(client)), close }) });
 
     controlSuite({
       name,

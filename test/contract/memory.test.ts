@@ -13,6 +13,8 @@ import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
 import { signalsSuite } from './signals.suite.ts';
+import { streamsSuite } from './streams.suite.ts';
+import { ticketsSuite } from './tickets.suite.ts';
 import { timersSuite } from './timers.suite.ts';
 import { workflowStoreSuite } from './workflow-store.suite.ts';
 
@@ -35,6 +37,8 @@ controlSuite({
 });
 deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
+streamsSuite({ name, open: open(({ streams }) => streams) });
+ticketsSuite({ name, open: open(({ tickets }) => tickets) });
 artifactsSuite({
   name,
   open: open(({ artifacts }) => ({

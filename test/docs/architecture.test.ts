@@ -2,7 +2,17 @@
 import { existsSync, globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { attachmentKey, beatKey, dueKey, duePartition, headKey, logKey, shards, snapshotKey } from '../../lib/aws/run-keys.ts';
+import {
+  attachmentKey,
+  beatKey,
+  deltaKey,
+  dueKey,
+  duePartition,
+  headKey,
+  logKey,
+  shards,
+  snapshotKey,
+} from '../../lib/aws/run-keys.ts';
 import { functionNames, runsTableKeys } from '../../lib/contract/environment.ts';
 import { environment, nodeId, nodeKey, projectId, runId, topLevel } from '../../lib/engine/ids.ts';
 import { ofType, synthesize } from '../infra/synthesized.ts';
@@ -87,8 +97,9 @@ describe('keys', () => {
     attachmentKey(run, 'input'),
     beatKey(run, nodeKey({ nodeId: nodeId('price'), iteration: topLevel })),
     snapshotKey(run),
+    deltaKey(run, nodeKey({ nodeId: nodeId('price'), iteration: topLevel }), 0),
     due,
-  ].map((key) => spelled(key).replace(/beat#.*/, 'beat#<nodeId>'));
+  ].map((key) => spelled(key).replace(/(beat#|stream#node:).*/, '$1<nodeId>'));
   const tables = (document: string) => rowsIn(document).filter(({ section }) => section === 'Functions, queues, tables');
   const runKeysIn = (document: string): readonly string[] =>
     tables(document)

@@ -21,6 +21,10 @@ import { largestPageBytes } from '../../lib/service/list-events.ts';
 import { mostFailuresRecorded } from '../../lib/service/failure-budget.ts';
 import { largestCommitBytes, largestInHeadBytes, largestInItemBytes, largestUnpackedBytes } from '../../lib/service/payloads.ts';
 import { defaultDeadline } from '../../lib/service/begin-run.ts';
+import { mostEars } from '../../lib/service/read-deltas.ts';
+import { ticketLifetime } from '../../lib/service/open-with-ticket.ts';
+import { betweenWrites } from '../../lib/service/stream-node.ts';
+import { heartbeatEvery, longestStream } from '../../lib/service/watch-run.ts';
 import { defaultRateLimit } from '../../lib/service/take-rate.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { numberIn, read, rowsIn } from './documents.ts';
@@ -34,6 +38,8 @@ const bytes = (value: number): string => `${count(value)} bytes`;
 const characters = (value: number): string => `${count(value)} characters`;
 
 const findings = 'lib/engine/graph/findings.ts';
+const watch = 'lib/service/watch-run.ts';
+const voice = 'lib/service/stream-node.ts';
 const routes = 'lib/api/routes.ts';
 const parts = 'lib/api/schemas/parts.ts';
 const runs = 'lib/api/schemas/runs.ts';
@@ -150,6 +156,13 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Requests at the same moment': [count(numberIn(construct, 'props.requestBurst ?? ')), construct],
   'Failed authentications recorded': [`${count(mostFailuresRecorded)} a minute`, 'lib/service/failure-budget.ts'],
   'Correlation id': [characters(numberIn('lib/engine/ids.ts', '[\\x20-\\x7e]{0,') + 2), 'lib/engine/ids.ts'],
+  'Stream of events': [minutes(longestStream), watch],
+  'Signs of life in a stream': [seconds(heartbeatEvery), watch],
+  'Nodes heard at once by one reader': [count(mostEars), 'lib/service/read-deltas.ts'],
+  'Between two pieces of what a node says': [seconds(betweenWrites), voice],
+  'A piece of what a node says': [characters(numberIn(voice, 'const mostInDelta = ')), voice],
+  'Said and not written yet': [characters(numberIn(voice, 'const mostPending = ')), voice],
+  'A ticket to watch a run': [`${seconds(ticketLifetime)}, once`, 'lib/service/open-with-ticket.ts'],
   'A key in a warm function': [
     seconds(numberIn('lib/service/authenticate.ts', 'const keptForMs = ')),
     'lib/service/authenticate.ts',

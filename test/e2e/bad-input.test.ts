@@ -68,6 +68,11 @@ describe('refused at the door', () => {
   /** each code of the catalogue below 500, asked for where a route gives it */
   const asked: { readonly [Code in ErrorCode]?: () => Promise<{ status: number; body: unknown }> } = {
     unauthorized: () => cloud.call('GET', '/v1/runs', undefined, { authorization: `Bearer ${cloud.apiKey.slice(0, -1)}` }),
+    key_in_query: () => cloud.call('GET', `/v1/runs/${nobody}/events?api_key=${cloud.apiKey}`),
+    ticket_invalid: async () => {
+      const answer = await fetch(`${cloud.url}/v1/runs/${nobody}/events?ticket=st_${'x'.repeat(43)}`);
+      return { status: answer.status, body: await answer.json() };
+    },
     // This machine's API is served over http, and told to be content with that; here it is not.
     https_required: async () => {
       const strict = await startCloudHere({ 'stepwell:requireHttps': true });
@@ -92,7 +97,7 @@ describe('refused at the door', () => {
     },
     invalid_request: () => start({ workflowName: 7 }),
     payload_too_large: () => start({ ...order, input: 'x'.repeat(7_000_000) }),
-    not_acceptable: () => cloud.call('GET', `/v1/runs/${nobody}/events`, undefined, { accept: 'text/event-stream' }),
+    not_acceptable: () => cloud.call('GET', `/v1/runs/${nobody}/events`, undefined, { accept: 'text/html' }),
     not_found: () => cloud.call('GET', `/v1/runs/${nobody}`),
     method_not_allowed: () => cloud.call('PATCH', '/v1/runs'),
     cursor_invalid: () => cloud.call('GET', '/v1/workflows?cursor=nothing'),

@@ -1,7 +1,7 @@
 /** The embedded cloud in this process, on a folder and a port of its own: for tests that must reach behind the API. */
 import { spawnSync } from 'node:child_process';
 import { environmentNames } from '../../lib/contract/environment.ts';
-import { startCloud } from '../../lib/local/cloud.ts';
+import { type Cloud, startCloud } from '../../lib/local/cloud.ts';
 import { demoSecret } from '../../lib/local/demo-webhook.ts';
 import { localKey } from '../../lib/local/local-key.ts';
 import { place } from '../../lib/local/place.ts';
@@ -10,6 +10,7 @@ import { loadAssembly } from '../../lib/local/template/assembly.ts';
 import { type Answer, freshFolder, root } from './local-start.ts';
 
 export interface CloudHere {
+  readonly cloud: Cloud;
   readonly url: string;
   readonly apiKey: string;
   /** what the provider `demo` of webhooks signs with */
@@ -36,6 +37,7 @@ export async function startCloudHere(settings: Readonly<Record<string, unknown>>
   if (url === undefined) throw new Error('the template has no API');
   const apiKey = localKey(cloud);
   return {
+    cloud,
     url,
     apiKey,
     webhookSecret: demoSecret(cloud.secrets),

@@ -103,6 +103,7 @@ describe('what was done', () => {
     'runs.rerun': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/rerun`],
     'signals.send': async () => ['POST', '/v1/signals', { body: { name: 'paid', correlation: 'order-7' } }],
     'runs.wake': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/wake`],
+    'tickets.create': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/tickets`],
     'keys.create': async () => ['POST', '/v1/keys', { body: { scopes: ['runs:read'] } }],
     'keys.revoke': async (api) => ['DELETE', `/v1/keys/${(await api.key(['runs:read'])).split('_')[2]}`],
     'keys.rotate': async (api) => ['POST', `/v1/keys/${(await api.key(['runs:read'])).split('_')[2]}/rotate`],

@@ -31,6 +31,11 @@ const shipped = async (): Promise<readonly [Http, string]> => {
 
 const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answered>> = {
   unauthorized: () => http().call('GET', '/v1/runs'),
+  key_in_query: async () => {
+    const [api, key] = await withKey();
+    return api.call('GET', '/v1/runs', { query: { api_key: key } });
+  },
+  ticket_invalid: () => http().call('GET', `/v1/runs/${unknownRun}/events`, { query: { ticket: `st_${'x'.repeat(43)}` } }),
   https_required: () => http().call('GET', '/v1/runs', { headers: { 'X-Forwarded-Proto': 'http' } }),
   invalid_signature: () => http().call('POST', '/v1/webhooks/git', delivery('{}', { secret: 'another' })),
   unknown_provider: () => http().call('POST', '/v1/webhooks/nobody', delivery('{}')),
@@ -54,7 +59,7 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   },
   not_acceptable: async () => {
     const [api, key] = await withKey();
-    const headers = { Accept: 'text/event-stream' };
+    const headers = { Accept: 'text/html' };
     return api.call('GET', `/v1/runs/${await started(api, key)}/events`, { key, headers });
   },
   not_found: async () => {

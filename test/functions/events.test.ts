@@ -97,8 +97,9 @@ describe('pages', () => {
   });
 
   test.each([
-    ['text/event-stream', 406],
-    ['text/event-stream, application/json;q=0.5', 200],
+    ['text/html', 406],
+    ['text/event-stream;q=0', 406],
+    ['text/event-stream;q=0.5, application/json', 200],
     ['*/*', 200],
     ['application/*', 200],
   ])('Accept: %s is answered %i', async (accept, status) => {

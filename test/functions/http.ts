@@ -1,6 +1,7 @@
 /** The HTTP functions over a world in memory. Every answer is held against the table of routes as it comes. */
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import * as z from 'zod';
 import { deploymentOperations } from '../../functions/api/operations/deployments.ts';
 import { eventOperations } from '../../functions/api/operations/events.ts';
@@ -29,6 +30,8 @@ export interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
+  /** present where the answer goes on */
+  readonly stream?: Readable;
   /** the operation that answered; absent where no route did */
   readonly operation: string | undefined;
 }
@@ -102,7 +105,8 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
       const answered = {
         status: answer.statusCode,
         headers: answer.headers,
-        body: record.parse(JSON.parse(answer.body)),
+        body: typeof answer.body === 'string' && answer.body !== '' ? record.parse(JSON.parse(answer.body)) : {},
+        ...(typeof answer.body === 'string' ? {} : { stream: answer.body }),
         operation: facts.data?.operation,
       };
       holdAgainstRoute(answered);
@@ -125,7 +129,7 @@ const functionOf = (method: string, path: string): 'api' | 'events' | 'deploymen
 };
 
 /** No answer may be other than its route says, whatever the test looks at. */
-const holdAgainstRoute = ({ status, headers, body, operation }: Answered): void => {
+const holdAgainstRoute = ({ status, headers, body, operation, stream }: Answered): void => {
   if (headers['x-workflow-correlation-id'] === undefined) throw new Error('an answer without its correlation id');
   if (headers['x-content-type-options'] !== 'nosniff') throw new Error('an answer without the security headers');
   const route: Route | undefined = routes.find(({ operationId }) => operationId === operation);
@@ -134,7 +138,9 @@ const holdAgainstRoute = ({ status, headers, body, operation }: Answered): void 
     if (correlationId !== headers['x-workflow-correlation-id']) throw new Error('two correlation ids in one answer');
     if (route !== undefined && !errorsOf(route).includes(code)) throw new Error(`${route.operationId} does not declare ${code}`);
   } else if (route === undefined) throw new Error(`no route answered ${status}`);
-  else z.object({ schema: z.custom<z.ZodType>() }).parse(route.answers[status]).schema.parse(body);
+  else if (stream !== undefined || status === 204) {
+    if (route.streams === undefined) throw new Error(`${route.operationId} does not stream`);
+  } else z.object({ schema: z.custom<z.ZodType>() }).parse(route.answers[status]).schema.parse(body);
 };
 
 export const context: Context = {

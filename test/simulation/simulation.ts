@@ -23,6 +23,7 @@ import { type FaultKind, type FaultRates, Faults } from './faults.ts';
 import { Prng } from './prng.ts';
 import { Process } from './process.ts';
 import { Queue, type Received } from './queue.ts';
+import { Readers } from './readers.ts';
 import { randomVersion, simulatedPlaces, simulatedTypes } from './random-graph.ts';
 import { SignalWatch } from './signal-watch.ts';
 import { runInvariant } from './violation.ts';
@@ -57,6 +58,8 @@ export interface SimulationReport {
   /** the longest time that an open run stood still between two commits */
   readonly longestStillMs: number;
   /** virtual time from start to quiet */
+  /** by readers who come and go */
+  readonly eventsRead: number;
   readonly tookMs: number;
   /** the same for the same seed, byte for byte */
   readonly summary: readonly string[];
@@ -91,9 +94,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   );
 
   const watch = new SignalWatch();
+  const readers = new Readers(options.seed, time, memory);
   const committed = (run: RunAddress, commit: Commit): void => {
     checker.committed(run, commit, time.now);
     watch.committed(run, commit, time.now);
+    readers.committed(run);
   };
   const log: RunLog = {
     ...bound(memory.log),
@@ -322,6 +327,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   runInvariant(9, waiting === 0, 'a start was never answered, however often it was asked');
   await checker.judge(memory.log);
   watch.judge(time.now);
+  await readers.judge();
   const { counts, calls } = faults;
   return {
     counts,
@@ -335,6 +341,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     longestOverlapMs: watch.longestOverlapMs,
     longestStillMs: checker.longestStillMs,
     tookMs: time.now - birth,
+    eventsRead: readers.events,
     summary: checker.summary,
   };
 }

@@ -6,6 +6,7 @@ import { keyOperations } from './keys.ts';
 import { runOperations } from './runs.ts';
 import { serviceOperations } from './service.ts';
 import { signalOperations } from './signals.ts';
+import { ticketOperations } from './tickets.ts';
 import { workflowOperations } from './workflows.ts';
 import { worldOperations } from './world.ts';
 
@@ -16,5 +17,6 @@ export const apiOperations = (tools: Tools): Operations<'api'> => ({
   ...keyOperations(tools),
   ...auditOperations(tools),
   ...signalOperations(tools),
+  ...ticketOperations(tools),
   ...worldOperations(tools),
 });

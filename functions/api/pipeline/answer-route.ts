@@ -8,7 +8,7 @@ import type { ApiKey, KeyScope } from '../../../lib/ports/control.ts';
 import { type AnyAnswer, type AnyOperation, type Asker, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 import { type AuditTrail, auditTrail } from './audit-trail.ts';
-import { authenticate, checkRate, checkScope } from './check-key.ts';
+import { authenticate, checkRate, checkScope, hasKeyInQuery } from './check-key.ts';
 import { type HttpCall, isProvenHttps } from './http-call.ts';
 import { readRequest } from './read-request.ts';
 
@@ -25,6 +25,8 @@ export const answerRoute = async (
   const isRefusedPlainly = tools.decider.deps.settings.requiresHttps && route.isAnsweredPlainly !== true;
   // Before the key is looked at: one that came in the clear is not to be told whether it works.
   if (isRefusedPlainly && !isProvenHttps(call)) return refuse('https_required');
+  // It is not looked at either: whoever reads the addresses on the way has it too.
+  if (route.scope !== null && hasKeyInQuery(call)) return refuse('key_in_query');
   const trail = auditTrail(tools, route, call, trace);
   const notRecorded = tools.failures.settle();
   if (notRecorded > 0) tools.logger.warn('failed authentications were not recorded', { ...traceFacts(trace), notRecorded });
@@ -33,10 +35,10 @@ export const answerRoute = async (
     await trail.answered(undefined, answer);
     return answer;
   }
-  const authenticated = await authenticate(tools, call);
-  if (authenticated.kind === 'unauthorized') {
-    await trail.failedAuthentication(authenticated.why, authenticated.key);
-    return refuse('unauthorized');
+  const authenticated = await authenticate(tools, route, call);
+  if (authenticated.kind !== 'authenticated') {
+    await trail.failedAuthentication(authenticated.why, authenticated.kind === 'unauthorized' ? authenticated.key : undefined);
+    return refuse(authenticated.kind);
   }
   const { key } = authenticated;
   // Beside everything else, and over before the answer: nothing goes on in a function that has answered.

@@ -1,9 +1,13 @@
 /** Whose request it is, whether the key has requests left, and whether it may do this: in that order. */
 import { parseKey } from '../../../lib/api/auth/key-format.ts';
+import { ticketPattern } from '../../../lib/api/auth/ticket-format.ts';
+import type { Route } from '../../../lib/api/route.ts';
+import { runId, runIdPattern } from '../../../lib/engine/ids.ts';
 import { allows } from '../../../lib/api/auth/authorize.ts';
 import type { KeyScope } from '../../../lib/ports/control.ts';
 import type { ApiKey } from '../../../lib/ports/control.ts';
 import type { Authentication } from '../../../lib/service/authenticate.ts';
+import { openWithTicket, ticketDigest } from '../../../lib/service/open-with-ticket.ts';
 import type { Rate } from '../../../lib/service/take-rate.ts';
 import { type Refusal, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
@@ -11,18 +15,33 @@ import type { HttpCall } from './http-call.ts';
 
 export type Authenticated =
   | { readonly kind: 'authenticated'; readonly key: ApiKey }
-  | { readonly kind: 'unauthorized'; readonly why: string; readonly key?: ApiKey };
+  | { readonly kind: 'unauthorized'; readonly why: string; readonly key?: ApiKey }
+  | { readonly kind: 'ticket_invalid'; readonly why: string };
 
 /** One scheme, one space, one key. A text that cannot be a key is refused without a look-up. */
 const bearer = /^Bearer +([^\s]+)$/i;
 
-export const authenticate = async ({ authenticator }: Pick<Tools, 'authenticator'>, call: HttpCall): Promise<Authenticated> => {
+export const authenticate = async (
+  { authenticator, decider }: Pick<Tools, 'authenticator' | 'decider'>,
+  route: Pick<Route, 'takesTicket'>,
+  call: HttpCall,
+): Promise<Authenticated> => {
   const header = call.headers['authorization'];
+  const ticket = call.query['ticket'];
+  if (header === undefined && route.takesTicket === true && ticket !== undefined) {
+    const named = call.params['runId'] ?? '';
+    if (!ticketPattern.test(ticket) || !runIdPattern.test(named)) return { kind: 'ticket_invalid', why: 'ticket_malformed' };
+    return openWithTicket(decider.deps, authenticator, ticketDigest(ticket), runId(named));
+  }
   if (header === undefined) return { kind: 'unauthorized', why: 'missing' };
   const presented = parseKey(bearer.exec(header.trim())?.[1] ?? '');
   if (presented === undefined) return { kind: 'unauthorized', why: 'malformed' };
   return authenticator.authenticate(presented) satisfies Promise<Authentication>;
 };
+
+/** A text that is a key, in any parameter: one with a mistake in it is no secret. */
+export const hasKeyInQuery = ({ query }: HttpCall): boolean =>
+  Object.values(query).some((value) => value !== undefined && parseKey(value.replace(/^Bearer\s+/i, '')) !== undefined);
 
 /** The windows are minutes; the headers are those of draft-ietf-httpapi-ratelimit-headers. */
 const windowSeconds = 60;

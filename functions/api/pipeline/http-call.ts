@@ -1,4 +1,5 @@
 /** A request of the gateway in the few parts that the product looks at, and the answer it gives back. */
+import type { Readable } from 'node:stream';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 
 export interface HttpCall {
@@ -20,7 +21,15 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** a stream is passed on as it comes, by a function whose answers the gateway streams */
+  readonly body: string | Readable;
+}
+
+/** An answer as a route gives it: the router knows bodies of text alone. */
+export interface RoutedAnswer extends HttpAnswer {
   readonly body: string;
+  /** in place of the body */
+  readonly stream?: Readable;
 }
 
 /**

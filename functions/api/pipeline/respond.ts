@@ -1,22 +1,24 @@
 /** Turns answers and refusals into what the gateway sends. */
+import { Readable } from 'node:stream';
 import { type ErrorCode, envelope, errorCatalogue } from '../../../lib/api/errors.ts';
 import type { AnyAnswer, Refusal } from '../operation.ts';
-import type { HttpAnswer } from './http-call.ts';
+import type { RoutedAnswer } from './http-call.ts';
 
 const json = { 'content-type': 'application/json; charset=utf-8' };
 /** Long enough for a throttled table to recover, short enough to wait for. */
 const retryAfterSeconds = 2;
 
-export const respond = (answer: AnyAnswer, correlationId: string): HttpAnswer =>
-  'refused' in answer
-    ? refusal(answer, correlationId)
-    : {
-        statusCode: Number(answer.status),
-        headers: { ...json, ...answer.headers },
-        body: JSON.stringify(answer.body),
-      };
+export const respond = (answer: AnyAnswer, correlationId: string): RoutedAnswer => {
+  if ('refused' in answer) return refusal(answer, correlationId);
+  const statusCode = Number(answer.status);
+  if ('stream' in answer) {
+    const stream = answer.stream === undefined ? {} : { stream: Readable.from(answer.stream) };
+    return { statusCode, headers: answer.headers ?? {}, body: '', ...stream };
+  }
+  return { statusCode, headers: { ...json, ...answer.headers }, body: JSON.stringify(answer.body) };
+};
 
-const refusal = ({ refused, details, headers }: Refusal, correlationId: string): HttpAnswer => ({
+const refusal = ({ refused, details, headers }: Refusal, correlationId: string): RoutedAnswer => ({
   statusCode: errorCatalogue[refused].status,
   headers: { ...json, ...headersOf(refused), ...headers },
   body: JSON.stringify(envelope(refused, correlationId, details)),

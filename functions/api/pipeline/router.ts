@@ -8,7 +8,7 @@ import { traceFacts } from '../../../lib/engine/trace.ts';
 import { type AnyAnswer, type AnyOperation, type AnyOperations, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 import { answerRoute } from './answer-route.ts';
-import { type HttpAnswer, type HttpCall, callOf } from './http-call.ts';
+import { type HttpAnswer, type HttpCall, type RoutedAnswer, callOf } from './http-call.ts';
 import { respond } from './respond.ts';
 import { traceIn } from './tracing.ts';
 
@@ -21,16 +21,19 @@ export const routed = (tools: Tools, operations: AnyOperations): Answering => {
       ? []
       : [{ method: route.method, path: route.path, handler: handlerOf(tools, route, operation) }];
   });
-  const handler = router<APIGatewayProxyEvent, HttpAnswer>({
+  const handler = router<APIGatewayProxyEvent, RoutedAnswer>({
     routes: answered,
     notFoundResponse: () => undefined,
   });
-  return async (event, context) => (await handler(event, context)) ?? notRouted(event);
+  return async (event, context) => {
+    const { stream, ...answer } = (await handler(event, context)) ?? notRouted(event);
+    return stream === undefined ? answer : { ...answer, body: stream };
+  };
 };
 
 const handlerOf =
-  (tools: Tools, route: Route, operation: AnyOperation): Answering =>
-  async (event) => {
+  (tools: Tools, route: Route, operation: AnyOperation) =>
+  async (event: APIGatewayProxyEvent): Promise<RoutedAnswer> => {
     const trace = traceIn(event);
     const call = callOf(event);
     const answer = await answerRoute(tools, route, operation, call, trace);
@@ -50,7 +53,7 @@ const runFact = ({ audit }: AnyAnswer, { params }: HttpCall): { readonly runId?:
   return typeof runId === 'string' && runIdPattern.test(runId) ? { runId } : {};
 };
 
-const notRouted = (event: APIGatewayProxyEvent): HttpAnswer => {
+const notRouted = (event: APIGatewayProxyEvent): RoutedAnswer => {
   const allowed = routes.filter(({ path }) => matches(path, event.path)).map(({ method }) => method);
   const refusal =
     allowed.length === 0 ? refuse('not_found') : { ...refuse('method_not_allowed'), headers: { allow: allowed.join(', ') } };

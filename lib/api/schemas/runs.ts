@@ -1,7 +1,7 @@
 /** Bodies about runs. */
 import * as z from 'zod';
 import { runStatuses } from '../../engine/log/head.ts';
-import { publicEventNames } from '../../engine/log/event-names.ts';
+import { deltaEventName, publicEventNames } from '../../engine/log/event-names.ts';
 import {
   cursor,
   deploymentId,
@@ -180,24 +180,39 @@ export const runAnswer = z
 /** 0 is before the first event. */
 export const listEventsQuery = z.strictObject({
   after: z.string().max(32).exactOptional().meta({ description: 'the id of the last event seen; only later ones are given' }),
+  afterEventId: z.string().max(32).exactOptional().meta({ description: 'another name for `after`; the larger one counts' }),
+  ticket: z.string().max(128).exactOptional().meta({ description: 'in place of a key, for a browser’s EventSource' }),
   limit: z.coerce.number().int().min(1).max(1_000).default(200),
 });
 
+export const runEvent = z
+  .strictObject({
+    eventId: z.int(),
+    sequence: z.int(),
+    type: z.enum(publicEventNames),
+    runId: z.string(),
+    timestamp: moment,
+    payload: jsonObject,
+  })
+  .meta({ id: 'RunEvent' });
+/** A piece of what a node says while it is at work; in streams alone. */
+export const runDelta = z.strictObject({
+  eventId: z.int(),
+  sequence: z.int(),
+  type: z.literal(deltaEventName),
+  runId: z.string(),
+  timestamp: moment,
+  payload: z.strictObject({
+    nodeId: z.string(),
+    iteration: z.string().exactOptional(),
+    attempt: z.int(),
+    deltaIndex: z.int(),
+    text: z.string(),
+    reset: z.literal(true).exactOptional(),
+  }),
+});
 export const eventList = z.strictObject({
-  data: z
-    .array(
-      z
-        .strictObject({
-          eventId: z.int(),
-          sequence: z.int(),
-          type: z.enum(publicEventNames),
-          runId: z.string(),
-          timestamp: moment,
-          payload: jsonObject,
-        })
-        .meta({ id: 'RunEvent' }),
-    )
-    .readonly(),
+  data: z.array(runEvent).readonly(),
   cursor: z.string().meta({ description: 'pass it as `after` to go on, now or later' }),
   hasMore: z.boolean(),
 });

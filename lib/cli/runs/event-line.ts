@@ -1,5 +1,5 @@
 /** An event in one line. */
-import type { RunEvent } from '../../client/index.ts';
+import type { RunDelta, RunEvent } from '../../client/index.ts';
 import type { Shell, Tone } from '../command.ts';
 
 export function eventLine({ paint }: Pick<Shell, 'paint'>, { eventId, timestamp, type, payload }: RunEvent): string {
@@ -13,6 +13,11 @@ export function eventLine({ paint }: Pick<Shell, 'paint'>, { eventId, timestamp,
     text(payload['reason']),
   ].filter((part) => part !== '');
   return [paint('dim', `${String(eventId).padStart(4)}  ${timestamp}`), paint(toneOf(type), type), ...told].join('  ');
+}
+
+/** What a node says, as it comes: a line for each piece, for others may speak in between. */
+export function saidLine({ paint }: Pick<Shell, 'paint'>, { payload: { nodeId, text: said } }: RunDelta): string {
+  return `${paint('dim', `      ${nodeId}:`)} ${JSON.stringify(said).slice(1, -1)}`;
 }
 
 const text = (value: unknown, before = ''): string => (typeof value === 'string' && value !== '' ? before + value : '');

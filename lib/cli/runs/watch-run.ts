@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import type { RunEvent } from '../../client/index.ts';
+import { type RunEvent, isDelta } from '../../client/index.ts';
 import type { Action } from '../command.ts';
 import { argument, optionsIn, present, runId } from '../given.ts';
 import { ending } from './ending.ts';
-import { eventLine } from './event-line.ts';
+import { eventLine, saidLine } from './event-line.ts';
 import { eventIdOption } from './list-events.ts';
 
 const shape = z.object({ after: eventIdOption });
@@ -14,11 +14,14 @@ export const watchRun: Action = async (given, shell) => {
   const client = await shell.client();
   const { signal } = shell;
   const events: RunEvent[] = [];
-  const from = present({ after: after === undefined ? undefined : String(after) });
-  for await (const event of client.followRunEvents(id, from, { signal })) {
+  for await (const news of client.watchRun(id, present({ after }), { signal })) {
+    if (isDelta(news)) {
+      shell.say(saidLine(shell, news));
+      continue;
+    }
     // Told as they come, so nobody needs them once more at the end.
-    if (shell.isJson) events.push(event);
-    shell.say(eventLine(shell, event));
+    if (shell.isJson) events.push(news);
+    shell.say(eventLine(shell, news));
   }
   const run = await client.result(id, { signal });
   const { exitCode, sentence } = ending(shell, run);

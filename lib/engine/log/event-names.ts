@@ -40,3 +40,7 @@ export const mapEngineEventToSse = (event: { type: RunEventType; failure?: { cau
   event.type === 'NODE_FAILED' && event.failure?.cause === 'timeout' ? 'node.timed_out' : publicNames[event.type];
 
 export const publicEventNames: readonly PublicEventName[] = [...Object.values(publicNames), 'node.timed_out'];
+
+/** Of what readers see and no log has: a piece of what a node says, and the sign that a stream is alive. */
+export const deltaEventName = 'node.stream.delta';
+export const heartbeatEventName = 'heartbeat';

@@ -22,6 +22,8 @@ import { DynamoRunLog } from '../../../lib/aws/run-log.ts';
 import { SystemClock } from '../../../lib/aws/system-clock.ts';
 import { SystemIds } from '../../../lib/aws/system-ids.ts';
 import { DynamoSignals } from '../../../lib/aws/signals.ts';
+import { DynamoStreams } from '../../../lib/aws/streams.ts';
+import { DynamoTickets } from '../../../lib/aws/tickets.ts';
 import { DynamoWorkflowStore } from '../../../lib/aws/workflow-store.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
@@ -77,6 +79,8 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     workflows: new DynamoWorkflowStore(control),
     keys: new DynamoKeys(control),
     reservations: new DynamoReservations(control),
+    streams: new DynamoStreams(runs),
+    tickets: new DynamoTickets(control),
     audit: new DynamoAudit(control),
     rates: new DynamoRateWindows(control),
     signals: new DynamoSignals(control),
@@ -110,7 +114,9 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     ask: async (request): Promise<FuzzAnswer> => {
       const handler = functions[routeOf(request)?.servedBy ?? 'api'];
       const { statusCode, headers, body } = await handler(gatewayEvent(request), context);
-      return { status: statusCode, headers, text: body };
+      if (typeof body === 'string') return { status: statusCode, headers, text: body };
+      body.destroy();
+      throw new Error('a stream was answered, and nobody had asked for one');
     },
     async close() {
       client.destroy();

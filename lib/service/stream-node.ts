@@ -1,0 +1,128 @@
+/**
+ * What a node says while it is at work reaches its stream. It gathers, so that fast tokens cost few writes, and never holds
+ * the node up. Deltas are a courtesy: where they cannot be written there are none, and the completion carries the whole.
+ */
+import type { Attempt, Nonce, NodeKey, RunAddress } from '../engine/ids.ts';
+import { type Instant, durationMs } from '../engine/time.ts';
+import type { Delta, DeltaPut } from '../ports/streams.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import type { Deps } from './deps.ts';
+
+/** After each write, whatever its size: at most four a second. The first one waits for nothing. */
+export const betweenWrites = durationMs(250);
+/** In UTF-16 units, of one delta: far below what an item holds. */
+const mostInDelta = 65_536;
+/** Said and not written yet. More means that nothing can be written, and the rest is not kept in memory for that. */
+const mostPending = 1_048_576;
+/** Tries of one put whose outcome stays unknown. */
+const mostPuts = 5;
+/** How often a new owner may find that the old one was quicker. */
+const mostTakeovers = 5;
+
+export interface Voice {
+  /** Comes back at once. What is said after the end is not heard. */
+  readonly say: (text: string) => void;
+  /** Writes what is left. To be awaited before the attempt's outcome is committed. */
+  end(): Promise<void>;
+}
+
+export interface Speaker {
+  readonly run: RunAddress;
+  readonly node: NodeKey;
+  readonly attempt: Attempt;
+  /** the run's */
+  readonly expiresAt: Instant;
+}
+
+/** The voice of one execution of one attempt. Silent, it reads and writes nothing. */
+export function voiceOf(deps: Pick<Deps, 'streams' | 'clock' | 'ids'>, speaker: Speaker): Voice {
+  const ending = new AbortController();
+  let pending = '';
+  let isOver = false;
+  let trouble: unknown;
+  let pumping: Promise<void> | undefined;
+  const writer = writerOf(deps, speaker, ending.signal);
+
+  async function pump(): Promise<void> {
+    for (let text = take(); text !== ''; text = take()) {
+      if (!(await writer(text))) {
+        isOver = true;
+        break;
+      }
+      await deps.clock.sleep(betweenWrites, ending.signal);
+    }
+    pumping = undefined;
+  }
+  function take(): string {
+    const end = Math.min(pending.length, mostInDelta);
+    const text = pending.slice(0, isHalf(pending, end) && !(ending.signal.aborted && end === pending.length) ? end - 1 : end);
+    pending = pending.slice(text.length);
+    return text;
+  }
+  return {
+    say(text) {
+      if (isOver || ending.signal.aborted || text === '') return;
+      pending += text;
+      if (pending.length > mostPending) isOver = true;
+      pumping ??= pump().catch((reason: unknown) => {
+        isOver = true;
+        trouble = reason;
+      });
+    },
+    async end() {
+      ending.abort();
+      await pumping;
+      // Half a character may have been held back for its other half.
+      if (!isOver && pending !== '') await pump();
+      if (trouble !== undefined) throw trouble;
+    },
+  };
+}
+
+/** Whether the text would be cut between the two halves of one character. */
+const isHalf = (text: string, end: number): boolean => /[\ud800-\udbff]/.test(text.charAt(end - 1));
+
+/**
+ * Writes one delta after the other; false where there is to be none any more. A put that meets another owner's delta has one
+ * of two reasons: somebody has spoken before, and this one goes on behind them; or, once this one has written, somebody newer
+ * has taken over.
+ */
+function writerOf({ streams, clock, ids }: Pick<Deps, 'streams' | 'clock' | 'ids'>, speaker: Speaker, ending: AbortSignal) {
+  const { run, node, attempt, expiresAt } = speaker;
+  let owner: Nonce | undefined;
+  let next = 0;
+  let hasWritten = false;
+
+  async function put(delta: Delta): Promise<DeltaPut | undefined> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await streams.put(run, node, delta, expiresAt);
+      } catch (reason) {
+        if (!(reason instanceof Unavailable)) throw reason;
+        if (tried === mostPuts || ending.aborted) return undefined;
+        await clock.sleep(betweenWrites, ending);
+      }
+    }
+  }
+  return async (text: string): Promise<boolean> => {
+    owner ??= ids.nonce();
+    for (let takeovers = 0; takeovers <= mostTakeovers; takeovers += 1) {
+      const result = await put({ index: next, attempt, owner, text, at: clock.now() });
+      if (result === undefined) return false;
+      if (result.kind === 'stored' || result.owner === owner) {
+        next += 1;
+        hasWritten = true;
+        return true;
+      }
+      if (hasWritten) return false;
+      const last = await streams.last(run, node).catch(unlessUnavailable);
+      if (last === undefined) return false;
+      next = last.index + 1;
+    }
+    return false;
+  };
+}
+
+const unlessUnavailable = (reason: unknown): undefined => {
+  if (!(reason instanceof Unavailable)) throw reason;
+};

@@ -1,0 +1,45 @@
+/** One reader's stream: news as they come, signs of life while there are none, and an end in good time. */
+import type { Instant } from '../engine/time.ts';
+import { after, between, minutes, seconds } from '../engine/time.ts';
+import type { Deps } from './deps.ts';
+import { type Followed, type News, followRun } from './follow-run.ts';
+
+/**
+ * A stream ends by itself after this, and the reader goes on with another. A gateway would break it off after 15 minutes, and
+ * a reader that has gone away is not told of: until the end it holds a slot that others wait for.
+ */
+export const longestStream = minutes(5);
+/** A gateway ends a stream on which nothing has passed for five minutes, and proxies do sooner. */
+export const heartbeatEvery = seconds(15);
+/** With what the authenticator keeps for 15 s, a revoked key's stream ends within half a minute. */
+const recheckEvery = seconds(10);
+
+export type Seen = Exclude<News, { kind: 'quiet' }> | { readonly kind: 'heartbeat'; readonly at: Instant };
+
+/** @param isAllowed whether the reader still may; asked every ten seconds */
+export async function* watchRun(
+  deps: Pick<Deps, 'log' | 'streams' | 'clock'>,
+  followed: Followed,
+  lastSeen: number,
+  isAllowed: () => Promise<boolean>,
+): AsyncGenerator<Seen, void, undefined> {
+  const { clock } = deps;
+  const endsAt = after(clock.now(), longestStream);
+  let checkedAt = clock.now();
+  let saidAt = clock.now();
+  for await (const news of followRun(deps, followed, lastSeen)) {
+    const now = clock.now();
+    if (now >= endsAt) return;
+    if (between(checkedAt, now) >= recheckEvery) {
+      if (!(await isAllowed())) return;
+      checkedAt = now;
+    }
+    if (news.kind !== 'quiet') {
+      yield news;
+      saidAt = clock.now();
+    } else if (between(saidAt, now) >= heartbeatEvery) {
+      yield { kind: 'heartbeat', at: now };
+      saidAt = now;
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/** What every keeper of tickets must hold: a ticket is taken once, and only what was put is there. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { keyId } from '../../lib/engine/ids.ts';
+import { after, minutes } from '../../lib/engine/time.ts';
+import { MemoryIds } from '../../lib/memory/ids.ts';
+import type { Ticket, Tickets } from '../../lib/ports/tickets.ts';
+import { expiresAt, freshRun, noon } from './samples.ts';
+import type { Opened, Subject } from './subject.ts';
+
+const ids = new MemoryIds(5);
+const digest = (): string => randomBytes(32).toString('hex');
+const ticket = (): Ticket => ({ run: freshRun(), keyId: keyId('0123456789'), expiresAt: after(noon, minutes(1)) });
+
+export const ticketsSuite = ({ name, open }: Subject<Tickets>) =>
+  describe(`tickets: ${name}`, () => {
+    let opened: Opened<Tickets>;
+    let tickets: Tickets;
+    beforeAll(async () => {
+      opened = await open();
+      tickets = opened.port;
+    });
+    afterAll(() => opened.close());
+
+    test('one of twenty who take a ticket at once has it', async () => {
+      const name = digest();
+      await tickets.put(name, ticket(), expiresAt);
+      const taken = await Promise.all(Array.from({ length: 20 }, () => tickets.take(name, ids.nonce())));
+      expect(taken.filter(Boolean)).toHaveLength(1);
+    });
+
+    test('taken again by who has it, whose first try went unanswered, it is still theirs', async () => {
+      const [name, mine] = [digest(), ids.nonce()];
+      await tickets.put(name, ticket(), expiresAt);
+      expect([await tickets.take(name, mine), await tickets.take(name, mine), await tickets.take(name, ids.nonce())]).toEqual([
+        true,
+        true,
+        false,
+      ]);
+    });
+
+    test('a ticket says what was put, taken or not', async () => {
+      const [name, mine] = [digest(), ticket()];
+      await tickets.put(name, mine, expiresAt);
+      expect(await tickets.ticket(name)).toEqual(mine);
+      await tickets.take(name, ids.nonce());
+      expect(await tickets.ticket(name)).toEqual(mine);
+    });
+
+    test('what was never put is not there, and nobody can take it', async () => {
+      const name = digest();
+      expect([await tickets.take(name, ids.nonce()), await tickets.ticket(name)]).toEqual([false, undefined]);
+    });
+  });
