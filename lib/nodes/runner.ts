@@ -7,6 +7,7 @@ import type { Failure } from '../engine/log/events.ts';
 import type { DurationMs } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import { type NodeShape, parseConfig } from './node-type.ts';
+import type { SecretUse } from './secret-use.ts';
 
 export interface NodeTools {
   /** the run has ended, or the worker must stop: the attempt has no outcome then */
@@ -17,6 +18,8 @@ export interface NodeTools {
   readonly token: string;
   /** of the run, with a span of this attempt; absent where the run knows none */
   readonly trace?: Trace;
+  /** those that the run's project may use, for this attempt */
+  readonly secrets: SecretUse;
 }
 
 export interface RunResult {

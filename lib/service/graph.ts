@@ -24,6 +24,8 @@ export type RunAttempt = (
   input: NodeInput,
   attempt: {
     readonly number: Attempt;
+    /** of the run */
+    readonly scope: Scope;
     readonly signal: AbortSignal;
     /** of the run, with a span of this attempt; absent where the run knows none */
     readonly trace?: Trace;

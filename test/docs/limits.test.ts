@@ -57,7 +57,7 @@ const bundles = 'lib/bundles/local-bundles.ts';
 const webhookRoutes = 'lib/api/webhook-routes.ts';
 const receiving = 'lib/service/receive-webhook.ts';
 const providers = 'lib/webhooks/provider.ts';
-const webhookSecrets = 'lib/service/webhook-secrets.ts';
+const keptSecrets = 'lib/service/kept-secrets.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
 
@@ -89,7 +89,12 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn(providers, 'max(3_600).default(')} s, at most ${count(numberIn(providers, 'z.int().min(10).max('))} s`,
     providers,
   ],
-  "A webhook's secret in a warm function": [`${numberIn(webhookSecrets, 'keptForMs = minutes(')} min`, webhookSecrets],
+  'A secret in a warm function': [`${numberIn(keptSecrets, 'keptForMs = minutes(')} min`, keptSecrets],
+  'Secrets of nodes': [bytes(numberIn(construct, 'mostSecretBytes = ')), construct],
+  'Secret that is looked for in what a node gives': [
+    characters(numberIn('lib/nodes/secret-mask.ts', 'const leastMaskedLength = ')),
+    'lib/nodes/secret-mask.ts',
+  ],
   'Providers of webhooks': [bytes(numberIn(construct, 'mostWebhookBytes = ')), construct],
   'Keys of the configuration': [count(numberIn(seeds, 'mostSeedKeys = ')), seeds],
   'Last use of a key': [`${numberIn('lib/service/authenticate.ts', 'useGrain = hours(')} h`, 'lib/service/authenticate.ts'],

@@ -32,9 +32,11 @@ const fileOf = (name: string, file: string): unknown => JSON.parse(readFileSync(
 export interface Example {
   readonly name: string;
   readonly workflow: z.output<typeof workflowShape>;
-  readonly input: unknown;
+  readonly input: object;
   /** what is sent once the run has started */
   readonly signals: readonly unknown[];
+  /** what the owner of a laptop writes into `.stepwell/secrets.json` before */
+  readonly secrets: Readonly<Record<string, string>>;
   readonly expected: z.output<typeof expectedShape>;
 }
 
@@ -45,14 +47,35 @@ export const exampleNames: readonly string[] = readdirSync(folder, { withFileTyp
 export const example = (name: string): Example => ({
   name,
   workflow: workflowShape.parse(fileOf(name, 'workflow.json')),
-  input: fileOf(name, 'input.json'),
+  input: z.looseObject({}).parse(fileOf(name, 'input.json')),
   signals: existsSync(new URL(`${name}/signals.json`, folder)) ? z.array(z.unknown()).parse(fileOf(name, 'signals.json')) : [],
+  secrets: existsSync(new URL(`${name}/secrets.json`, folder))
+    ? z.record(z.string(), z.string()).parse(fileOf(name, 'secrets.json'))
+    : {},
   expected: expectedShape.parse(fileOf(name, 'expected.json')),
 });
 
+/** The same, and everything that is asked of it is written down. */
+const noting = <Port extends object>(port: Port, written: unknown[]): Port =>
+  new Proxy(port, {
+    get: (target, name) => {
+      const found: unknown = Reflect.get(target, name);
+      if (typeof found !== 'function') return found;
+      return (...given: readonly unknown[]): unknown => {
+        written.push(given);
+        return Reflect.apply(found, target, given);
+      };
+    },
+  });
+
 /** What became of it: what its `expected.json` says, as the run's own answer says it. */
-export async function runExample({ name, workflow, input, signals }: Example, reach?: Reach) {
-  const api = http();
+export async function runExample({ name, workflow, input, signals, secrets }: Example, reach?: Reach) {
+  const written: unknown[] = [];
+  const api = http(({ log, blobs, notices }) => ({
+    log: noting(log, written),
+    blobs: noting(blobs, written),
+    notices: noting(notices, written),
+  }));
   const { world } = api;
   const key = await api.key(['admin'], { rateLimitPerMinute: null });
   const published = await api.call('POST', '/v1/workflows', { key, body: workflow });
@@ -65,7 +88,12 @@ export async function runExample({ name, workflow, input, signals }: Example, re
     if (sent.status !== 202) throw new Error(JSON.stringify(sent.body));
   }
 
-  const runAttempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }));
+  const runAttempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }), {
+    secret: async (_scope, secret) => {
+      const text = secrets[secret];
+      return text === undefined ? { kind: 'not_allowed' } : { kind: 'secret', text };
+    },
+  });
   const clock: Clock = {
     now: () => world.clock.now(),
     // the wait before another attempt passes at once; what watches a node sleeps until the node is done
@@ -95,5 +123,7 @@ export async function runExample({ name, workflow, input, signals }: Example, re
     ...(run.output === undefined ? {} : { output: run.output }),
     ...(run.error === undefined ? {} : { error: run.error }),
     nodes: Object.fromEntries(run.nodes.map(({ nodeId, status }) => [nodeId, status])),
+    /** all that was stored and answered on the way */
+    left: JSON.stringify([written, api.logs, run]),
   };
 }

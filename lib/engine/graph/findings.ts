@@ -8,6 +8,8 @@ export const findingCodes = {
   node_type_unknown: 'error',
   config_invalid: 'error',
   template_invalid: 'error',
+  /** `{{secret:name}}` where it would be stored, shown or handed on */
+  secret_misplaced: 'error',
   /** a script or an expression that does not parse, or asks for what scripts have not, such as `await` */
   code_invalid: 'error',
   /** look-arounds and back-references: no linear-time matching is known for them */
