@@ -9,6 +9,7 @@ import type { Settings } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
 import { EventBridgeNotices } from './notices.ts';
+import { DynamoQueries } from './queries.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
 import { DynamoReservations } from './reservations.ts';
 import { DynamoRunIndex, type Tables } from './run-index.ts';
@@ -71,6 +72,7 @@ export const awsWorld = (settings: Settings): World => {
   const rates = once(() => new DynamoRateWindows(control()));
   const deployments = once(() => new DynamoDeployments(control()));
   const signals = once(() => new DynamoSignals(control()));
+  const queries = once(() => new DynamoQueries(control()));
   const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
   return {
     clock,
@@ -116,6 +118,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get signals() {
       return signals();
+    },
+    get queries() {
+      return queries();
     },
   };
 };

@@ -9,6 +9,7 @@ import { deploymentsSuite } from './deployments.suite.ts';
 import { idsSuite } from './ids.suite.ts';
 import { jobsSuite } from './jobs.suite.ts';
 import { noticesSuite } from './notices.suite.ts';
+import { queriesSuite } from './queries.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
@@ -35,6 +36,7 @@ controlSuite({
 });
 deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
+queriesSuite({ name, open: open(({ queries }) => queries) });
 artifactsSuite({
   name,
   open: open(({ artifacts }) => ({

@@ -9,6 +9,7 @@ import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
+import { queryLimits } from '../../lib/engine/query/definition.ts';
 import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { mostActivationsKept } from '../../lib/ports/deployments.ts';
@@ -58,6 +59,7 @@ const webhookRoutes = 'lib/api/webhook-routes.ts';
 const receiving = 'lib/service/receive-webhook.ts';
 const providers = 'lib/webhooks/provider.ts';
 const keptSecrets = 'lib/service/kept-secrets.ts';
+const queryDefinition = 'lib/engine/query/definition.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
 
@@ -90,6 +92,19 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     providers,
   ],
   'A secret in a warm function': [`${numberIn(keptSecrets, 'keptForMs = minutes(')} min`, keptSecrets],
+  'Body that publishes a query': [
+    bytes(numberIn('lib/api/query-routes.ts', 'const queryLimitBytes = ')),
+    'lib/api/query-routes.ts',
+  ],
+  'Page of queries': [
+    `${count(numberIn('lib/api/schemas/queries.ts', 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
+    'lib/api/schemas/queries.ts',
+  ],
+  'Parameters of a query': [count(queryLimits.parameters), queryDefinition],
+  'Statement of a query': [characters(queryLimits.statementCharacters), queryDefinition],
+  'Rows of a query': [`${count(queryLimits.rows.standard)}, at most ${count(queryLimits.rows.most)}`, queryDefinition],
+  'Answer to a query': [`${bytes(queryLimits.bytes.standard)}, at most ${bytes(queryLimits.bytes.most)}`, queryDefinition],
+  'Time of a query': [`${seconds(queryLimits.ms.standard)}, at most ${seconds(queryLimits.ms.most)}`, queryDefinition],
   'Secrets of nodes': [bytes(numberIn(construct, 'mostSecretBytes = ')), construct],
   'Secret that is looked for in what a node gives': [
     characters(numberIn('lib/nodes/secret-mask.ts', 'const leastMaskedLength = ')),

@@ -14,6 +14,7 @@ import { S3Blobs } from '../../../lib/aws/blobs.ts';
 import { DynamoDeployments } from '../../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../../lib/aws/keys.ts';
+import { DynamoQueries } from '../../../lib/aws/queries.ts';
 import { DynamoRateWindows } from '../../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../../lib/aws/run-index.ts';
@@ -71,6 +72,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     blobs: new S3Blobs(services.s3, bucket),
     artifacts: new S3Artifacts(services.s3, bucket, clock),
     workflows: new DynamoWorkflowStore(control),
+    queries: new DynamoQueries(control),
     keys: new DynamoKeys(control),
     reservations: new DynamoReservations(control),
     audit: new DynamoAudit(control),
