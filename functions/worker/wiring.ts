@@ -2,16 +2,22 @@
 import { secretSetting } from '../../lib/api/schemas/secret-setting.ts';
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
+import { queryName } from '../../lib/engine/ids.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import type { RunAttempt } from '../../lib/service/graph.ts';
 import { KeptSecrets } from '../../lib/service/kept-secrets.ts';
+import { ProjectQueries } from '../../lib/service/project-queries.ts';
 import { ProjectSecrets, type SecretList } from '../../lib/service/project-secrets.ts';
 
-export const attemptsOf = (deps: Pick<Deps, 'clock'>): RunAttempt => {
+export const attemptsOf = (deps: Pick<Deps, 'clock' | 'queries'>): RunAttempt => {
   const secrets = projectSecrets(deps);
-  return attemptsBy(createRunners(), { secret: (scope, name) => secrets().of(scope, name) });
+  const queries = new ProjectQueries(deps);
+  return attemptsBy(createRunners(), {
+    secret: (scope, name) => secrets().of(scope, name),
+    query: (scope, name, version) => queries.of(scope, queryName(name), version),
+  });
 };
 
 /** Made when the first node asks for one: most never do. */

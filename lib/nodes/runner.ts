@@ -7,6 +7,7 @@ import type { Failure } from '../engine/log/events.ts';
 import type { DurationMs } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import { type NodeShape, parseConfig } from './node-type.ts';
+import type { QueryAnswer } from './data-query/query-answer.ts';
 import type { SecretUse } from './secret-use.ts';
 
 export interface NodeTools {
@@ -20,6 +21,8 @@ export interface NodeTools {
   readonly trace?: Trace;
   /** those that the run's project may use, for this attempt */
   readonly secrets: SecretUse;
+  /** of the run's project, at its latest version or another; rejects where it cannot be read at the moment */
+  readonly query: (name: string, version?: number) => Promise<QueryAnswer>;
 }
 
 export interface RunResult {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodeTypes } from '../../lib/nodes/catalogue.ts';
+import { type Database, startDatabase } from '../nodes/data-query/database.ts';
 import { OtherSide, type Seen, reachOf } from '../nodes/other-side.ts';
 import { type Example, example, exampleNames, runExample } from './run-example.ts';
 
@@ -13,12 +14,18 @@ beforeAll(async () => {
     response.end(JSON.stringify(answerTo(request)));
   });
 });
-afterAll(() => rates.stop());
+let database: Database;
+beforeAll(async () => {
+  database = await startDatabase();
+  await database.db.exec(readFileSync(new URL('../../examples/recent-orders/tables.sql', import.meta.url), 'utf8'));
+}, 60_000);
+afterAll(async () => void (await Promise.all([rates.stop(), database.stop()])));
 
 /** The service of the example is out in the world; here its name leads to a server on this machine. */
 const hosts: Readonly<Record<string, string>> = { 'exchange-rate': 'rates.example.com', 'send-message': 'chat.example.com' };
 const reach = reachOf(Object.fromEntries(Object.values(hosts).map((host) => [host, [['127.0.0.1']]])));
 const atHand = (given: Example): Example => {
+  if (given.name === 'recent-orders') return { ...given, secrets: { 'orders-db': database.connection } };
   const host = hosts[given.name];
   return host === undefined ? given : { ...given, input: { ...given.input, service: rates.url('', host) } };
 };

@@ -1,6 +1,7 @@
 /** Runs an example from publishing it to its end: the HTTP functions, real node types, a world in memory whose time is moved by hand. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { z } from 'zod';
+import { queryName } from '../../lib/engine/ids.ts';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, instant, minutes } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
@@ -8,6 +9,7 @@ import type { Reach } from '../../lib/nodes/http/destination.ts';
 import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import { Plans } from '../../lib/service/graph.ts';
+import { ProjectQueries } from '../../lib/service/project-queries.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { http } from '../functions/http.ts';
@@ -37,6 +39,8 @@ export interface Example {
   readonly signals: readonly unknown[];
   /** what the owner of a laptop writes into `.stepwell/secrets.json` before */
   readonly secrets: Readonly<Record<string, string>>;
+  /** what its `dataQuery` nodes ask, published before */
+  readonly query: object | undefined;
   readonly expected: z.output<typeof expectedShape>;
 }
 
@@ -52,6 +56,7 @@ export const example = (name: string): Example => ({
   secrets: existsSync(new URL(`${name}/secrets.json`, folder))
     ? z.record(z.string(), z.string()).parse(fileOf(name, 'secrets.json'))
     : {},
+  query: existsSync(new URL(`${name}/query.json`, folder)) ? z.looseObject({}).parse(fileOf(name, 'query.json')) : undefined,
   expected: expectedShape.parse(fileOf(name, 'expected.json')),
 });
 
@@ -69,7 +74,7 @@ const noting = <Port extends object>(port: Port, written: unknown[]): Port =>
   });
 
 /** What became of it: what its `expected.json` says, as the run's own answer says it. */
-export async function runExample({ name, workflow, input, signals, secrets }: Example, reach?: Reach) {
+export async function runExample({ name, workflow, input, signals, secrets, query }: Example, reach?: Reach) {
   const written: unknown[] = [];
   const api = http(({ log, blobs, notices }) => ({
     log: noting(log, written),
@@ -78,6 +83,10 @@ export async function runExample({ name, workflow, input, signals, secrets }: Ex
   }));
   const { world } = api;
   const key = await api.key(['admin'], { rateLimitPerMinute: null });
+  if (query !== undefined) {
+    const stored = await api.call('POST', '/v1/queries', { key, body: query });
+    if (stored.status !== 201) throw new Error(JSON.stringify(stored.body));
+  }
   const published = await api.call('POST', '/v1/workflows', { key, body: workflow });
   if (published.status !== 201) throw new Error(JSON.stringify(published.body));
   const headers = { 'Idempotency-Key': name };
@@ -88,7 +97,9 @@ export async function runExample({ name, workflow, input, signals, secrets }: Ex
     if (sent.status !== 202) throw new Error(JSON.stringify(sent.body));
   }
 
+  const queries = new ProjectQueries(world);
   const runAttempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }), {
+    query: (scope, asked, version) => queries.of(scope, queryName(asked), version),
     secret: async (_scope, secret) => {
       const text = secrets[secret];
       return text === undefined ? { kind: 'not_allowed' } : { kind: 'secret', text };

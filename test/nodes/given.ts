@@ -29,6 +29,7 @@ const scope = { projectId: projectId('acme'), environment: environment('test') }
 
 export const toolsOf = (timeoutMs: DurationMs = seconds(30), signal = new AbortController().signal) => ({
   scope,
+  query: async () => ({ kind: 'unknown' as const }),
   secrets: new SecretUse(async () => ({ kind: 'not_allowed' })),
   signal,
   timeoutMs,
