@@ -1,7 +1,7 @@
 /** Stored queries over HTTP: published, judged, read, listed and archived. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Http, http } from './http.ts';
+import { type Http, http, textIn } from './http.ts';
 import { askShop, findOrder } from './queries.ts';
 
 const withKey = async (): Promise<readonly [Http, string]> => {
@@ -53,7 +53,7 @@ test('they are listed by name, page by page; an archived one only when asked for
   expect(archived.body).toEqual({ name: 'b', archivedAt: '2026-01-01T00:00:00.000Z' });
   const page = await api.call('GET', '/v1/queries', { key, query: { limit: '1' } });
   expect(page.body).toMatchObject({ data: [{ name: 'a', kind: 'postgres' }], hasMore: true });
-  const cursor = String(page.body['cursor']);
+  const cursor = textIn(page, 'cursor');
   const next = await api.call('GET', '/v1/queries', { key, query: { limit: '1', cursor } });
   expect(next.body).toMatchObject({ data: [{ name: 'c' }], hasMore: false, cursor: null });
   const all = await api.call('GET', '/v1/queries', { key, query: { archived: 'true' } });

@@ -121,3 +121,17 @@ const int32 = (value: number): Buffer => {
   buffer.writeInt32BE(value);
   return buffer;
 };
+
+/** For `startSilent`: answers with a row of half a gigabyte, as long as somebody listens. */
+export function sendEndlessRow(socket: Socket): void {
+  const field = Buffer.concat([Buffer.from('big\0'), Buffer.alloc(6), int32(25), int16(-1), int32(-1), int16(0)]);
+  socket.write(Buffer.concat([message('1'), message('2'), message('T', Buffer.concat([int16(1), field]))]));
+  const size = 500_000_000;
+  socket.write(Buffer.concat([Buffer.from('D'), int32(size + 10), int16(1), int32(size)]));
+  const chunk = Buffer.alloc(65_536, 'x');
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(chunk));
+  };
+  socket.on('drain', more);
+  more();
+}

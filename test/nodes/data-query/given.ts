@@ -9,7 +9,7 @@ import { attemptsBy, createRunners } from '../../../lib/nodes/runners.ts';
 import { inputOf, planNode, toolsOf } from '../given.ts';
 
 /** Published as version 3. */
-export function queryFrom(draft: Partial<QueryDraft>): QueryVersion {
+function queryFrom(draft: Partial<QueryDraft>): QueryVersion {
   const whole: QueryDraft = {
     name: queryName('q'),
     kind: 'postgres',
