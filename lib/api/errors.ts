@@ -97,6 +97,18 @@ export const errorCatalogue = {
   },
   workflow_not_found: { status: 404, trouble: 'caller', message: 'There is no workflow of that name.' },
   workflow_archived: { status: 409, trouble: 'caller', message: 'The workflow is archived: it takes no runs and no versions.' },
+  query_exists: {
+    status: 409,
+    trouble: 'caller',
+    message: 'A query of that name exists already.',
+    recovery: 'Publish a new version of it: POST /v1/queries/{name}/versions.',
+  },
+  query_not_found: { status: 404, trouble: 'caller', message: 'There is no query of that name.' },
+  query_archived: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The query is archived: it takes no versions, and no node may ask it.',
+  },
   definition_invalid: {
     status: 400,
     trouble: 'caller',

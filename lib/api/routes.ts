@@ -6,6 +6,7 @@ import type * as z from 'zod';
 import { definitionLimits } from '../engine/graph/findings.ts';
 import { canonicalDefinition } from './aliases.ts';
 import type { ErrorCode } from './errors.ts';
+import { queryRoutes } from './query-routes.ts';
 import type { Route } from './route.ts';
 import { deploymentRoutes } from './deployment-routes.ts';
 import { keyRoutes } from './key-routes.ts';
@@ -290,6 +291,7 @@ export const routes = [
     answers: { 200: ok('A page of entries', audit.auditList) },
     errors: ['cursor_invalid'],
   },
+  ...queryRoutes,
   ...webhookRoutes,
 ] as const satisfies readonly Route[];
 

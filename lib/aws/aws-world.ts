@@ -9,6 +9,7 @@ import type { Settings } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
 import { EventBridgeNotices } from './notices.ts';
+import { DynamoQueries } from './queries.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
 import { DynamoReservations } from './reservations.ts';
 import { DynamoRunIndex, type Tables } from './run-index.ts';
@@ -75,6 +76,7 @@ export const awsWorld = (settings: Settings): World => {
   const signals = once(() => new DynamoSignals(control()));
   const streams = once(() => new DynamoStreams(runs()));
   const tickets = once(() => new DynamoTickets(control()));
+  const queries = once(() => new DynamoQueries(control()));
   const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
   return {
     clock,
@@ -126,6 +128,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get tickets() {
       return tickets();
+    },
+    get queries() {
+      return queries();
     },
   };
 };

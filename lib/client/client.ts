@@ -5,6 +5,7 @@ import { type CallOptions, ask } from './ask.ts';
 import { contentKey } from './content-key.ts';
 import { TransportComputeClientError } from './errors.ts';
 import { type ClientOptions, type ClientParts, partsOf, whole } from './options.ts';
+import { QueryCalls } from './query-calls.ts';
 import { followEvents, rowsOf } from './read-on.ts';
 import * as shapes from './shapes.ts';
 import { type Answer, type BodyGiven, type EndedRun, type QueryGiven, type Run, routeOf } from './shapes.ts';
@@ -75,8 +76,11 @@ export interface PollOptions extends CallOptions {
 export class StepwellClient {
   readonly #parts: ClientParts;
 
+  readonly queries: QueryCalls;
+
   constructor(options: ClientOptions) {
     this.#parts = partsOf(options);
+    this.queries = new QueryCalls(this.#parts);
   }
 
   health(options?: CallOptions): Promise<Answer<'getHealth'>> {

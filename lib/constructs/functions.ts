@@ -15,6 +15,8 @@ export interface FunctionsProps {
   readonly requireHttps: boolean;
   /** who may send webhooks, as JSON */
   readonly webhooks: string;
+  /** which secrets the nodes of which project may use, as JSON */
+  readonly secrets: string;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
   readonly logRetention: logs.RetentionDays;
@@ -80,6 +82,7 @@ function environmentValues({
   idempotencyHours,
   requireHttps,
   webhooks,
+  secrets,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus } = places;
   return {
@@ -98,6 +101,7 @@ function environmentValues({
     idempotencyHours: String(idempotencyHours),
     requireHttps: String(requireHttps),
     webhooks,
+    secrets,
   };
 }
 

@@ -19,6 +19,7 @@ export interface Places {
   /** secrets of the configuration, by their whole ARNs */
   readonly seedSecretArns: readonly string[];
   readonly webhookSecretArns: readonly string[];
+  readonly nodeSecretArns: readonly string[];
 }
 
 export interface Permission {
@@ -191,6 +192,10 @@ export const permissions = {
   'read secrets of webhooks': {
     environment: ['webhooks'],
     statements: ({ webhookSecretArns }) => readSecrets(webhookSecretArns),
+  },
+  'read secrets of nodes': {
+    environment: ['secrets'],
+    statements: ({ nodeSecretArns }) => readSecrets(nodeSecretArns),
   },
   /** What a webhook may start, and whether it has; no key, and nobody's audit trail. */
   'read what webhooks start': {

@@ -5,6 +5,7 @@ import * as logs from 'aws-cdk-lib/aws-logs';
 import type * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
+import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import type { FunctionName } from '../contract/environment.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
@@ -38,6 +39,8 @@ export interface StepwellProps {
   readonly seedKeys?: z.input<typeof seedKeys>;
   /** Who may send webhooks, and what they start, by the name in the path. Default: nobody. */
   readonly webhooks?: z.input<typeof webhookProviders>;
+  /** Which secrets the nodes of which project may use, by name: `{ "<project>": { "<environment>" or "*": { "<name>": "<ARN>" } } }`. Default: none. */
+  readonly secrets?: z.input<typeof secretSetting>;
   readonly domain?: Domain;
   /** A regional web ACL for the API's stage. Default: none. */
   readonly webAclArn?: string;
@@ -71,6 +74,8 @@ export interface StepwellProps {
 
 /** A function has 4 KB for all that it is told. */
 const mostWebhookBytes = 2_800;
+/** The worker is told more beside. */
+const mostSecretBytes = 1_800;
 
 export class Stepwell extends Construct {
   readonly storage: Storage;
@@ -96,7 +101,12 @@ export class Stepwell extends Construct {
     const seeds = seedKeys.parse(props.seedKeys ?? []);
     const webhooks = webhookProviders.parse(props.webhooks ?? {});
     const webhooksText = JSON.stringify(webhooks);
-    checkLengths(this, [{ name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes }]);
+    const secrets = secretsTold(props.secrets ?? {});
+    const secretsText = JSON.stringify(secrets);
+    checkLengths(this, [
+      { name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes },
+      { name: 'secrets', text: secretsText, mostBytes: mostSecretBytes },
+    ]);
     const firstKeySecretArn = (this.firstKeySecretArn = asSeenBy(this, this.storage, this.storage.firstKeySecret.ref));
 
     this.queues = new Queues(this, 'Queues', {
@@ -118,10 +128,12 @@ export class Stepwell extends Construct {
         firstKeySecretArn,
         seedSecretArns: seeds.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
         webhookSecretArns: Object.values(webhooks).map(({ secretArn }) => secretArn),
+        nodeSecretArns: secretArnsIn(secrets),
       },
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
       webhooks: webhooksText,
+      secrets: secretsText,
       encryptionKey,
       network: props.network,
       logRetention,

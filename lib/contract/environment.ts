@@ -22,6 +22,8 @@ export const environmentNames = {
   requireHttps: 'STEPWELL_REQUIRE_HTTPS',
   /** JSON: who may send webhooks, by name. It names secrets and holds none. */
   webhooks: 'STEPWELL_WEBHOOKS',
+  /** JSON: which secrets the nodes of which project may use, by name. It names secrets and holds none. */
+  secrets: 'STEPWELL_SECRETS',
 } as const;
 
 export type EnvironmentName = keyof typeof environmentNames;

@@ -21,12 +21,16 @@ export interface SecretStore {
 /** `arn:…:secret:<name>-<six letters>` */
 export const secretNameIn = (arn: string): string => arn.replace(/^.*:secret:/, '').replace(/-[A-Za-z0-9]{6}$/, '');
 
+/** The owner's texts, by name or ARN. */
+export const ownSecrets = (directory: string): Readonly<Record<string, string>> =>
+  ownShape.catch({}).parse(readPrivate(join(directory, 'secrets.json')));
+
 export function openSecretStore(directory: string): SecretStore {
   const file = join(directory, 'state', 'secrets.json');
   const all = new Map(Object.entries(fileShape.catch({}).parse(readPrivate(file))));
   const own = (arn: string): KeptSecret | undefined => {
     // Read each time: whoever writes it should not have to start again.
-    const texts = ownShape.catch({}).parse(readPrivate(join(directory, 'secrets.json')));
+    const texts = ownSecrets(directory);
     const text = texts[arn] ?? texts[secretNameIn(arn)];
     return text === undefined ? undefined : { text, version: 'own', createdAt: 0 };
   };

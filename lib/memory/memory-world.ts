@@ -11,6 +11,7 @@ import { MemoryIds } from './ids.ts';
 import { MemoryJobs } from './jobs.ts';
 import { MemoryKeys } from './keys.ts';
 import { MemoryNotices } from './notices.ts';
+import { MemoryQueries } from './queries.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
 import { MemoryRuns } from './runs.ts';
@@ -55,5 +56,6 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     signals: new MemorySignals(),
     streams: new MemoryStreams(),
     tickets: new MemoryTickets(),
+    queries: new MemoryQueries(),
   };
 };

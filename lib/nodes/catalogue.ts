@@ -9,6 +9,7 @@ import type { InspectNode } from '../engine/graph/inspection.ts';
 import type { EvaluatePure, NodePolicy } from '../engine/graph/plan.ts';
 import { invariant } from '../engine/invariant.ts';
 import { condition } from './condition/shape.ts';
+import { dataQuery } from './data-query/shape.ts';
 import { delay } from './delay/shape.ts';
 import { end } from './end/shape.ts';
 import { http } from './http/shape.ts';
@@ -27,6 +28,7 @@ const all: readonly NodeType[] = [
   nodeType(javascript),
   nodeType(delay),
   nodeType(http),
+  nodeType(dataQuery),
   nodeType(signal),
   nodeType(subflow),
   nodeType(loop),

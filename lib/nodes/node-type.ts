@@ -6,7 +6,7 @@
 import type * as z from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
-import { faultsOf } from '../engine/graph/template.ts';
+import { faultsOf, secretsOf } from '../engine/graph/template.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
 import { type ConfigFinding, isError } from './finding.ts';
@@ -26,6 +26,8 @@ export interface NodeShape<Schema extends z.ZodObject> {
   readonly schema: Schema;
   /** top-level keys whose text is code or prose: `{{` means nothing in them */
   readonly literalKeys?: readonly string[];
+  /** top-level keys in which `{{secret:name}}` may stand: what is made of them goes to the other side and nowhere else */
+  readonly secretKeys?: readonly string[];
   /** the handles it can end with, the error handle included */
   handles(config: z.output<Schema>): readonly string[];
   /** what a schema cannot see */
@@ -74,7 +76,12 @@ export function nodeType<Schema extends z.ZodObject>(shape: NodeShape<Schema>): 
 
 function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): Read {
   const parsed = parseConfig(shape, config);
-  const findings = [...unknownKeys(shape, config), ...templateFaults(shape, config), ...parsed.findings];
+  const findings = [
+    ...unknownKeys(shape, config),
+    ...templateFaults(shape, config),
+    ...misplacedSecrets(shape, config),
+    ...parsed.findings,
+  ];
   if (!('config' in parsed) || findings.some(isError)) return { findings };
   return { findings, config: { handles: shape.handles(parsed.config), decide: shape.decider?.(parsed.config) } };
 }
@@ -103,10 +110,25 @@ const unknownKeys = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, confi
     .map((key) => ({ code: 'config_key_unknown', path: [key], message: `a ${shape.type} node knows no setting ${key}` }));
 
 const templateFaults = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
-  Object.entries(config)
-    .filter(([key]) => Object.hasOwn(shape.schema.shape, key) && shape.literalKeys?.includes(key) !== true)
+  templatesIn(shape, config)
     .flatMap(([key, value]) => faultsOf({ [key]: value }))
     .map(({ place, message }) => ({ code: 'template_invalid', path: stepsOf(place), message }));
+
+const misplacedSecrets = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
+  templatesIn(shape, config)
+    .filter(([key]) => shape.secretKeys?.includes(key) !== true)
+    .flatMap(([key, value]) => secretsOf({ [key]: value }))
+    .map(({ place, name }) => ({
+      code: 'secret_misplaced',
+      path: stepsOf(place),
+      message: `the secret ${name} cannot stand here: ${placesFor(shape)}`,
+    }));
+
+const placesFor = <Schema extends z.ZodObject>({ type, secretKeys = [] }: NodeShape<Schema>): string =>
+  secretKeys.length === 0 ? `a ${type} node takes no secrets` : `a ${type} node takes secrets in ${secretKeys.join(', ')}`;
+
+const templatesIn = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject) =>
+  Object.entries(config).filter(([key]) => Object.hasOwn(shape.schema.shape, key) && shape.literalKeys?.includes(key) !== true);
 
 /** The steps of a JSON pointer. */
 const stepsOf = (place: string): readonly string[] =>

@@ -7,6 +7,8 @@ import type { Failure } from '../engine/log/events.ts';
 import type { DurationMs } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import { type NodeShape, parseConfig } from './node-type.ts';
+import type { QueryAnswer } from './data-query/query-answer.ts';
+import type { SecretUse } from './secret-use.ts';
 
 export interface NodeTools {
   /** the run has ended, or the worker must stop: the attempt has no outcome then */
@@ -17,6 +19,10 @@ export interface NodeTools {
   readonly token: string;
   /** of the run, with a span of this attempt; absent where the run knows none */
   readonly trace?: Trace;
+  /** those that the run's project may use, for this attempt */
+  readonly secrets: SecretUse;
+  /** of the run's project, at its latest version or another; rejects where it cannot be read at the moment */
+  readonly query: (name: string, version?: number) => Promise<QueryAnswer>;
 }
 
 export interface RunResult {

@@ -1,12 +1,17 @@
 /** The nodes that need a worker, and what they are run with. Heavy: the sandbox and the HTTP client are loaded here. */
+import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { NodeInput, PlanNode } from '../engine/graph/plan.ts';
+import type { Scope } from '../engine/ids.ts';
 import { runCondition } from './condition/run.ts';
+import type { QueryAnswer } from './data-query/query-answer.ts';
+import { runDataQuery } from './data-query/run.ts';
 import { type Reach, publicInternet } from './http/destination.ts';
 import { runHttp } from './http/run.ts';
 import { runJavascript } from './javascript/run.ts';
 import { type NodeTools, type RunResult, type Runner, failed } from './runner.ts';
 import type { Sandbox } from './sandbox/script.ts';
 import { threadSandbox } from './sandbox/thread-sandbox.ts';
+import { type SecretAnswer, SecretUse } from './secret-use.ts';
 
 export interface RunnerOptions {
   /** where requests may go; there is no other way to widen it */
@@ -21,27 +26,50 @@ const defaultScriptMemoryBytes = 67_108_864;
 /** One set per process: the sandbox keeps a warm thread. */
 export function createRunners(options: RunnerOptions = {}): ReadonlyMap<string, Runner> {
   const { reach = publicInternet, sandbox = threadSandbox(), scriptMemoryBytes = defaultScriptMemoryBytes } = options;
-  const all = [runCondition(sandbox, scriptMemoryBytes), runJavascript(sandbox, scriptMemoryBytes), runHttp(reach)];
+  const http = runHttp(reach);
+  const all = [runCondition(sandbox, scriptMemoryBytes), runJavascript(sandbox, scriptMemoryBytes), http, runDataQuery(http)];
   return new Map(all.map((each) => [each.type, each]));
 }
 
 export type Attempt = (
   node: Pick<PlanNode, 'type' | 'config' | 'policy'>,
   input: NodeInput,
-  attempt: Pick<NodeTools, 'signal' | 'token' | 'trace'>,
+  attempt: Pick<NodeTools, 'signal' | 'token' | 'trace'> & { /** of the run */ readonly scope: Scope },
 ) => Promise<RunResult>;
+
+/** What a project has laid down for its nodes. */
+export interface Belongings {
+  /** rejects where it cannot be asked at the moment */
+  secret(scope: Scope, name: string): Promise<SecretAnswer>;
+  /** rejects where it cannot be asked at the moment; the latest version where none is named */
+  query(scope: Scope, name: string, version?: number): Promise<QueryAnswer>;
+}
+
+const nothing: Belongings = {
+  secret: async () => ({ kind: 'not_allowed' }),
+  query: async () => ({ kind: 'unknown' }),
+};
 
 /** Runs one attempt of a node that is not pure. It rejects as `Runner.run` does, and for nothing else. */
 export const attemptsBy =
-  (runners: ReadonlyMap<string, Runner>): Attempt =>
-  async ({ type, config, policy }, input, { signal, token, trace }) => {
+  (runners: ReadonlyMap<string, Runner>, given: Partial<Belongings> = {}): Attempt =>
+  async ({ type, config, policy }, input, { signal, token, trace, scope }) => {
     const known = runners.get(type);
-    if (known !== undefined) {
-      const limits = { signal, token, timeoutMs: policy.timeoutMs };
-      return known.run(config, input, trace === undefined ? limits : { ...limits, trace });
+    const belongings = { ...nothing, ...given };
+    if (known === undefined) {
+      return failed({ cause: 'invalid', code: 'node_type_unknown', message: `this worker runs no nodes of type ${type}` });
     }
-    return failed({ cause: 'invalid', code: 'node_type_unknown', message: `this worker runs no nodes of type ${type}` });
+    const secrets = new SecretUse((name) => belongings.secret(scope, name));
+    const query: NodeTools['query'] = (name, version) => belongings.query(scope, name, version);
+    const tools = { signal, token, timeoutMs: policy.timeoutMs, secrets, query };
+    try {
+      const result = await known.run(config, input, trace === undefined ? tools : { ...tools, trace });
+      // Only now is known which secrets it used.
+      return secrets.mask.result(result);
+    } catch (trouble) {
+      if (signal.aborted || trouble instanceof PayloadsNeeded) throw trouble;
+      // What is said of our own bug may hold what it stumbled over.
+      const words = trouble instanceof Error ? trouble.message : String(trouble);
+      return failed(secrets.mask.failure({ cause: 'internal', code: 'internal', message: words }));
+    }
   };
-
-/** With production's rules: the public internet and nothing nearer. */
-export const runAttempt: Attempt = attemptsBy(createRunners());

@@ -7,6 +7,7 @@ import type { Deployments } from './deployments.ts';
 import type { Ids } from './ids.ts';
 import type { Jobs } from './jobs.ts';
 import type { Notices } from './notices.ts';
+import type { Queries } from './queries.ts';
 import type { RunIndex } from './run-index.ts';
 import type { RunLog } from './run-log.ts';
 import type { Signals } from './signals.ts';
@@ -34,4 +35,5 @@ export interface World {
   readonly signals: Signals;
   readonly streams: Streams;
   readonly tickets: Tickets;
+  readonly queries: Queries;
 }

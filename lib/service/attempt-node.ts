@@ -36,7 +36,7 @@ export async function attemptNode(
     const trace = traceOf(fold.head, `${token}/${open.attempt}`);
     try {
       return await underLimits(worker, { fold, plan, node, open }, (signal) =>
-        worker.runAttempt(node, input, { number: open.attempt, signal, say: voice.say, token, ...trace }),
+        worker.runAttempt(node, input, { number: open.attempt, scope: run, signal, say: voice.say, token, ...trace }),
       );
     } finally {
       await voice.end();

@@ -25,6 +25,8 @@ export type RunAttempt = (
   input: NodeInput,
   attempt: {
     readonly number: Attempt;
+    /** of the run */
+    readonly scope: Scope;
     readonly signal: AbortSignal;
     /** what comes first of the result, text by text, for whoever watches; the outcome must hold the whole */
     readonly say: (text: string) => void;

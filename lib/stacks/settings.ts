@@ -2,6 +2,7 @@
 import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { z } from 'zod';
+import { secretSetting } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { functionNames } from '../contract/environment.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
@@ -42,6 +43,7 @@ const productSchema = z.object({
   firstKey: orJson(firstKeySetting).exactOptional(),
   seedKeys: orJson(seedKeys).exactOptional(),
   webhooks: orJson(webhookProviders).exactOptional(),
+  secrets: orJson(secretSetting).exactOptional(),
   memoryMb: z.partialRecord(z.enum(functionNames), count).exactOptional(),
 });
 

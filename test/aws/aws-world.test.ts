@@ -19,6 +19,7 @@ const complete: Record<EnvironmentName, string> = {
   idempotencyHours: '24',
   requireHttps: 'true',
   webhooks: '{}',
+  secrets: '{}',
 };
 const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),

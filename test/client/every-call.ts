@@ -29,6 +29,12 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   getWorkflow: (client) => client.getWorkflow('flow'),
   archiveWorkflow: (client) => client.archiveWorkflow('flow'),
   publishVersion: (client) => client.publishVersion('flow', { nodes: [] }),
+  createQuery: (client) => client.queries.create({ name: 'find', kind: 'postgres', connection: 'db', statement: 'select 1' }),
+  listQueries: (client) => client.queries.list(),
+  getQuery: (client) => client.queries.get('find'),
+  publishQueryVersion: (client) =>
+    client.queries.publish('find', { kind: 'http', connection: 'https://example.com', request: {} }),
+  archiveQuery: (client) => client.queries.archive('find'),
   startRun: (client) => client.trigger({ workflowName: 'flow' }),
   listRuns: (client) => client.listRuns(),
   getRun: (client) => client.getRun(runId),

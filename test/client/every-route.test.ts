@@ -12,6 +12,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   rerunRun: true,
   // What is so already stays so.
   archiveWorkflow: true,
+  archiveQuery: true,
   cancelRun: true,
   createDeployment: true,
   activateDeployment: true,
@@ -21,6 +22,8 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   createWorkflow: false,
   publishVersion: false,
   createTicket: false,
+  createQuery: false,
+  publishQueryVersion: false,
   resumeRun: false,
   wakeRun: false,
   sendSignal: false,

@@ -5,6 +5,7 @@ import { text } from '../../lib/aws/attributes.ts';
 import { DynamoAudit, auditPartition } from '../../lib/aws/audit.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
+import { DynamoQueries } from '../../lib/aws/queries.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
@@ -18,6 +19,7 @@ import { controlSuite } from './control.suite.ts';
 import { deploymentsSuite } from './deployments.suite.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
+import { queriesSuite } from './queries.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
@@ -57,6 +59,8 @@ for (const { name, start } of dynamoImplementations) {
     });
 
     deploymentsSuite({ name, open: async () => ({ port: new DynamoDeployments(await createControlTable(client)), close }) });
+
+    queriesSuite({ name, open: async () => ({ port: new DynamoQueries(await createControlTable(client)), close }) });
 
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });
 

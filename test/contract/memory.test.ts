@@ -9,6 +9,7 @@ import { deploymentsSuite } from './deployments.suite.ts';
 import { idsSuite } from './ids.suite.ts';
 import { jobsSuite } from './jobs.suite.ts';
 import { noticesSuite } from './notices.suite.ts';
+import { queriesSuite } from './queries.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
@@ -39,6 +40,7 @@ deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
 streamsSuite({ name, open: open(({ streams }) => streams) });
 ticketsSuite({ name, open: open(({ tickets }) => tickets) });
+queriesSuite({ name, open: open(({ queries }) => queries) });
 artifactsSuite({
   name,
   open: open(({ artifacts }) => ({

@@ -2,23 +2,37 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodeTypes } from '../../lib/nodes/catalogue.ts';
-import { OtherSide, reachOf } from '../nodes/other-side.ts';
+import { type Database, startDatabase } from '../nodes/data-query/database.ts';
+import { OtherSide, type Seen, reachOf } from '../nodes/other-side.ts';
 import { type Example, example, exampleNames, runExample } from './run-example.ts';
 
 const rates = new OtherSide();
 beforeAll(async () => {
   await rates.start();
-  rates.answers((_request, response) => {
+  rates.answers((request, response) => {
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ currency: 'EUR', rate: 1.08 }));
+    response.end(JSON.stringify(answerTo(request)));
   });
 });
-afterAll(() => rates.stop());
+let database: Database;
+beforeAll(async () => {
+  database = await startDatabase();
+  await database.db.exec(readFileSync(new URL('../../examples/recent-orders/tables.sql', import.meta.url), 'utf8'));
+}, 60_000);
+afterAll(async () => void (await Promise.all([rates.stop(), database.stop()])));
 
 /** The service of the example is out in the world; here its name leads to a server on this machine. */
-const reach = reachOf({ 'rates.example.com': [['127.0.0.1']] });
-const atHand = (given: Example): Example =>
-  given.name === 'exchange-rate' ? { ...given, input: { service: rates.url('', 'rates.example.com'), currency: 'EUR' } } : given;
+const hosts: Readonly<Record<string, string>> = { 'exchange-rate': 'rates.example.com', 'send-message': 'chat.example.com' };
+const reach = reachOf(Object.fromEntries(Object.values(hosts).map((host) => [host, [['127.0.0.1']]])));
+const atHand = (given: Example): Example => {
+  if (given.name === 'recent-orders') return { ...given, secrets: { 'orders-db': database.connection } };
+  const host = hosts[given.name];
+  return host === undefined ? given : { ...given, input: { ...given.input, service: rates.url('', host) } };
+};
+
+/** A chat that answers with all that it was sent, as some services do. */
+const answerTo = ({ url, headers: { authorization = '' }, body }: Seen): object =>
+  url === '/messages' ? { id: 'm-1', authorization, sent: body } : { currency: 'EUR', rate: 1.08 };
 
 describe.each(exampleNames)('%s', (name) => {
   test('comes to what its expected.json says', async () => {
@@ -38,6 +52,15 @@ describe.each(exampleNames)('%s', (name) => {
 test('every node type has an example', () => {
   const shown = new Set(exampleNames.flatMap((name) => example(name).workflow.nodes.map(({ type }) => type)));
   expect([...shown].toSorted()).toEqual([...nodeTypes.keys()].toSorted());
+});
+
+test('the secret of send-message reaches the chat, which sends it back, and nothing that is kept or shown', async () => {
+  const given = atHand(example('send-message'));
+  const secret = given.secrets['chat-token'] ?? '';
+  const { left, status } = await runExample(given, reach);
+  expect([status, rates.seen.at(-1)?.headers.authorization]).toEqual(['completed', `Bearer ${secret}`]);
+  expect(left).toContain('Bearer [secret:chat-token]');
+  expect(left).not.toContain(secret);
 });
 
 test('the request of exchange-rate carried its query', async () => {

@@ -11,6 +11,7 @@ import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
 import { mostShownInPasses } from '../../lib/service/get-run.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
+import { queryLimits } from '../../lib/engine/query/definition.ts';
 import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { deepestCall } from '../../lib/service/make-child.ts';
@@ -66,7 +67,8 @@ const bundles = 'lib/bundles/local-bundles.ts';
 const webhookRoutes = 'lib/api/webhook-routes.ts';
 const receiving = 'lib/service/receive-webhook.ts';
 const providers = 'lib/webhooks/provider.ts';
-const webhookSecrets = 'lib/service/webhook-secrets.ts';
+const keptSecrets = 'lib/service/kept-secrets.ts';
+const queryDefinition = 'lib/engine/query/definition.ts';
 const loop = 'lib/nodes/loop/shape.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
@@ -99,7 +101,25 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn(providers, 'max(3_600).default(')} s, at most ${count(numberIn(providers, 'z.int().min(10).max('))} s`,
     providers,
   ],
-  "A webhook's secret in a warm function": [`${numberIn(webhookSecrets, 'keptForMs = minutes(')} min`, webhookSecrets],
+  'A secret in a warm function': [`${numberIn(keptSecrets, 'keptForMs = minutes(')} min`, keptSecrets],
+  'Body that publishes a query': [
+    bytes(numberIn('lib/api/query-routes.ts', 'const queryLimitBytes = ')),
+    'lib/api/query-routes.ts',
+  ],
+  'Page of queries': [
+    `${count(numberIn('lib/api/schemas/queries.ts', 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
+    'lib/api/schemas/queries.ts',
+  ],
+  'Parameters of a query': [count(queryLimits.parameters), queryDefinition],
+  'Statement of a query': [characters(queryLimits.statementCharacters), queryDefinition],
+  'Rows of a query': [`${count(queryLimits.rows.standard)}, at most ${count(queryLimits.rows.most)}`, queryDefinition],
+  'Answer to a query': [`${bytes(queryLimits.bytes.standard)}, at most ${bytes(queryLimits.bytes.most)}`, queryDefinition],
+  'Time of a query': [`${seconds(queryLimits.ms.standard)}, at most ${seconds(queryLimits.ms.most)}`, queryDefinition],
+  'Secrets of nodes': [bytes(numberIn(construct, 'mostSecretBytes = ')), construct],
+  'Secret that is looked for in what a node gives': [
+    characters(numberIn('lib/nodes/secret-mask.ts', 'const leastMaskedLength = ')),
+    'lib/nodes/secret-mask.ts',
+  ],
   'Providers of webhooks': [bytes(numberIn(construct, 'mostWebhookBytes = ')), construct],
   'Keys of the configuration': [count(numberIn(seeds, 'mostSeedKeys = ')), seeds],
   'Last use of a key': [`${numberIn('lib/service/authenticate.ts', 'useGrain = hours(')} h`, 'lib/service/authenticate.ts'],

@@ -5,6 +5,7 @@ import { mergeStrategies } from '../../lib/engine/graph/definition.ts';
 import { nodeTypes } from '../../lib/nodes/catalogue.ts';
 import { comparisonNames } from '../../lib/nodes/condition/operators.ts';
 import { condition } from '../../lib/nodes/condition/shape.ts';
+import { dataQuery } from '../../lib/nodes/data-query/shape.ts';
 import { delay } from '../../lib/nodes/delay/shape.ts';
 import { end } from '../../lib/nodes/end/shape.ts';
 import { http } from '../../lib/nodes/http/shape.ts';
@@ -49,6 +50,7 @@ describe.each([
   ['javascript', javascript.schema.shape],
   ['delay', delay.schema.shape],
   ['http', http.schema.shape],
+  ['dataQuery', dataQuery.schema.shape],
   ['signal', signal.schema.shape],
   ['subflow', subflow.schema.shape],
   ['loop', loop.schema.shape],
@@ -67,4 +69,12 @@ test('every code of a request that failed', () => {
   const said = ['run', 'failure'].map((file) => read(`lib/nodes/http/${file}.ts`)).join('\n');
   const codes = [...said.matchAll(/(?:code: |refused\()'([a-z_]+)'/g)].map(([, code]) => code);
   expect(firsts('http')).toEqual(expect.arrayContaining([...new Set(codes)]));
+});
+
+test('every code of a query that failed', () => {
+  const said = ['run', 'http-query', 'postgres', 'postgres-failure']
+    .map((file) => read(`lib/nodes/data-query/${file}.ts`))
+    .join('\n');
+  const codes = [...said.matchAll(/code: '([a-z_]+)'/g)].map(([, code]) => code);
+  expect(firsts('dataQuery')).toEqual(expect.arrayContaining([...new Set(codes)]));
 });

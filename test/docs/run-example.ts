@@ -1,6 +1,7 @@
 /** Runs an example from publishing it to its end: the HTTP functions, real node types, a world in memory whose time is moved by hand. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { z } from 'zod';
+import { queryName } from '../../lib/engine/ids.ts';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, instant, minutes } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
@@ -8,6 +9,7 @@ import type { Reach } from '../../lib/nodes/http/destination.ts';
 import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import { Plans } from '../../lib/service/graph.ts';
+import { ProjectQueries } from '../../lib/service/project-queries.ts';
 import { tendChild } from '../../lib/service/tend-child.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
@@ -33,11 +35,15 @@ const fileOf = (name: string, file: string): unknown => JSON.parse(readFileSync(
 export interface Example {
   readonly name: string;
   readonly workflow: z.output<typeof workflowShape>;
-  readonly input: unknown;
+  readonly input: object;
   /** the workflows that it calls */
   readonly others: readonly unknown[];
   /** what is sent once the run has started */
   readonly signals: readonly unknown[];
+  /** what the owner of a laptop writes into `.stepwell/secrets.json` before */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** what its `dataQuery` nodes ask, published before */
+  readonly query: object | undefined;
   readonly expected: z.output<typeof expectedShape>;
 }
 
@@ -51,17 +57,43 @@ const listIn = (name: string, file: string): readonly unknown[] =>
 export const example = (name: string): Example => ({
   name,
   workflow: workflowShape.parse(fileOf(name, 'workflow.json')),
-  input: fileOf(name, 'input.json'),
+  input: z.looseObject({}).parse(fileOf(name, 'input.json')),
   others: listIn(name, 'others.json'),
   signals: listIn(name, 'signals.json'),
+  secrets: existsSync(new URL(`${name}/secrets.json`, folder))
+    ? z.record(z.string(), z.string()).parse(fileOf(name, 'secrets.json'))
+    : {},
+  query: existsSync(new URL(`${name}/query.json`, folder)) ? z.looseObject({}).parse(fileOf(name, 'query.json')) : undefined,
   expected: expectedShape.parse(fileOf(name, 'expected.json')),
 });
 
+/** The same, and everything that is asked of it is written down. */
+const noting = <Port extends object>(port: Port, written: unknown[]): Port =>
+  new Proxy(port, {
+    get: (target, name) => {
+      const found: unknown = Reflect.get(target, name);
+      if (typeof found !== 'function') return found;
+      return (...given: readonly unknown[]): unknown => {
+        written.push(given);
+        return Reflect.apply(found, target, given);
+      };
+    },
+  });
+
 /** What became of it: what its `expected.json` says, as the run's own answer says it. */
-export async function runExample({ name, workflow, others, input, signals }: Example, reach?: Reach) {
-  const api = http();
+export async function runExample({ name, workflow, others, input, signals, secrets, query }: Example, reach?: Reach) {
+  const written: unknown[] = [];
+  const api = http(({ log, blobs, notices }) => ({
+    log: noting(log, written),
+    blobs: noting(blobs, written),
+    notices: noting(notices, written),
+  }));
   const { world } = api;
   const key = await api.key(['admin'], { rateLimitPerMinute: null });
+  if (query !== undefined) {
+    const stored = await api.call('POST', '/v1/queries', { key, body: query });
+    if (stored.status !== 201) throw new Error(JSON.stringify(stored.body));
+  }
   for (const body of [...others, workflow]) {
     const published = await api.call('POST', '/v1/workflows', { key, body });
     if (published.status !== 201) throw new Error(JSON.stringify(published.body));
@@ -74,7 +106,14 @@ export async function runExample({ name, workflow, others, input, signals }: Exa
     if (sent.status !== 202) throw new Error(JSON.stringify(sent.body));
   }
 
-  const runAttempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }));
+  const queries = new ProjectQueries(world);
+  const runAttempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }), {
+    query: (scope, asked, version) => queries.of(scope, queryName(asked), version),
+    secret: async (_scope, secret) => {
+      const text = secrets[secret];
+      return text === undefined ? { kind: 'not_allowed' } : { kind: 'secret', text };
+    },
+  });
   const clock: Clock = {
     now: () => world.clock.now(),
     // the wait before another attempt passes at once; what watches a node sleeps until the node is done
@@ -108,5 +147,7 @@ export async function runExample({ name, workflow, others, input, signals }: Exa
     ...(run.output === undefined ? {} : { output: run.output }),
     ...(run.error === undefined ? {} : { error: run.error }),
     nodes: Object.fromEntries(run.nodes.map(({ nodeId, status }) => [nodeId, status])),
+    /** all that was stored and answered on the way */
+    left: JSON.stringify([written, api.logs, run]),
   };
 }

@@ -7,6 +7,7 @@ import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { asking, backtracking, chain, echoes, longChain, scripted } from './bad-workflows.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { findOrder } from '../functions/queries.ts';
 import { orderTotal } from './workflows.ts';
 
 let cloud: CloudHere;
@@ -101,6 +102,16 @@ describe('refused at the door', () => {
     not_found: () => cloud.call('GET', `/v1/runs/${nobody}`),
     method_not_allowed: () => cloud.call('PATCH', '/v1/runs'),
     cursor_invalid: () => cloud.call('GET', '/v1/workflows?cursor=nothing'),
+    query_exists: async () => {
+      await cloud.call('POST', '/v1/queries', findOrder);
+      return cloud.call('POST', '/v1/queries', findOrder);
+    },
+    query_not_found: () => cloud.call('GET', '/v1/queries/nobody'),
+    query_archived: async () => {
+      await cloud.call('POST', '/v1/queries', { ...findOrder, name: 'old' });
+      await cloud.call('DELETE', '/v1/queries/old');
+      return cloud.call('POST', '/v1/queries/old/versions', { ...findOrder, name: 'old' });
+    },
     workflow_exists: () => cloud.call('POST', '/v1/workflows', orderTotal),
     workflow_not_found: () => cloud.call('GET', '/v1/workflows/nobody-published-this'),
     workflow_archived: async () => {

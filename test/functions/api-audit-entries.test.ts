@@ -1,4 +1,5 @@
 /** The trail, from the table of routes: whoever changes something, or may not, leaves one entry with all of its facts. */
+import { findOrder } from './queries.ts';
 import { describe, expect, test } from 'vitest';
 import { type Route } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
@@ -97,6 +98,15 @@ describe('what was done', () => {
     'workflows.create': async () => ['POST', '/v1/workflows', { body: { name: 'new', ...openGraph } }],
     'workflows.publish': async () => ['POST', '/v1/workflows/flow/versions', { body: openGraph }],
     'workflows.archive': async () => ['DELETE', '/v1/workflows/flow'],
+    'queries.create': async () => ['POST', '/v1/queries', { body: findOrder }],
+    'queries.publish': async (api, key) => {
+      await api.call('POST', '/v1/queries', { key, body: findOrder });
+      return ['POST', '/v1/queries/find-order/versions', { body: findOrder }];
+    },
+    'queries.archive': async (api, key) => {
+      await api.call('POST', '/v1/queries', { key, body: findOrder });
+      return ['DELETE', '/v1/queries/find-order'];
+    },
     'runs.create': async () => ['POST', '/v1/runs', { body: { workflowName: 'flow', input: { another: 1 } } }],
     'runs.cancel': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/cancel`],
     'runs.resume': async (_api, _key, runId) => ['POST', '/v1/runs/resume', { body: { runId } }],

@@ -1,4 +1,5 @@
 /** Every error code is produced by a request that deserves it. */
+import { findOrder } from './queries.ts';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
@@ -70,6 +71,21 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   cursor_invalid: async () => {
     const [api, key] = await withKey();
     return api.call('GET', '/v1/runs', { key, query: { cursor: 'made-up' } });
+  },
+  query_exists: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/queries', { key, body: findOrder });
+    return api.call('POST', '/v1/queries', { key, body: findOrder });
+  },
+  query_not_found: async () => {
+    const [api, key] = await withKey();
+    return api.call('GET', '/v1/queries/nobody', { key });
+  },
+  query_archived: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/queries', { key, body: findOrder });
+    await api.call('DELETE', '/v1/queries/find-order', { key });
+    return api.call('POST', '/v1/queries/find-order/versions', { key, body: findOrder });
   },
   workflow_exists: async () => {
     const [api, key] = await withKey();

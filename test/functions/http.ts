@@ -23,6 +23,7 @@ import { type MemoryWorld, memoryWorld } from '../../lib/memory/memory-world.ts'
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
 import type { ApiKey, KeyScope } from '../../lib/ports/control.ts';
 import { Plans } from '../../lib/service/graph.ts';
+import { KeptSecrets } from '../../lib/service/kept-secrets.ts';
 import { WebhookSecrets } from '../../lib/service/webhook-secrets.ts';
 import { emptyArn, hooksArn, hooksSecret, testProviders } from './webhook-providers.ts';
 
@@ -78,7 +79,11 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
   const secrets = new MemorySecrets();
   secrets.create(hooksArn, hooksSecret);
   secrets.create(emptyArn);
-  const webhooks = { ...tools, providers: () => testProviders, secrets: new WebhookSecrets(secrets, deps.clock) };
+  const webhooks = {
+    ...tools,
+    providers: () => testProviders,
+    secrets: new WebhookSecrets(new KeptSecrets(secrets, deps.clock)),
+  };
   const functions = {
     api: httpFunction(tools, apiOperations(tools)),
     events: httpFunction(tools, eventOperations(tools)),

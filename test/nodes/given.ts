@@ -2,9 +2,10 @@
 import type { ContextView } from '../../lib/engine/graph/context.ts';
 import type { NodeInput, PlanNode } from '../../lib/engine/graph/plan.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
-import { nodeId, topLevel } from '../../lib/engine/ids.ts';
+import { environment, nodeId, projectId, topLevel } from '../../lib/engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { type DurationMs, instant, seconds } from '../../lib/engine/time.ts';
+import { SecretUse } from '../../lib/nodes/secret-use.ts';
 import { findingsOf, evaluatePure, policyOf, termsOf } from '../../lib/nodes/catalogue.ts';
 
 export const contextOf = (values: JsonObject): ContextView => {
@@ -23,7 +24,13 @@ export const inputOf = (context: JsonObject = {}, inputs: JsonObject = {}): Node
   iteration: topLevel,
 });
 
+/** Whose nodes they are. */
+const scope = { projectId: projectId('acme'), environment: environment('test') };
+
 export const toolsOf = (timeoutMs: DurationMs = seconds(30), signal = new AbortController().signal) => ({
+  scope,
+  query: async () => ({ kind: 'unknown' as const }),
+  secrets: new SecretUse(async () => ({ kind: 'not_allowed' })),
   signal,
   timeoutMs,
   token: 'run/node/1',

@@ -30,7 +30,7 @@ const plan = {
   // A snapshot is a fold that was stored, so it is read as the codec reads everything that was.
   service: { rooms: ['engine', 'ports', 'codec', 'artifact', 'webhooks'], packages: [], node: ['crypto', 'zlib'] },
   // Node types reach the world outside, never the stores.
-  nodes: { rooms: ['engine'], packages: ['ipaddr.js', 'quickjs-wasi', 're2js', 'undici', 'zod'], node: 'any' },
+  nodes: { rooms: ['engine'], packages: ['ipaddr.js', 'pg', 'pg-cursor', 'quickjs-wasi', 're2js', 'undici', 'zod'], node: 'any' },
   // The HTTP language: description only, so it answers nothing and stores nothing.
   api: {
     rooms: ['artifact', 'contract', 'engine', 'ports'],

@@ -14,6 +14,7 @@ export const runId = text(ids.runIdPattern, 'a run id').transform(ids.runId);
 export const correlationId = text(ids.correlationIdPattern, 'a correlation id').transform(ids.correlationId);
 export const nodeId = text(ids.nodeIdPattern, 'a node id').transform(ids.nodeId);
 export const workflowName = text(ids.workflowNamePattern, 'a workflow name').transform(ids.workflowName);
+export const queryName = text(ids.queryNamePattern, 'a name of a query').transform(ids.queryName);
 export const deploymentId = text(ids.deploymentIdPattern, 'a deployment id').transform(ids.deploymentId);
 
 /** What `JSON.parse` gave is JSON; only its absence is to be found out. */

@@ -8,8 +8,15 @@ export const findingCodes = {
   node_type_unknown: 'error',
   config_invalid: 'error',
   template_invalid: 'error',
+  /** `{{secret:name}}` where it would be stored, shown or handed on */
+  secret_misplaced: 'error',
   /** a script or an expression that does not parse, or asks for what scripts have not, such as `await` */
   code_invalid: 'error',
+  /** SQL with a string that does not end, or with numbered parameters */
+  statement_invalid: 'error',
+  /** a query asks for an argument that it does not declare */
+  parameter_unknown: 'error',
+  parameter_unused: 'warning',
   /** look-arounds and back-references: no linear-time matching is known for them */
   regex_unsupported: 'error',
   /** nobody reads this key: a slip of the pen, or a setting of another type */

@@ -8,10 +8,14 @@ export type Path = readonly (string | number)[];
 
 export type PathReading =
   | { readonly path: Path; /** the first character behind the block */ readonly end: number }
+  /** `{{secret:name}}`: no value of the run, so nothing stands behind the name */
+  | { readonly secret: string; readonly end: number }
   | { readonly fault: string };
 
 const space = /\s*/y;
 const root = /[\p{ID_Start}_$][\p{ID_Continue}$]*/uy;
+/** The pattern of `lib/engine/secret-name.ts`, and nothing behind it. */
+const secret = /:([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\s*\}\}/y;
 const dotted = /\.([\p{ID_Start}_$][\p{ID_Continue}$]*|\d+)/uy;
 const index = /\[\s*(\d{1,9})\s*\]/y;
 /** Two alternatives that begin differently and never overlap: linear, whatever the text. */
@@ -29,6 +33,12 @@ export function readPath(text: string, start: number): PathReading {
   take(space);
   const name = take(root)?.[0];
   if (name === undefined) return { fault: expected(text, at, 'a path that begins with ctx') };
+  if (name === 'secret' && text.startsWith(':', at)) {
+    const named = take(secret)?.[1];
+    return named === undefined
+      ? { fault: expected(text, at, 'the name of a secret, as in {{secret:name}},') }
+      : { secret: named, end: at };
+  }
   if (name !== 'ctx') return { fault: `a path begins with ctx, and not with ${name}: write {{ctx.${name}}} if that is meant` };
   const path: (string | number)[] = [];
   for (;;) {

@@ -2,13 +2,15 @@
  * Templates. `{{ctx.path}}` alone keeps the type of what it finds (null where there is nothing); inside text every
  * block is made text: objects and arrays as JSON, null and what is missing as ''. Only own keys are found, so
  * `ctx.constructor` is what a node wrote there, or nothing. There is no way to write `{{` itself.
+ * `{{secret:name}}` stands for a secret where a node type lets it: it is not part of the context, and what a look-up
+ * finds is never read as a template again, so no value of a run can name one.
  */
 import { type JsonObject, type JsonValue, isJsonArray, isJsonObject } from '../json.ts';
 import type { ContextView } from './context.ts';
 import { pointer } from './findings.ts';
 import { type Path, readPath } from './template-path.ts';
 
-type Part = { readonly text: string } | { readonly path: Path };
+type Part = { readonly text: string } | { readonly path: Path } | { readonly secret: string };
 export interface Parsed {
   readonly parts: readonly Part[];
 }
@@ -23,29 +25,39 @@ export function parseTemplate(text: string): Parsed | { readonly fault: string }
     if (open === -1) return { parts };
     const read = readPath(text, open + 2);
     if ('fault' in read) return read;
-    parts.push({ path: read.path });
+    parts.push('secret' in read ? { secret: read.secret } : { path: read.path });
     at = read.end;
   }
 }
 
 /**
  * The value with every template in it looked up, through arrays and objects; keys of objects are not templates.
- * Faulty templates, which validation refuses, stay as they are. Throws `PayloadsNeeded` where the context does.
+ * Faulty templates, which validation refuses, stay as they are, and so do texts that name a secret which is not given.
+ * Throws `PayloadsNeeded` where the context does.
  */
-export function resolveTemplate(value: JsonValue, context: ContextView): JsonValue {
-  if (typeof value === 'string') return resolveText(value, context);
-  if (isJsonArray(value)) return value.map((item) => resolveTemplate(item, context));
-  if (isJsonObject(value)) return mapValues(value, (item) => resolveTemplate(item, context));
+export function resolveTemplate(value: JsonValue, context: ContextView, secrets: SecretTexts = noSecrets): JsonValue {
+  if (typeof value === 'string') return resolveText(value, context, secrets);
+  if (isJsonArray(value)) return value.map((item) => resolveTemplate(item, context, secrets));
+  if (isJsonObject(value)) return mapValues(value, (item) => resolveTemplate(item, context, secrets));
   return value;
 }
 
-function resolveText(text: string, context: ContextView): JsonValue {
+/** Secrets by name, for the moment of use. */
+export type SecretTexts = ReadonlyMap<string, string>;
+const noSecrets: SecretTexts = new Map();
+
+function resolveText(text: string, context: ContextView, secrets: SecretTexts): JsonValue {
   if (!text.includes('{{')) return text;
   const parsed = parseTemplate(text);
-  if ('fault' in parsed) return text;
+  if ('fault' in parsed || parsed.parts.some((part) => 'secret' in part && !secrets.has(part.secret))) return text;
   const [first, ...others] = parsed.parts;
   if (first !== undefined && 'path' in first && others.length === 0) return lookUp(first.path, context) ?? null;
-  return parsed.parts.map((part) => ('text' in part ? part.text : asText(lookUp(part.path, context)))).join('');
+  return parsed.parts
+    .map((part) => {
+      if ('text' in part) return part.text;
+      return 'secret' in part ? secrets.get(part.secret) : asText(lookUp(part.path, context));
+    })
+    .join('');
 }
 
 /** How a value reads inside text. */
@@ -70,6 +82,13 @@ export const faultsOf = (value: JsonValue): readonly { readonly place: string; r
   [...textsOf(value, '')].flatMap(({ place, text }) => {
     const parsed = parseTemplate(text);
     return 'fault' in parsed ? [{ place, message: parsed.fault }] : [];
+  });
+
+/** Every secret that the value's sound templates name, as often as they do, and where. */
+export const secretsOf = (value: JsonValue): readonly { readonly place: string; readonly name: string }[] =>
+  [...textsOf(value, '')].flatMap(({ place, text }) => {
+    const parsed = parseTemplate(text);
+    return 'fault' in parsed ? [] : parsed.parts.flatMap((part) => ('secret' in part ? [{ place, name: part.secret }] : []));
   });
 
 /** Every path that the value's sound templates look up, as often as they do. */

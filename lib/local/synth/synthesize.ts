@@ -4,6 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { z } from 'zod';
 import { demoProviders } from '../demo-webhook.ts';
+import { secretsOfOwner } from '../own-secrets.ts';
 import { digestSources } from './sources.ts';
 
 /** The app said no: its own words, for the person at the terminal. */
@@ -24,6 +25,7 @@ const onThisMachine = {
 };
 
 const webhooksSetting = 'stepwell:webhooks';
+const secretsSetting = 'stepwell:secrets';
 const webhooksShape = z.record(z.string(), z.looseObject({})).catch({});
 
 /** The checkout's own providers, whose runs are this machine's, and one to try them out with. */
@@ -38,11 +40,12 @@ const webhooksHere = (own: unknown): object => ({
 });
 
 /** What the app is told: the checkout's own context, and over it what is so on this machine. */
-const contextOf = (root: string, settings: object): string => {
+const contextOf = (root: string, stateDirectory: string, settings: object): string => {
   const file = join(root, 'cdk.json');
   const own = existsSync(file) ? cdkShape.parse(JSON.parse(readFileSync(file, 'utf8'))).context : {};
   const webhooks = { [webhooksSetting]: webhooksHere(own[webhooksSetting]) };
-  return JSON.stringify({ ...own, ...onThisMachine, ...webhooks, ...settings });
+  const secrets = { [secretsSetting]: secretsOfOwner(stateDirectory, own[secretsSetting]) };
+  return JSON.stringify({ ...own, ...onThisMachine, ...webhooks, ...secrets, ...settings });
 };
 
 /** The CDK's built-in rules of CloudFormation take half of a synthesis; every check and deploy asks them. Those of cdk-nag stay. */
@@ -81,7 +84,7 @@ export async function synthesize(
 ): Promise<Synthesis> {
   const directory = join(stateDirectory, 'cloud-assembly');
   const digestFile = join(stateDirectory, 'cloud-assembly.sha256');
-  const context = contextOf(root, settings);
+  const context = contextOf(root, stateDirectory, settings);
   const digest = `${digestSources(root)} ${context}`;
   if (existsSync(join(directory, 'manifest.json')) && existsSync(digestFile) && readFileSync(digestFile, 'utf8') === digest) {
     return { directory, isFresh: false };

@@ -1,6 +1,6 @@
 /** The request that a config asks for, with everything looked up; and what remains of it behind a redirect. */
 import type { ContextView } from '../../engine/graph/context.ts';
-import { asText, resolveTemplate } from '../../engine/graph/template.ts';
+import { type SecretTexts, asText, resolveTemplate, secretsOf } from '../../engine/graph/template.ts';
 import type { NodeTools } from '../runner.ts';
 import { type HttpConfig, hasNoBody } from './shape.ts';
 
@@ -9,6 +9,10 @@ export interface Outgoing {
   readonly url: URL;
   readonly headers: Headers;
   readonly body: string | undefined;
+  /** which headers are for the first origin alone: those in which a secret stands, and those that always are credentials */
+  readonly confided: readonly string[];
+  /** a secret stands in the body */
+  readonly confidesBody: boolean;
 }
 
 /** Or why there is none, in words. */
@@ -16,19 +20,20 @@ export function requestOf(
   config: HttpConfig,
   context: ContextView,
   { token, trace }: Pick<NodeTools, 'token' | 'trace'>,
+  secrets: SecretTexts,
 ): Outgoing | string {
   const address = asText(resolveTemplate(config.url, context));
   const url = URL.parse(address);
   if (url === null) return `${JSON.stringify(address.slice(0, 200))} is not a whole address`;
   if (url.username !== '' || url.password !== '') return 'an address holds no user and no password: use a header';
   for (const [name, value] of Object.entries(config.query)) {
-    const resolved = resolveTemplate(value, context);
+    const resolved = resolveTemplate(value, context, secrets);
     for (const item of Array.isArray(resolved) ? resolved : [resolved]) {
       if (item !== null) url.searchParams.append(name, asText(item));
     }
   }
   const headers = new Headers({ 'user-agent': 'Stepwell' });
-  const resolved = resolveTemplate(config.body, context);
+  const resolved = resolveTemplate(config.body, context, secrets);
   const body = resolved === null || hasNoBody(config.method) ? undefined : asText(resolved);
   if (body !== undefined)
     headers.set('content-type', typeof resolved === 'string' ? 'text/plain;charset=UTF-8' : 'application/json');
@@ -37,27 +42,37 @@ export function requestOf(
   if (trace !== undefined) headers.set('traceparent', trace.traceparent);
   if (trace !== undefined && config.sendCorrelationId) headers.set('x-workflow-correlation-id', trace.correlationId);
   for (const [name, template] of Object.entries(config.headers)) {
-    const value = asText(resolveTemplate(template, context));
+    const value = asText(resolveTemplate(template, context, secrets));
     try {
       headers.set(name, value);
     } catch {
-      return `the header ${name} cannot hold ${JSON.stringify(value.slice(0, 100))}`;
+      // The beginning of a secret is part of it.
+      const shown = secretsOf(template).length > 0 ? 'what its secret makes of it' : JSON.stringify(value.slice(0, 100));
+      return `the header ${name} cannot hold ${shown}`;
     }
   }
-  return { method: config.method, url, headers, body };
+  const secretHeaders = Object.keys(config.headers).filter((name) => secretsOf(config.headers[name] ?? null).length > 0);
+  const confided = [...credentials, ...secretHeaders];
+  return { method: config.method, url, headers, body, confided, confidesBody: secretsOf(config.body).length > 0 };
 }
 
-/** As fetch does it: 303, and a POST behind 301 or 302, become GET; credentials stay with their origin. */
-export function redirected(request: Outgoing, status: number, location: string): Outgoing | undefined {
+const credentials = ['authorization', 'cookie'];
+
+/**
+ * As fetch does it: 303, and a POST behind 301 or 302, become GET; credentials and secrets stay with their origin, and
+ * `forbidden` says that one of them would have to leave it.
+ */
+export function redirected(request: Outgoing, status: number, location: string): Outgoing | 'forbidden' | undefined {
   const url = URL.parse(location, request.url.href);
   if (url === null) return undefined;
   const headers = new Headers(request.headers);
-  if (url.origin !== request.url.origin) for (const name of ['authorization', 'cookie']) headers.delete(name);
+  const isElsewhere = url.origin !== request.url.origin;
+  if (isElsewhere) for (const name of request.confided) headers.delete(name);
   const becomesGet =
     (status === 303 && !hasNoBody(request.method)) || ((status === 301 || status === 302) && request.method === 'POST');
-  if (!becomesGet) return { ...request, url, headers };
+  if (!becomesGet) return isElsewhere && request.confidesBody ? 'forbidden' : { ...request, url, headers };
   for (const name of ['content-type', 'content-encoding', 'content-language', 'idempotency-key']) headers.delete(name);
-  return { method: 'GET', url, headers, body: undefined };
+  return { ...request, method: 'GET', url, headers, body: undefined, confidesBody: false };
 }
 
 export const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);

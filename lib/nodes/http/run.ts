@@ -8,23 +8,31 @@ import { type Reach, destinationOf, pinnedAgent } from './destination.ts';
 import { retryAfter, statusFailure } from './failure.ts';
 import { type Outgoing, isRedirect, redirected, requestOf } from './request.ts';
 import { type Answer, readAnswer } from './response.ts';
+import type { SecretMask } from '../secret-mask.ts';
 import { type HttpConfig, http, isHttp } from './shape.ts';
 
 export const runHttp = (reach: Reach): Runner =>
   runner(http, async (config, input, tools) => {
-    const request = requestOf(config, input.context, tools);
+    const known = await tools.secrets.namedIn([config.headers, config.query, config.body]);
+    if ('failure' in known) return failed(known.failure);
+    const request = requestOf(config, input.context, tools, known.texts);
     if (typeof request === 'string') return failed({ cause: 'invalid', code: 'request_invalid', message: request });
     const limit = AbortSignal.timeout(tools.timeoutMs);
     const signal = AbortSignal.any([tools.signal, limit]);
     try {
-      return await follow(config, request, reach, signal);
+      return await follow(config, request, reach, { signal, mask: tools.secrets.mask });
     } catch (trouble) {
       tools.signal.throwIfAborted();
       return failed(limit.aborted ? tookTooLong(tools) : unreachable(request.url, trouble));
     }
   });
 
-async function follow(config: HttpConfig, first: Outgoing, reach: Reach, signal: AbortSignal): Promise<RunResult> {
+async function follow(
+  config: HttpConfig,
+  first: Outgoing,
+  reach: Reach,
+  { signal, mask }: { readonly signal: AbortSignal; readonly mask: SecretMask },
+): Promise<RunResult> {
   let request = first;
   for (let hops = 0; ; hops += 1) {
     if (!isHttp(request.url)) return refused('protocol_forbidden', `${request.url.protocol} is not http or https`);
@@ -49,7 +57,9 @@ async function follow(config: HttpConfig, first: Outgoing, reach: Reach, signal:
         config.maxRedirects > 0 && location !== null && isRedirect(response.status)
           ? redirected(request, response.status, location)
           : undefined;
-      if (next === undefined) return answered(config, await readAnswer(response, config.maxResponseBytes));
+      if (next === undefined) return answered(config, mask, await readAnswer(response, config.maxResponseBytes));
+      if (next === 'forbidden')
+        return refused('redirect_forbidden', `the answer of ${request.url.host} would send a secret on to another origin`);
       if (hops >= config.maxRedirects)
         return failed({ cause: 'invalid', code: 'too_many_redirects', message: `more than ${config.maxRedirects} redirects` });
       request = next;
@@ -59,11 +69,13 @@ async function follow(config: HttpConfig, first: Outgoing, reach: Reach, signal:
   }
 }
 
-function answered(config: HttpConfig, answer: Answer | undefined): RunResult {
-  if (answer === undefined) {
+function answered(config: HttpConfig, mask: SecretMask, received: Answer | undefined): RunResult {
+  if (received === undefined) {
     const message = `the answer is larger than ${config.maxResponseBytes} bytes`;
     return failed({ cause: 'invalid', code: 'response_too_large', message });
   }
+  // Before anything is cut short: a piece of a secret would not be found any more.
+  const answer = { ...received, headers: mask.object(received.headers), body: mask.value(received.body) };
   if (config.failOnStatus !== false && answer.status >= config.failOnStatus) {
     const retryAfterMs = retryAfter(answer);
     return failed(statusFailure(answer), retryAfterMs === undefined ? {} : { retryAfterMs });

@@ -50,6 +50,8 @@ export const http: NodeShape<typeof schema> = {
   defaults: { ...graphDefaults, outputVariable: 'httpResponse' },
   announcesStart: true,
   schema,
+  // Not in the URL, which stands in the logs of everybody on the way.
+  secretKeys: ['headers', 'query', 'body'],
   handles: () => [mainHandle, errorHandle],
   check: (config) => [...urlFindings(config), ...headerFindings(config), ...bodyFindings(config)],
 };

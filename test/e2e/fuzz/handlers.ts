@@ -15,6 +15,7 @@ import { S3Blobs } from '../../../lib/aws/blobs.ts';
 import { DynamoDeployments } from '../../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../../lib/aws/keys.ts';
+import { DynamoQueries } from '../../../lib/aws/queries.ts';
 import { DynamoRateWindows } from '../../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../../lib/aws/run-index.ts';
@@ -33,6 +34,7 @@ import { memoryWorld } from '../../../lib/memory/memory-world.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../../lib/nodes/catalogue.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
 import { Plans } from '../../../lib/service/graph.ts';
+import { KeptSecrets } from '../../../lib/service/kept-secrets.ts';
 import { WebhookSecrets } from '../../../lib/service/webhook-secrets.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../../contract/emulators/dynamo.ts';
 import { startQueuesAndBucket } from '../../contract/emulators/fauxqs.ts';
@@ -77,6 +79,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     blobs: new S3Blobs(services.s3, bucket),
     artifacts: new S3Artifacts(services.s3, bucket, clock),
     workflows: new DynamoWorkflowStore(control),
+    queries: new DynamoQueries(control),
     keys: new DynamoKeys(control),
     reservations: new DynamoReservations(control),
     streams: new DynamoStreams(runs),
@@ -101,7 +104,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
   const tools = toolsOf({ decider, inspect: inspectNode, logger: { info: silent, warn: silent, error: console.error } });
   const secrets = new MemorySecrets();
   secrets.create(hooksArn, hooksSecret);
-  const webhooks = { ...tools, providers: () => testProviders, secrets: new WebhookSecrets(secrets, clock) };
+  const webhooks = { ...tools, providers: () => testProviders, secrets: new WebhookSecrets(new KeptSecrets(secrets, clock)) };
   const functions = {
     api: httpFunction(tools, apiOperations(tools)),
     events: httpFunction(tools, eventOperations(tools)),

@@ -1,0 +1,80 @@
+/** The routes about stored queries, as entries of the table of routes. Who may draw workflows may say what they ask. */
+import type * as z from 'zod';
+import type { Route } from './route.ts';
+import * as queries from './schemas/queries.ts';
+
+/** A statement of the longest kind and a default for each parameter. */
+const queryLimitBytes = 262_144;
+
+const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
+
+export const queryRoutes = [
+  {
+    method: 'POST',
+    path: '/v1/queries',
+    operationId: 'createQuery',
+    summary: 'Publishes version 1 of a new query',
+    servedBy: 'library',
+    scope: 'workflows:write',
+    body: { schema: queries.createQueryBody, limitBytes: queryLimitBytes },
+    idempotencyKey: 'none',
+    action: 'queries.create',
+    answers: { 201: ok('It is published', queries.publishedQueryAnswer) },
+    errors: ['definition_invalid', 'query_exists'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/queries',
+    operationId: 'listQueries',
+    summary: 'Queries by name',
+    servedBy: 'library',
+    scope: 'workflows:read',
+    query: queries.listQueriesQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('A page of queries', queries.queryList) },
+    errors: ['cursor_invalid'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/queries/{name}',
+    operationId: 'getQuery',
+    summary: 'A query, at its latest version or another',
+    servedBy: 'library',
+    scope: 'workflows:read',
+    params: queries.queryParams,
+    missing: 'query_not_found',
+    query: queries.getQueryQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('The query', queries.queryAnswer) },
+    errors: ['query_not_found', 'not_found'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/queries/{name}/versions',
+    operationId: 'publishQueryVersion',
+    summary: 'Publishes the next version of a query',
+    servedBy: 'library',
+    scope: 'workflows:write',
+    params: queries.queryParams,
+    missing: 'query_not_found',
+    body: { schema: queries.publishQueryBody, limitBytes: queryLimitBytes },
+    idempotencyKey: 'none',
+    action: 'queries.publish',
+    answers: { 201: ok('It is published', queries.publishedQueryAnswer) },
+    errors: ['definition_invalid', 'query_not_found', 'query_archived'],
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/queries/{name}',
+    operationId: 'archiveQuery',
+    summary: 'Archives a query: no node may ask it any more',
+    servedBy: 'library',
+    scope: 'workflows:write',
+    params: queries.queryParams,
+    missing: 'query_not_found',
+    idempotencyKey: 'none',
+    action: 'queries.archive',
+    answers: { 200: ok('It is archived', queries.archivedQueryAnswer) },
+    errors: ['query_not_found'],
+  },
+] as const satisfies readonly Route[];

@@ -1,0 +1,58 @@
+/** A published query as it is stored. */
+import { z } from 'zod';
+import type { ArgumentDeclaration } from '../engine/graph/definition.ts';
+import {
+  type HttpQuery,
+  type PostgresQuery,
+  type QueryRequest,
+  type QueryVersion,
+  queryKinds,
+} from '../engine/query/definition.ts';
+import { jsonObject, jsonValue } from './events.ts';
+import { exactly } from './exact.ts';
+import { durationMs, queryName } from './ids.ts';
+
+export const queryKind = z.enum(queryKinds);
+
+const parameter = exactly<ArgumentDeclaration>()(
+  z.strictObject({
+    name: z.string(),
+    type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
+    required: z.boolean(),
+    default: jsonValue.exactOptional(),
+  }),
+);
+
+const common = {
+  name: queryName,
+  version: z.int().min(1),
+  description: z.string().exactOptional(),
+  parameters: z.array(parameter).readonly(),
+  maxBytes: z.number(),
+  timeoutMs: durationMs,
+  connection: z.string(),
+};
+
+const postgres = exactly<PostgresQuery & { readonly version: number }>()(
+  z.strictObject({
+    ...common,
+    kind: z.literal('postgres'),
+    statement: z.string(),
+    readOnly: z.boolean(),
+    maxRows: z.number(),
+  }),
+);
+
+const request = exactly<QueryRequest>()(
+  z.strictObject({
+    method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+    path: z.string(),
+    query: jsonObject,
+    headers: z.record(z.string(), z.string()),
+    body: jsonValue,
+  }),
+);
+
+const http = exactly<HttpQuery & { readonly version: number }>()(z.strictObject({ ...common, kind: z.literal('http'), request }));
+
+export const queryVersion: z.ZodType<QueryVersion> = z.discriminatedUnion('kind', [postgres, http]);

@@ -1,0 +1,95 @@
+/**
+ * SQL with named parameters, made the SQL with numbered ones that the wire protocol takes. Only `:name` outside of
+ * strings, quoted names, comments and casts is a parameter; nothing is ever put into the text but `$1`, `$2` …
+ */
+
+export interface Statement {
+  readonly text: string;
+  /** which argument is `$1`, which `$2` … each name once */
+  readonly names: readonly string[];
+}
+
+const name = /:([A-Za-z_][A-Za-z0-9_]*)/y;
+const numbered = /\$\d+/y;
+const identifier = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
+const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
+
+/** Or why it is none, in words. */
+export function readStatement(sql: string): Statement | { readonly fault: string } {
+  const names: string[] = [];
+  let text = '';
+  let at = 0;
+  const match = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    return pattern.exec(sql);
+  };
+  const copyTo = (end: number): void => {
+    text += sql.slice(at, end);
+    at = end;
+  };
+  while (at < sql.length) {
+    const skipped = endOfQuoted(sql, at, match);
+    if (skipped === 'open') return { fault: `what begins at character ${at + 1} does not end` };
+    if (skipped !== undefined) {
+      copyTo(skipped);
+      continue;
+    }
+    if (sql.startsWith('::', at) || sql.startsWith(':=', at)) {
+      copyTo(at + 2);
+      continue;
+    }
+    const number = match(numbered);
+    if (number !== null) return { fault: `${number[0]} at character ${at + 1}: parameters have names here, as in :customer` };
+    const named = match(name)?.[1];
+    if (named !== undefined) {
+      if (!names.includes(named)) names.push(named);
+      text += `$${names.indexOf(named) + 1}`;
+      at += named.length + 1;
+      continue;
+    }
+    copyTo(match(identifier) === null ? at + 1 : at + (match(identifier)?.[0].length ?? 1));
+  }
+  return { text, names };
+}
+
+/** Where the string, quoted name or comment ends that begins here; `open` where it does not end. */
+function endOfQuoted(sql: string, at: number, match: (pattern: RegExp) => RegExpExecArray | null): number | 'open' | undefined {
+  if (sql.startsWith('--', at)) {
+    const end = sql.indexOf('\n', at);
+    return end === -1 ? sql.length : end;
+  }
+  if (sql.startsWith('/*', at)) return endOfComment(sql, at);
+  if (/^[eE]'/.test(sql.slice(at, at + 2))) return behind(sql, at + 2, "'", true);
+  if (sql[at] === "'") return behind(sql, at + 1, "'", false);
+  if (sql[at] === '"') return behind(sql, at + 1, '"', false);
+  const tag = match(dollarTag)?.[0];
+  if (tag === undefined) return undefined;
+  const end = sql.indexOf(tag, at + tag.length);
+  return end === -1 ? 'open' : end + tag.length;
+}
+
+/** A quote is written twice, and in an `E''` string also behind a backslash. */
+function behind(sql: string, from: number, quote: string, hasEscapes: boolean): number | 'open' {
+  for (let at = from; at < sql.length; at += 1) {
+    if (hasEscapes && sql[at] === '\\') at += 1;
+    else if (sql[at] === quote && sql[at + 1] === quote) at += 1;
+    else if (sql[at] === quote) return at + 1;
+  }
+  return 'open';
+}
+
+/** Comments of SQL stand in one another. */
+function endOfComment(sql: string, from: number): number | 'open' {
+  let depth = 0;
+  for (let at = from; at < sql.length; at += 1) {
+    if (sql.startsWith('/*', at)) {
+      depth += 1;
+      at += 1;
+    } else if (sql.startsWith('*/', at)) {
+      depth -= 1;
+      at += 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return 'open';
+}

@@ -1,0 +1,46 @@
+/** Where a database is and who asks, as the text of a secret says it: JSON in the form that Secrets Manager keeps for RDS. */
+import * as z from 'zod';
+
+const schema = z.object({
+  host: z.string().min(1),
+  port: z.coerce.number().int().min(1).max(65_535).default(5_432),
+  dbname: z.string().min(1).exactOptional(),
+  database: z.string().min(1).exactOptional(),
+  username: z.string().min(1).exactOptional(),
+  user: z.string().min(1).exactOptional(),
+  password: z.string(),
+  /** authorities to trust in place of Node's own, as PEM */
+  ca: z.string().exactOptional(),
+  tls: z.enum(['on', 'off']).default('on'),
+});
+
+export interface Connection {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+  readonly password: string;
+  /** false: none */
+  readonly ssl: false | { readonly rejectUnauthorized: true; readonly servername: string; readonly ca?: string };
+}
+
+/** Or which fields are wrong; never what stands in them. */
+export function readConnection(text: string): Connection | { readonly fault: string } {
+  const parsed = schema.safeParse(jsonIn(text));
+  if (!parsed.success) {
+    const fields = new Set(parsed.error.issues.map(({ path }) => path.join('.') || 'the whole'));
+    return { fault: `not the JSON of a connection: see ${[...fields].join(', ')}` };
+  }
+  const { host, port, password, ca, tls, dbname, database = dbname, username, user = username } = parsed.data;
+  if (database === undefined || user === undefined) return { fault: 'not the JSON of a connection: see dbname, username' };
+  const ssl = { rejectUnauthorized: true, servername: host, ...(ca === undefined ? {} : { ca }) } as const;
+  return { host, port, database, user, password, ssl: tls === 'off' ? false : ssl };
+}
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,43 @@
+/** A query over HTTP is a request of an `http` node: the same guard, bounds and failures, and the arguments as its context. */
+import type { ContextView } from '../../engine/graph/context.ts';
+import { asText } from '../../engine/graph/template.ts';
+import { type JsonObject, inline, isJsonObject } from '../../engine/json.ts';
+import type { HttpQuery } from '../../engine/query/definition.ts';
+import { filledPath } from '../../engine/query/path.ts';
+import type { NodeInput } from '../../engine/graph/plan.ts';
+import { type NodeTools, type RunResult, type Runner, failed } from '../runner.ts';
+
+export async function askHttp(
+  http: Runner,
+  query: HttpQuery & { readonly version: number },
+  values: JsonObject,
+  input: NodeInput,
+  tools: NodeTools,
+): Promise<RunResult> {
+  const { method, path, query: search, headers, body } = query.request;
+  const filled = filledPath(path, (name) => asText(values[name]));
+  if (filled === undefined) {
+    const message = `an argument of ${path} is empty, or a step to another place`;
+    return failed({ cause: 'invalid', code: 'arguments_invalid', message });
+  }
+  const url = query.connection.replace(/\/+$/, '') + filled;
+  const config = { method, url, headers, query: search, body, maxResponseBytes: query.maxBytes };
+  const result = await http.run(config, { ...input, context: contextOf(values) }, tools);
+  return { ...result, outcome: asQuery(result.outcome, query) };
+}
+
+const asQuery = (outcome: RunResult['outcome'], { name, version }: Pick<HttpQuery, 'name'> & { readonly version: number }) => {
+  if (outcome.kind === 'failed' && outcome.failure.code === 'response_too_large')
+    return { ...outcome, failure: { ...outcome.failure, code: 'result_too_large' } };
+  if (outcome.kind !== 'finished' || !('value' in outcome.output)) return outcome;
+  const answer = isJsonObject(outcome.output.value) ? outcome.output.value : {};
+  const { status = null, body = null } = answer;
+  return { ...outcome, output: inline({ status, body, query: name, version }) };
+};
+
+/** `{{ctx.name}}` is the argument, and there is nothing else. */
+const contextOf = (values: JsonObject): ContextView => ({
+  get: (key) => (Object.hasOwn(values, key) ? values[key] : undefined),
+  keys: () => Object.keys(values),
+  all: () => values,
+});

@@ -1,0 +1,35 @@
+/** Whose trouble it is when a database does not answer as asked. */
+import pg from 'pg';
+import type { JsonObject } from '../../engine/json.ts';
+import type { Failure } from '../../engine/log/events.ts';
+import type { PostgresQuery } from '../../engine/query/definition.ts';
+
+/** What this side did to the connection. */
+export type Trouble = 'none' | 'aborted' | 'too_large';
+
+/** Classes of SQLSTATE (Postgres, appendix A) that say nothing of the statement: connection, resources, operator, login. */
+const theirs = /^(08|53|57P|58|28|3D)/;
+const queryCancelled = '57014';
+
+export function failureOf(
+  error: unknown,
+  trouble: Trouble,
+  { query, limitMs }: { readonly query: Pick<PostgresQuery, 'name'>; readonly limitMs: number },
+): Failure {
+  const timedOut: Failure = { cause: 'timeout', code: 'query_timeout', message: `${query.name} took longer than ${limitMs} ms` };
+  if (trouble === 'aborted') return timedOut;
+  const words = error instanceof Error ? error.message.slice(0, 1_000) : String(error);
+  if (!(error instanceof pg.DatabaseError))
+    return { cause: 'provider_error', code: 'database_unreachable', message: `the database could not be asked: ${words}` };
+  const { code = '', position } = error;
+  const details: JsonObject = { sqlState: code, ...(position === undefined ? {} : { position }) };
+  if (code === queryCancelled) return { ...timedOut, details };
+  return theirs.test(code)
+    ? {
+        cause: 'provider_error',
+        code: 'database_unreachable',
+        message: `the database does not take the query: ${words}`,
+        details,
+      }
+    : { cause: 'error', code: 'query_failed', message: words, details };
+}

@@ -1,0 +1,58 @@
+/** The secrets that the nodes of a project may use: by the name that a list gives them, and none that it does not have. */
+import type { Scope } from '../engine/ids.ts';
+import type { KeptSecrets } from './kept-secrets.ts';
+
+/** By project, then by environment or `*`, then by name: the ARN of a secret, and behind a `#` a key of the JSON in it. */
+export type SecretList = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>>;
+
+export type SecretAnswer =
+  | { readonly kind: 'secret'; readonly text: string }
+  | { readonly kind: 'not_allowed' }
+  | { readonly kind: 'missing' };
+
+export class ProjectSecrets {
+  readonly #kept: KeptSecrets;
+  readonly #list: () => SecretList;
+
+  constructor(kept: KeptSecrets, list: () => SecretList) {
+    this.#kept = kept;
+    this.#list = list;
+  }
+
+  /** @throws Unavailable where nobody can be asked at the moment */
+  async of(scope: Scope, name: string): Promise<SecretAnswer> {
+    const reference = referenceIn(this.#list(), scope, name);
+    if (reference === undefined) return { kind: 'not_allowed' };
+    const { arn, key } = parted(reference);
+    const whole = await this.#kept.text(arn);
+    const text = key === undefined || whole === undefined ? whole : valueUnder(whole, key);
+    return text === undefined || text === '' ? { kind: 'missing' } : { kind: 'secret', text };
+  }
+}
+
+/** An environment's own name comes before one that is meant for all of them. */
+function referenceIn(list: SecretList, { projectId, environment }: Scope, name: string): string | undefined {
+  const project = own(list, projectId);
+  const lists = project === undefined ? [] : [own(project, environment), own(project, '*')];
+  return lists.map((one) => (one === undefined ? undefined : own(one, name))).find((reference) => reference !== undefined);
+}
+
+const own = <Value>(record: Readonly<Record<string, Value>>, key: string): Value | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
+
+/** No ARN of a secret has a `#` in it. */
+function parted(reference: string): { readonly arn: string; readonly key: string | undefined } {
+  const at = reference.indexOf('#');
+  return at === -1 ? { arn: reference, key: undefined } : { arn: reference.slice(0, at), key: reference.slice(at + 1) };
+}
+
+function valueUnder(text: string, key: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    const found: unknown = Reflect.get(value, key);
+    return typeof found === 'string' || typeof found === 'number' ? String(found) : undefined;
+  } catch {
+    return undefined;
+  }
+}

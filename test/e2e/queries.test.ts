@@ -1,0 +1,52 @@
+/** A database that is asked by the bundled worker, over its real wire, with a connection out of the owner's own file. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { example } from '../docs/run-example.ts';
+import { type Database, startDatabase } from '../nodes/data-query/database.ts';
+import { type LocalStart, freshFolder, startLocal } from './local-start.ts';
+
+let database: Database;
+let local: LocalStart;
+beforeAll(async () => {
+  const directory = freshFolder();
+  database = await startDatabase();
+  await database.db.exec(`
+    create table orders (id int, customer text, total numeric, ordered_at timestamptz);
+    insert into orders values (1, 'ann', 10.5, '2026-01-01T09:00:00Z'), (3, 'ann', 5, '2026-01-03T09:00:00Z');
+  `);
+  writeFileSync(join(directory, 'secrets.json'), JSON.stringify({ 'orders-db': database.connection }), { mode: 0o600 });
+  local = await startLocal(directory);
+}, 120_000);
+afterAll(async () => {
+  await local.end('SIGTERM');
+  await database.stop();
+});
+
+const runShape = z.looseObject({ status: z.string(), output: z.unknown().optional(), error: z.unknown().optional() });
+
+async function run(key: string, input: object) {
+  const started = await local.call('POST', '/v1/runs', { workflowName: 'recent-orders', input }, { 'idempotency-key': key });
+  const { runId } = z.object({ runId: z.string() }).parse(started.body);
+  for (;;) {
+    const { body } = await local.call('GET', `/v1/runs/${runId}?resolveData=all`);
+    const { status, output, error } = runShape.parse(body);
+    if (['completed', 'failed'].includes(status)) {
+      const events = JSON.stringify((await local.call('GET', `/v1/runs/${runId}/events`)).body);
+      return { status, output, error, events };
+    }
+    await wait(100);
+  }
+}
+
+test('the example runs as it is written, and an archived query is asked no more', async () => {
+  const { workflow, query, input, expected } = example('recent-orders');
+  expect((await local.call('POST', '/v1/queries', query)).status).toBe(201);
+  expect((await local.call('POST', '/v1/workflows', workflow)).status).toBe(201);
+  expect(await run('one', input)).toMatchObject({ status: 'completed', output: expected.output });
+  expect(await run('two', { customer: "' or true --" })).toMatchObject({ status: 'completed', output: { count: 0 } });
+  expect((await local.call('DELETE', '/v1/queries/recent-orders')).status).toBe(200);
+  expect((await run('three', input)).events).toContain('the query recent-orders is archived');
+});

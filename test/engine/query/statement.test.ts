@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { filledPath, namesInPath } from '../../../lib/engine/query/path.ts';
+import { readStatement } from '../../../lib/engine/query/statement.ts';
+
+describe('a parameter', () => {
+  test.each([
+    ['select :a, :b, :a', 'select $1, $2, $1', ['a', 'b']],
+    ['where x=:a_1::text and y = 1::int', 'where x=$1::text and y = 1::int', ['a_1']],
+    ["select ':a', 'it''s :b', :c", "select ':a', 'it''s :b', $1", ['c']],
+    [String.raw`select E'\':a', e'x\\', :b`, String.raw`select E'\':a', e'x\\', $1`, ['b']],
+    [String.raw`select '\', :a, '\'`, String.raw`select '\', $1, '\'`, ['a']],
+    ['select ":a""" , :b', 'select ":a""" , $1', ['b']],
+    ['-- :a\nselect :b', '-- :a\nselect $1', ['b']],
+    ['/* :a /* :b */ :c */ :d', '/* :a /* :b */ :c */ $1', ['d']],
+    ['select $$ :a $$, $t$ :b $$ $t$, :c', 'select $$ :a $$, $t$ :b $$ $t$, $1', ['c']],
+    ['call f(x := :a)', 'call f(x := $1)', ['a']],
+    ['select a[1 : 2], b$1, t$x$ from c$', 'select a[1 : 2], b$1, t$x$ from c$', []],
+    ['select name::varchar(3)', 'select name::varchar(3)', []],
+  ])('%s', (sql, text, names) => {
+    expect(readStatement(sql)).toEqual({ text, names });
+  });
+
+  test.each(["select 'x", 'select "x', '/* /* */', 'select $a$ x $b$', "select E'\\'", 'select $1', 'select :a + $2'])(
+    'is not looked for in %s, which is no statement',
+    (sql) => {
+      expect(readStatement(sql)).toHaveProperty('fault');
+    },
+  );
+
+  test('is all that is changed: any text without colons and dollars comes out as it is, or not at all', () => {
+    fc.assert(
+      fc.property(fc.string(), (sql) => {
+        fc.pre(!/[:$]/.test(sql));
+        const read = readStatement(sql);
+        if ('text' in read) expect(read).toEqual({ text: sql, names: [] });
+      }),
+    );
+  });
+});
+
+describe('a path', () => {
+  test('takes arguments as whole steps, encoded', () => {
+    expect(namesInPath('/orders/:id/x:no/:other')).toEqual(['id', 'other']);
+    expect(filledPath('/orders/:id/notes', () => 'a/../b?c#d%')).toBe('/orders/a%2F..%2Fb%3Fc%23d%25/notes');
+  });
+
+  test.each(['', '.', '..'])('an argument "%s" would be no step of its own', (text) => {
+    expect(filledPath('/orders/:id', () => text)).toBeUndefined();
+  });
+});

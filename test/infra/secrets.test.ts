@@ -1,0 +1,47 @@
+/** Which secrets the worker is told of and may read: those of the setting, by whole ARNs, and no function beside it. */
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { parseSettings } from '../../lib/stacks/settings.ts';
+import { grantsIn } from './statements.ts';
+import { byId, ofType, stacksWith, synthesize } from './synthesized.ts';
+
+const arn = (name: string): string => `arn:aws:secretsmanager:eu-west-1:111122223333:secret:${name}-AbCdEf`;
+const secrets = {
+  default: { '*': { chat: arn('chat'), user: `${arn('db')}#user` }, production: { password: `${arn('db')}#password` } },
+};
+const { runtime } = synthesize({ secrets });
+const variables = z.object({ Variables: z.record(z.string(), z.unknown()) });
+const told = (resources: typeof runtime, id: string) =>
+  variables.parse(byId(resources, id).Properties['Environment']).Variables['STEPWELL_SECRETS'];
+
+test('the worker alone is told of them, as it will read them', () => {
+  expect(told(runtime, 'StepwellFunctionsWorkerFunction')).toBe(JSON.stringify(secrets));
+  expect(told(synthesize().runtime, 'StepwellFunctionsWorkerFunction')).toBe('{}');
+  const all = ofType(runtime, 'Lambda::Function').filter(
+    ({ Properties }) => variables.parse(Properties['Environment']).Variables['STEPWELL_SECRETS'] !== undefined,
+  );
+  expect(all.map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''))).toEqual(['StepwellFunctionsWorkerFunction']);
+});
+
+test('it alone may read them, each named once and whole', () => {
+  const reading = grantsIn(runtime).filter(({ Action }) => Action.join() === 'secretsmanager:GetSecretValue');
+  expect(reading.map(({ role, Resource }) => [role.replace(/Role.*/, ''), Resource])).toEqual([
+    ['StepwellFunctionsWorker', [arn('chat'), arn('db')]],
+  ]);
+});
+
+test.each([
+  ['no whole ARN', { default: { '*': { a: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:chat' } } }],
+  ['a value', { default: { '*': { a: 'hunter2hunter2' } } }],
+  ['a name that no template can say', { default: { '*': { 'a b': arn('chat') } } }],
+  ['no environment', { default: { 'Prod!': { a: arn('chat') } } }],
+])('%s is refused', (_what, setting) => {
+  expect(() => parseSettings({ 'stepwell:secrets': setting })).toThrow(/secrets/);
+});
+
+test('more than a function can be told is refused', () => {
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`name-${at}`, arn('chat')]));
+  expect(() => stacksWith({ secrets: { default: { '*': many } } }).app.synth()).toThrow(
+    /secrets must be at most 1800 bytes of JSON, and has \d+/,
+  );
+});
