@@ -21,6 +21,7 @@ export const runId = madeBy(z.string(), ids.runId);
 export const nodeId = madeBy(z.string(), ids.nodeId);
 export const iterationKey = madeBy(z.string(), ids.iterationKey);
 export const workflowName = madeBy(z.string(), ids.workflowName);
+export const lensName = madeBy(z.string(), ids.lensName);
 export const deploymentId = madeBy(z.string(), ids.deploymentId);
 export const keyId = madeBy(z.string(), ids.keyId);
 export const signalId = madeBy(z.string(), ids.signalId);

@@ -26,6 +26,8 @@ const plan = {
   artifact: { rooms: ['engine', 'ports'], packages: ['tar-stream'], node: ['crypto', 'util', 'zlib'] },
   // Whether a webhook comes from who it says: bytes and secrets in, a verdict out; and how its configuration is written.
   webhooks: { rooms: ['contract', 'engine'], packages: ['zod'], node: ['crypto'] },
+  // Prompt templates and contracts: a lens and values in, a prompt or findings out. It asks nobody.
+  lens: { rooms: ['engine', 'ports'], packages: ['ajv', 're2js'], node: [] },
   // The sentences. They know no adapter, no node type and no HTTP.
   // A snapshot is a fold that was stored, so it is read as the codec reads everything that was.
   service: { rooms: ['engine', 'ports', 'codec', 'artifact', 'webhooks'], packages: [], node: ['crypto', 'zlib'] },
