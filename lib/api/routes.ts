@@ -9,6 +9,7 @@ import type { ErrorCode } from './errors.ts';
 import type { Route } from './route.ts';
 import { deploymentRoutes } from './deployment-routes.ts';
 import { keyRoutes } from './key-routes.ts';
+import { lensRoutes } from './lens-routes.ts';
 import * as audit from './schemas/audit.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
@@ -268,6 +269,7 @@ export const routes = [
     errors: ['not_found', 'run_terminal'],
   },
   ...signalRoutes,
+  ...lensRoutes,
   ...deploymentRoutes,
   ...worldRoutes,
   ...keyRoutes,

@@ -8,6 +8,7 @@ import { DynamoDeployments } from './deployments.ts';
 import type { Settings } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
+import { DynamoLenses } from './lenses.ts';
 import { EventBridgeNotices } from './notices.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
 import { DynamoReservations } from './reservations.ts';
@@ -71,6 +72,7 @@ export const awsWorld = (settings: Settings): World => {
   const rates = once(() => new DynamoRateWindows(control()));
   const deployments = once(() => new DynamoDeployments(control()));
   const signals = once(() => new DynamoSignals(control()));
+  const lenses = once(() => new DynamoLenses(control()));
   const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
   return {
     clock,
@@ -116,6 +118,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get signals() {
       return signals();
+    },
+    get lenses() {
+      return lenses();
     },
   };
 };

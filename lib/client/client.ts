@@ -4,6 +4,7 @@ import type { JsonValue } from '../engine/json.ts';
 import { type CallOptions, ask } from './ask.ts';
 import { contentKey } from './content-key.ts';
 import { TransportComputeClientError } from './errors.ts';
+import { LensCalls } from './lenses.ts';
 import { type ClientOptions, type ClientParts, partsOf, whole } from './options.ts';
 import { followEvents, rowsOf } from './read-on.ts';
 import * as shapes from './shapes.ts';
@@ -71,9 +72,11 @@ export interface PollOptions extends CallOptions {
  */
 export class StepwellClient {
   readonly #parts: ClientParts;
+  readonly lenses: LensCalls;
 
   constructor(options: ClientOptions) {
     this.#parts = partsOf(options);
+    this.lenses = new LensCalls(this.#parts);
   }
 
   health(options?: CallOptions): Promise<Answer<'getHealth'>> {

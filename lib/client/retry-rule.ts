@@ -11,6 +11,7 @@ const longestRetryAfterMs = 60_000;
 /** Mutations that change nothing when they are done once more. */
 const doneOnce: readonly string[] = [
   'archiveWorkflow',
+  'archiveLens',
   'cancelRun',
   'createDeployment',
   'activateDeployment',

@@ -33,7 +33,7 @@ const longestPattern = 1_000;
 
 /** Linear in the text, whatever the pattern; look-arounds and back-references do not compile. */
 const linear = Object.assign(
-  (pattern: string): { test: (text: string) => boolean } => {
+  (pattern: string): { test: (text: string) => boolean; toString: () => string } => {
     if (pattern.length > longestPattern) throw new Error(`a pattern has at most ${longestPattern} characters`);
     const compiled = RE2JS.compile(pattern);
     // ajv keeps one expression for each of these names.

@@ -10,6 +10,7 @@ import { MemoryDeployments } from './deployments.ts';
 import { MemoryIds } from './ids.ts';
 import { MemoryJobs } from './jobs.ts';
 import { MemoryKeys } from './keys.ts';
+import { MemoryLenses } from './lenses.ts';
 import { MemoryNotices } from './notices.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
@@ -51,5 +52,6 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     deployments: new MemoryDeployments(),
     artifacts: new MemoryArtifacts(),
     signals: new MemorySignals(),
+    lenses: new MemoryLenses(),
   };
 };

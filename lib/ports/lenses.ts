@@ -22,8 +22,8 @@ export type LensKind = (typeof lensKinds)[number];
 export const fieldTypes = ['string', 'number', 'integer', 'boolean', 'url', 'json', 'array', 'any'] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
-/** What one value may be. `min` and `max` are of numbers, the lengths of texts, in characters. */
-export interface FieldSchema {
+/** What one value may be. `min` and `max` are of numbers, the lengths of texts, in characters. A type, because it is JSON too. */
+export type FieldSchema = {
   readonly type: FieldType;
   readonly required?: boolean;
   readonly description?: string;
@@ -36,21 +36,21 @@ export interface FieldSchema {
   readonly itemType?: FieldType;
   /** compared with the value as text */
   readonly enum?: readonly string[];
-}
+};
 
 export type Fields = Readonly<Record<string, FieldSchema>>;
 
-export interface FieldContract {
+export type FieldContract = {
   readonly fields: Fields;
   /** of each group, at least one is there */
   readonly requireAnyOf?: readonly (readonly string[])[];
   /** nothing that is not declared */
   readonly strict?: boolean;
-}
-export interface SchemaContract {
+};
+export type SchemaContract = {
   /** JSON Schema 2020-12, without references to anything outside itself */
   readonly jsonSchema: JsonObject;
-}
+};
 export type InputContract = FieldContract | SchemaContract;
 /** What the model's answer must be: its `data` by fields, or by a schema; the media it comes as. */
 export type OutputContract = (Pick<FieldContract, 'fields'> | SchemaContract) & { readonly artifactKind?: string };

@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts';
 import type { Audit, Keys, RateWindows, Reservations } from './control.ts';
 import type { Deployments } from './deployments.ts';
 import type { Ids } from './ids.ts';
+import type { Lenses } from './lenses.ts';
 import type { Jobs } from './jobs.ts';
 import type { Notices } from './notices.ts';
 import type { RunIndex } from './run-index.ts';
@@ -30,4 +31,5 @@ export interface World {
   readonly deployments: Deployments;
   readonly artifacts: Artifacts;
   readonly signals: Signals;
+  readonly lenses: Lenses;
 }

@@ -12,6 +12,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   rerunRun: true,
   // What is so already stays so.
   archiveWorkflow: true,
+  archiveLens: true,
   cancelRun: true,
   createDeployment: true,
   activateDeployment: true,
@@ -19,6 +20,8 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   // The second time finds another state, or makes a second one.
   createWorkflow: false,
   publishVersion: false,
+  createLens: false,
+  publishLens: false,
   resumeRun: false,
   wakeRun: false,
   sendSignal: false,

@@ -14,6 +14,7 @@ import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { timersSuite } from './timers.suite.ts';
+import { lensesSuite } from './lenses.suite.ts';
 import { workflowStoreSuite } from './workflow-store.suite.ts';
 
 const name = 'memory';
@@ -24,6 +25,7 @@ const open =
 runLogSuite({ name, open: open(({ log }) => log) });
 runIndexSuite({ name, open: open(({ log, index }) => ({ log, index })) });
 workflowStoreSuite({ name, open: open(({ workflows }) => workflows) });
+lensesSuite({ name, open: open(({ lenses }) => lenses) });
 controlSuite({
   name,
   open: open(({ audit, ...world }) => ({

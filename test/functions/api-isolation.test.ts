@@ -10,7 +10,11 @@ const others = [
   { project: 'acme', env: 'live' },
 ];
 const named = routes.filter(({ path }) => path.includes('{'));
-const bodies: Readonly<Record<string, unknown>> = { publishVersion: instantGraph(), sendRunSignal: { name: 'paid' } };
+const bodies: Readonly<Record<string, unknown>> = {
+  publishVersion: instantGraph(),
+  sendRunSignal: { name: 'paid' },
+  publishLens: { template: '[[text]]' },
+};
 const bodyFor = (operationId: string): { readonly body?: unknown } =>
   Object.hasOwn(bodies, operationId) ? { body: bodies[operationId] } : {};
 /** A route that wants an idempotency key asks for it before it looks for anything. */
@@ -40,6 +44,7 @@ describe.each(others)('a key of $project/$env', (other) => {
     const keyId = (await api.key(['admin'])).split('_')[2] ?? '';
     const ids = { runId: await started(api, own, { graph: openGraph }), name: 'flow', keyId, deploymentId: 'dep_1' };
     const { manifest } = await packedDeployment('dep_1');
+    expect((await api.call('POST', '/v1/lenses', { key: own, body: { name: 'flow', template: '[[text]]' } })).status).toBe(201);
     expect((await api.call('POST', '/v1/deployments', { key: own, body: manifest })).status).toBe(201);
     const foreign = await api.key(['admin'], other);
     const theirs = await ask(api, foreign, route, ids);
@@ -56,6 +61,8 @@ describe.each(others)('a key of $project/$env', (other) => {
     const { body } = await api.call('GET', `/v1/runs/${ids.runId}`, { key: own });
     expect(body).toMatchObject({ status: 'pending' });
     expect((await api.call('GET', '/v1/workflows/flow', { key: own })).body).toMatchObject({ latestVersion: 1 });
+    const lens = (await api.call('GET', '/v1/lenses/flow', { key: own })).body;
+    expect([lens['latestVersion'], lens['archivedAt']]).toEqual([1, undefined]);
     expect((await api.call('GET', '/v1/deployments/dep_1', { key: own })).body).toMatchObject({ status: 'created' });
     const key = await api.world.keys.key(toKeyId(keyId));
     expect([key?.revokedAt, key?.replacedBy, key?.expiresAt]).toEqual([undefined, undefined, undefined]);
@@ -64,9 +71,12 @@ describe.each(others)('a key of $project/$env', (other) => {
   test('lists show nothing of another, and its cursors are no good', async () => {
     const api = http();
     const own = await api.key(['admin']);
-    for (const name of ['a', 'b', 'c']) await started(api, own, { name });
+    for (const name of ['a', 'b', 'c']) {
+      await started(api, own, { name });
+      await api.call('POST', '/v1/lenses', { key: own, body: { name, template: '[[text]]' } });
+    }
     const foreign = await api.key(['admin'], other);
-    for (const path of ['/v1/runs', '/v1/workflows']) {
+    for (const path of ['/v1/runs', '/v1/workflows', '/v1/lenses']) {
       expect((await api.call('GET', path, { key: foreign })).body).toMatchObject({ data: [], hasMore: false, cursor: null });
       const cursor = textIn(await api.call('GET', path, { key: own, query: { limit: '1' } }), 'cursor');
       const stolen = await api.call('GET', path, { key: foreign, query: { limit: '1', cursor } });

@@ -67,7 +67,7 @@ const plan = {
   stacks: { rooms: ['api', 'constructs', 'contract', 'webhooks'], packages: [...cdk, 'zod'], node: [] },
   // Parse, call a sentence, answer. Which adapters stand behind the ports is said in wiring files alone (below).
   functions: {
-    rooms: ['service', 'api', 'nodes', 'aws', 'bundles', 'codec', 'contract', 'engine', 'ports', 'webhooks'],
+    rooms: ['service', 'api', 'nodes', 'aws', 'bundles', 'codec', 'contract', 'engine', 'lens', 'ports', 'webhooks'],
     packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
     node: 'any',
   },

@@ -21,6 +21,7 @@ import { DynamoRunLog } from '../../../lib/aws/run-log.ts';
 import { SystemClock } from '../../../lib/aws/system-clock.ts';
 import { SystemIds } from '../../../lib/aws/system-ids.ts';
 import { DynamoSignals } from '../../../lib/aws/signals.ts';
+import { DynamoLenses } from '../../../lib/aws/lenses.ts';
 import { DynamoWorkflowStore } from '../../../lib/aws/workflow-store.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
@@ -71,6 +72,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     blobs: new S3Blobs(services.s3, bucket),
     artifacts: new S3Artifacts(services.s3, bucket, clock),
     workflows: new DynamoWorkflowStore(control),
+    lenses: new DynamoLenses(control),
     keys: new DynamoKeys(control),
     reservations: new DynamoReservations(control),
     audit: new DynamoAudit(control),
