@@ -68,11 +68,7 @@ describe('an open run', () => {
     ],
     [
       'waiting for a signal',
-      run({
-        nodes: [
-          node({ status: 'waiting', type: 'signal', waitingFor: { signal: 'paid', correlation: 'order-7', until: at(125) } }),
-        ],
-      }),
+      run({ nodes: [node({ status: 'waiting', type: 'signal', waitingFor: { signal: 'paid', correlation: 'order-7', until: at(125) } })] }),
       [event('signal.awaited', -5, { name: 'paid', correlation: 'order-7', expiresAt: at(125) })],
       `Node work (signal) waits for the signal paid of order-7 since ${at(-5)} (5 min ago), until ${at(125)} (in 2 h 5 min).`,
       { state: 'awaiting', attempt: 1, since: at(-5), until: at(125) },

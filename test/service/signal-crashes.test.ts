@@ -113,12 +113,7 @@ class Scene {
 }
 
 /** Plays the scene with a crash before and after each port call that it makes, and judges each time. */
-function everywhere(
-  what: string,
-  play: (scene: Scene) => Promise<void>,
-  judge: (scene: Scene) => Promise<void>,
-  atLeast: number,
-) {
+function everywhere(what: string, play: (scene: Scene) => Promise<void>, judge: (scene: Scene) => Promise<void>, atLeast: number) {
   it(what, async () => {
     const whole = new Scene(undefined);
     await play(whole);

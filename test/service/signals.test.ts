@@ -28,9 +28,7 @@ const finish = async (home: House): Promise<void> => {
 const statusOf = async (home: House, run: RunAddress) => (await home.fold(run)).state.progress.status;
 const outputOf = async (home: House, run: RunAddress) => {
   const events = await home.world.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
-  const ended = events
-    .flatMap((commit) => commit.events)
-    .find((event) => event.type === 'NODE_COMPLETED' && event.nodeId === 's');
+  const ended = events.flatMap((commit) => commit.events).find((event) => event.type === 'NODE_COMPLETED' && event.nodeId === 's');
   return ended?.type === 'NODE_COMPLETED' && 'value' in ended.output ? ended.output.value : undefined;
 };
 

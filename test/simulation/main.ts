@@ -18,15 +18,7 @@ for (let seed = first; seed < first + count; seed += 1) {
     const report = await simulate({ seed, rates });
     const { calls, commits, woken, signalsSent, signalsGiven, waitsUnmet } = report;
     longestOverlapMs = Math.max(longestOverlapMs, report.longestOverlapMs);
-    for (const [name, value] of Object.entries({
-      ...report.counts,
-      calls,
-      commits,
-      woken,
-      signalsSent,
-      signalsGiven,
-      waitsUnmet,
-    })) {
+    for (const [name, value] of Object.entries({ ...report.counts, calls, commits, woken, signalsSent, signalsGiven, waitsUnmet })) {
       totals.set(name, (totals.get(name) ?? 0) + value);
     }
     if (count === 1) console.log(report.summary.join('\n'));

@@ -11,18 +11,7 @@ import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
 import type { PlanEdge, PlanNode } from '../../../lib/engine/graph/plan.ts';
 import type { RunState } from '../../../lib/engine/log/fold.ts';
 import { after, hours } from '../../../lib/engine/time.ts';
-import {
-  type Graph,
-  type NodeTraits,
-  awaits,
-  ends,
-  failed,
-  finished,
-  graph,
-  noRetry,
-  sleepsUntil,
-  threeAttempts,
-} from '../graphs.ts';
+import { type Graph, type NodeTraits, awaits, ends, failed, finished, graph, noRetry, sleepsUntil, threeAttempts } from '../graphs.ts';
 import { dawn, foldOf, plain } from '../play.ts';
 import { type Script, faultsOf, playOut } from '../play-out.ts';
 

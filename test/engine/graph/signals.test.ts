@@ -20,19 +20,8 @@ const inTwoHours = { expiresAt: after(dawn, hours(2)) };
 
 test('a wait begins in the commit that makes the node ready, for the run itself where it names nothing else', () => {
   const play = waiting();
-  expect(told(play.commits[0]?.events ?? [])).toEqual([
-    'INPUT_SET',
-    'RUN_STARTED',
-    'NODE_COMPLETED start',
-    'SIGNAL_AWAITED wait',
-  ]);
-  expect(play.node('wait')).toMatchObject({
-    status: 'waiting',
-    for: 'signal',
-    name: 'paid',
-    correlation: theRun,
-    dispatchedIn: 1,
-  });
+  expect(told(play.commits[0]?.events ?? [])).toEqual(['INPUT_SET', 'RUN_STARTED', 'NODE_COMPLETED start', 'SIGNAL_AWAITED wait']);
+  expect(play.node('wait')).toMatchObject({ status: 'waiting', for: 'signal', name: 'paid', correlation: theRun, dispatchedIn: 1 });
   expect([play.statusOf('b'), play.status]).toEqual(['pending', 'pending']);
   expect(waiting({ correlation: 'order-7' }).node('wait')).toMatchObject({ correlation: 'order-7' });
 });
