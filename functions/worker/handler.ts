@@ -2,15 +2,18 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { unreachable } from '../../lib/engine/invariant.ts';
-import { runAttempt } from '../../lib/nodes/runners.ts';
+import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { eachMessage, isRedelivered, logKeysOf } from '../batch.ts';
 import { deciderOf, endOf, loggerOf } from '../wiring.ts';
+import { lensWorldOf } from './wiring.ts';
 
 const logger = loggerOf('worker');
-const worker: Worker = { ...deciderOf('worker'), folds: new WarmFolds(), runAttempt };
+const decider = deciderOf('worker');
+const runAttempt = attemptsBy(createRunners({ lens: lensWorldOf(decider.deps) }));
+const worker: Worker = { ...decider, folds: new WarmFolds(), runAttempt };
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   eachMessage(event, context, logger, (record) => take(record, context));

@@ -22,6 +22,8 @@ const schemas = {
   retentionDays: count,
   idempotencyHours: count,
   webhooks: filled,
+  models: filled,
+  moderation: filled,
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
 
@@ -76,6 +78,12 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get webhooks() {
       return setting('webhooks', schemas.webhooks);
+    },
+    get models() {
+      return setting('models', schemas.models);
+    },
+    get moderation() {
+      return setting('moderation', schemas.moderation);
     },
     get requireHttps() {
       return setting('requireHttps', schemas.requireHttps);

@@ -15,6 +15,9 @@ export interface FunctionsProps {
   readonly requireHttps: boolean;
   /** who may send webhooks, as JSON */
   readonly webhooks: string;
+  /** which models there are and who moderates, each as JSON */
+  readonly models: string;
+  readonly moderation: string;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
   readonly logRetention: logs.RetentionDays;
@@ -80,6 +83,8 @@ function environmentValues({
   idempotencyHours,
   requireHttps,
   webhooks,
+  models,
+  moderation,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus } = places;
   return {
@@ -98,6 +103,8 @@ function environmentValues({
     idempotencyHours: String(idempotencyHours),
     requireHttps: String(requireHttps),
     webhooks,
+    models,
+    moderation,
   };
 }
 

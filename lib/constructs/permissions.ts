@@ -19,6 +19,11 @@ export interface Places {
   /** secrets of the configuration, by their whole ARNs */
   readonly seedSecretArns: readonly string[];
   readonly webhookSecretArns: readonly string[];
+  /** of model providers and of moderation */
+  readonly modelSecretArns: readonly string[];
+  readonly modelArns: readonly string[];
+  /** undefined: no guardrail moderates */
+  readonly guardrailArn: string | undefined;
 }
 
 export interface Permission {
@@ -186,6 +191,14 @@ export const permissions = {
   'read secrets of webhooks': {
     environment: ['webhooks'],
     statements: ({ webhookSecretArns }) => readSecrets(webhookSecretArns),
+  },
+  'ask models': {
+    environment: ['models', 'moderation'],
+    statements: ({ modelSecretArns, modelArns, guardrailArn }) => [
+      ...readSecrets(modelSecretArns),
+      ...(modelArns.length === 0 ? [] : [allow(['bedrock:InvokeModelWithResponseStream'], modelArns)]),
+      ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
+    ],
   },
   /** What a webhook may start, and whether it has; no key, and nobody's audit trail. */
   'read what webhooks start': {

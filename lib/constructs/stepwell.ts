@@ -7,6 +7,7 @@ import { Construct } from 'constructs';
 import type * as z from 'zod';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import type { FunctionName } from '../contract/environment.ts';
+import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 import { Alarms } from './alarms.ts';
 import { FirstKey } from './first-key.ts';
@@ -38,6 +39,10 @@ export interface StepwellProps {
   readonly seedKeys?: z.input<typeof seedKeys>;
   /** Who may send webhooks, and what they start, by the name in the path. Default: nobody. */
   readonly webhooks?: z.input<typeof webhookProviders>;
+  /** The models that lenses can name, and what stands behind each. Default: none. */
+  readonly models?: z.input<typeof modelSetting>;
+  /** Who looks at what goes to a model and comes from it, where a node asks for that. Default: nobody, and such a node fails. */
+  readonly moderation?: z.input<typeof moderationSetting>;
   readonly domain?: Domain;
   /** A regional web ACL for the API's stage. Default: none. */
   readonly webAclArn?: string;
@@ -71,6 +76,9 @@ export interface StepwellProps {
 
 /** A function has 4 KB for all that it is told. */
 const mostWebhookBytes = 2_800;
+/** Of which the worker needs 1.2 KB for the rest. */
+const mostModelBytes = 2_400;
+const mostModerationBytes = 400;
 
 export class Stepwell extends Construct {
   readonly storage: Storage;
@@ -96,7 +104,15 @@ export class Stepwell extends Construct {
     const seeds = seedKeys.parse(props.seedKeys ?? []);
     const webhooks = webhookProviders.parse(props.webhooks ?? {});
     const webhooksText = JSON.stringify(webhooks);
-    checkLengths(this, [{ name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes }]);
+    const models = modelSetting.parse(props.models ?? {});
+    const modelsText = JSON.stringify(models);
+    const moderation = moderationSetting.parse(props.moderation ?? { provider: 'none' });
+    const moderationText = JSON.stringify(moderation);
+    checkLengths(this, [
+      { name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes },
+      { name: 'models', text: modelsText, mostBytes: mostModelBytes },
+      { name: 'moderation', text: moderationText, mostBytes: mostModerationBytes },
+    ]);
     const firstKeySecretArn = (this.firstKeySecretArn = asSeenBy(this, this.storage, this.storage.firstKeySecret.ref));
 
     this.queues = new Queues(this, 'Queues', {
@@ -118,10 +134,15 @@ export class Stepwell extends Construct {
         firstKeySecretArn,
         seedSecretArns: seeds.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
         webhookSecretArns: Object.values(webhooks).map(({ secretArn }) => secretArn),
+        modelSecretArns: secretsNamed(models, moderation),
+        modelArns: modelArnsNamed(models),
+        guardrailArn: moderation.provider === 'bedrock-guardrail' ? moderation.guardrailArn : undefined,
       },
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
       webhooks: webhooksText,
+      models: modelsText,
+      moderation: moderationText,
       encryptionKey,
       network: props.network,
       logRetention,

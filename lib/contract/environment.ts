@@ -22,6 +22,10 @@ export const environmentNames = {
   requireHttps: 'STEPWELL_REQUIRE_HTTPS',
   /** JSON: who may send webhooks, by name. It names secrets and holds none. */
   webhooks: 'STEPWELL_WEBHOOKS',
+  /** JSON: which models there are, by name. It names secrets and holds none. */
+  models: 'STEPWELL_MODELS',
+  /** JSON: who moderates. It names secrets and holds none. */
+  moderation: 'STEPWELL_MODERATION',
 } as const;
 
 export type EnvironmentName = keyof typeof environmentNames;

@@ -13,6 +13,7 @@ import { delay } from './delay/shape.ts';
 import { end } from './end/shape.ts';
 import { http } from './http/shape.ts';
 import { javascript } from './javascript/shape.ts';
+import { lens } from './lens/shape.ts';
 import { type NodeType, type ReadConfig, nodeType } from './node-type.ts';
 import { graphDefaults, readSettings } from './settings.ts';
 import { signal } from './signal/shape.ts';
@@ -26,6 +27,7 @@ const all: readonly NodeType[] = [
   nodeType(delay),
   nodeType(http),
   nodeType(signal),
+  nodeType(lens),
 ];
 
 export const nodeTypes: ReadonlyMap<string, NodeType> = new Map(all.map((each) => [each.type, each]));

@@ -33,7 +33,8 @@ export interface Tokens {
 
 export type ModelFailureCause = 'timeout' | 'rate_limit' | 'provider_error' | 'invalid';
 
-export type ModelAnswer =
+/** What a provider says, before anybody has looked at the time. */
+export type ProviderAnswer =
   | {
       readonly kind: 'answered';
       readonly mediaType: MediaType;
@@ -45,7 +46,6 @@ export type ModelAnswer =
       readonly data?: JsonValue;
       /** absent where the provider does not say */
       readonly tokens?: Tokens;
-      readonly durationMs: DurationMs;
       readonly metadata?: JsonObject;
     }
   | {
@@ -57,7 +57,16 @@ export type ModelAnswer =
       readonly retryAfterMs?: DurationMs;
     };
 
+export type ModelAnswer =
+  | (Extract<ProviderAnswer, { kind: 'answered' }> & { readonly durationMs: DurationMs })
+  | Extract<ProviderAnswer, { kind: 'failed' }>;
+
 export interface Models {
   /** Whatever goes wrong with the model is an answer. Rejects with the signal's reason when that aborts. */
   execute(request: ModelRequest, call: ModelCall): Promise<ModelAnswer>;
+}
+
+/** One way to reach a model. Held to the same terms as `Models`. */
+export interface ModelProvider {
+  execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderAnswer>;
 }

@@ -28,6 +28,10 @@ export type RunAttempt = (
     /** of the run, with a span of this attempt; absent where the run knows none */
     readonly trace?: Trace;
     /** the same for each attempt of this node: whoever is asked twice can tell */ readonly token: string;
+    /** whose run it is */
+    readonly scope: Scope;
+    /** told parts of a text as they come; absent where nobody listens */
+    readonly say?: (text: string) => void;
   },
 ) => Promise<{ readonly outcome: Outcome; readonly printed: readonly string[] }>;
 

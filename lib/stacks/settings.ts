@@ -4,6 +4,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { z } from 'zod';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { functionNames } from '../contract/environment.ts';
+import { modelSetting, moderationSetting } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 
 /** Settings given on the command line are strings. */
@@ -42,6 +43,8 @@ const productSchema = z.object({
   firstKey: orJson(firstKeySetting).exactOptional(),
   seedKeys: orJson(seedKeys).exactOptional(),
   webhooks: orJson(webhookProviders).exactOptional(),
+  models: orJson(modelSetting).exactOptional(),
+  moderation: orJson(moderationSetting).exactOptional(),
   memoryMb: z.partialRecord(z.enum(functionNames), count).exactOptional(),
 });
 
@@ -89,6 +92,7 @@ export function parseSettings(context: Readonly<Record<string, unknown>>): Setti
 
 const secretShapes: readonly (readonly [RegExp, string])[] = [
   [/sw_[a-z0-9-]{1,32}_[0-9A-Za-z]{8,32}_[0-9A-Za-z]{40}/, 'what looks like an API key'],
+  [/(?<![0-9A-Za-z-])sk-(?:[a-z]{3,8}-)?[0-9A-Za-z]{20}/, 'what looks like the API key of a model provider'],
   [/whsec_[0-9A-Za-z+/=]{16}/, 'what looks like the secret of a webhook'],
 ];
 

@@ -19,6 +19,8 @@ const complete: Record<EnvironmentName, string> = {
   idempotencyHours: '24',
   requireHttps: 'true',
   webhooks: '{}',
+  models: '{}',
+  moderation: '{"provider":"none"}',
 };
 const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),

@@ -72,8 +72,11 @@ const outputOf = (shown: Shown | undefined) =>
 const nodeOf = ({ node, state, output }: ShownNode, otherwise: RunNode['status']): RunNode => {
   const named = { nodeId: node.id, type: node.type, ...(node.label === undefined ? {} : { label: node.label }) };
   if (state === undefined) return { ...named, status: otherwise, attempt: 0 };
-  return { ...named, status: state.status, ...stateOf(state), ...outputOf(output) };
+  return { ...named, status: shownStatus(state), ...stateOf(state), ...outputOf(output) };
 };
+
+const shownStatus = (state: NodeState): RunNode['status'] =>
+  state.status === 'failed' ? (state.failure.status ?? state.status) : state.status;
 
 const stateOf = (state: NodeState) => {
   switch (state.status) {

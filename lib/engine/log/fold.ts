@@ -24,7 +24,7 @@ import { LayeredMap } from './layered-map.ts';
 import { type Dispatched, type NodeState, type OpenNode, isOpen } from './node-state.ts';
 
 /** Raised when a stored fold would mean something else than the same log folded anew. */
-export const foldSchema = 2;
+export const foldSchema = 3;
 
 /** One writing of a context key: what a view as of a later event sees. */
 export interface Written {
@@ -186,6 +186,9 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       invariant(open.status === 'waiting' && open.for === 'time', `${nodeKey(ref)} was woken and did not sleep`);
       break;
     }
+    case 'CONTRACT_VIOLATED':
+    case 'MODERATION_FLAGGED':
+      break;
     case 'NODE_RETRIED': {
       const open = running(before, event.attempt, ref);
       put(state, {
