@@ -92,6 +92,8 @@ async function read(stream: AsyncIterable<ConverseStreamOutput>, { say, signal }
       event.validationException;
     if (trouble !== undefined) return failureOf(trouble);
   }
+  // A call that was hung up on ends its stream quietly.
+  signal.throwIfAborted();
   if (stopReason === undefined) return failed('provider_error', 'stream_broken', 'the stream ended in the middle of the answer');
   return {
     kind: 'answered',
