@@ -39,7 +39,7 @@ export const runIdPattern = /^wrun_[0-9A-HJKMNP-TV-Z]{26}$/;
 /** `#` and `@` part keys and iterations, so no id may hold them. */
 export const nodeIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 export const workflowNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
-export const lensNamePattern = workflowNamePattern;
+export const lensNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
 export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;

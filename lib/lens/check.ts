@@ -16,7 +16,7 @@ export const contractReasons = [
   'invalid_envelope',
   'schema_violation',
 ] as const;
-export type ContractReason = (typeof contractReasons)[number];
+type ContractReason = (typeof contractReasons)[number];
 
 export interface ContractError {
   /** dotted; empty for the whole */

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { LensKind } from '../ports/lenses.ts';
 import type { MediaType, ModelAnswer } from '../ports/models.ts';
 
-export interface Media {
+interface Media {
   readonly url: string;
   readonly mime?: string;
   readonly bytes?: number;
@@ -60,7 +60,7 @@ export function envelopeOf(
 }
 
 /** Models like to put JSON between fences; what stands between the first and the last one counts. */
-export function jsonIn(text: string): JsonValue | undefined {
+function jsonIn(text: string): JsonValue | undefined {
   const fenced = /^\s*```[a-zA-Z]*\n([\s\S]*)\n```\s*$/.exec(text)?.[1];
   try {
     const value: JsonValue = JSON.parse(fenced ?? text);

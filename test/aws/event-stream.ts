@@ -3,7 +3,7 @@ import { type Http2Server, type ServerHttp2Stream, createServer } from 'node:htt
 import { crc32 } from 'node:zlib';
 
 /** One message of the encoding: both lengths and their checksum, headers, payload, checksum of all of it. */
-export function message(headers: Readonly<Record<string, string>>, payload: object): Buffer {
+function message(headers: Readonly<Record<string, string>>, payload: object): Buffer {
   const head = Buffer.concat(
     Object.entries(headers).map(([name, value]) => {
       const [key, text] = [Buffer.from(name), Buffer.from(value)];

@@ -3,6 +3,9 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { z } from 'zod';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, instant, minutes } from '../../lib/engine/time.ts';
+import { ConfiguredModels } from '../../lib/models/configured-models.ts';
+import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
+import { WordModeration } from '../../lib/models/moderation.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import type { Reach } from '../../lib/nodes/http/destination.ts';
 import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
@@ -33,6 +36,8 @@ export interface Example {
   readonly name: string;
   readonly workflow: z.output<typeof workflowShape>;
   readonly input: unknown;
+  /** what is published before the workflow */
+  readonly lenses: readonly unknown[];
   /** what is sent once the run has started */
   readonly signals: readonly unknown[];
   readonly expected: z.output<typeof expectedShape>;
@@ -46,15 +51,20 @@ export const example = (name: string): Example => ({
   name,
   workflow: workflowShape.parse(fileOf(name, 'workflow.json')),
   input: fileOf(name, 'input.json'),
+  lenses: existsSync(new URL(`${name}/lenses.json`, folder)) ? z.array(z.unknown()).parse(fileOf(name, 'lenses.json')) : [],
   signals: existsSync(new URL(`${name}/signals.json`, folder)) ? z.array(z.unknown()).parse(fileOf(name, 'signals.json')) : [],
   expected: expectedShape.parse(fileOf(name, 'expected.json')),
 });
 
 /** What became of it: what its `expected.json` says, as the run's own answer says it. */
-export async function runExample({ name, workflow, input, signals }: Example, reach?: Reach) {
+export async function runExample({ name, workflow, input, lenses, signals }: Example, reach?: Reach) {
   const api = http();
   const { world } = api;
   const key = await api.key(['admin'], { rateLimitPerMinute: null });
+  for (const lens of lenses) {
+    const made = await api.call('POST', '/v1/lenses', { key, body: lens });
+    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+  }
   const published = await api.call('POST', '/v1/workflows', { key, body: workflow });
   if (published.status !== 201) throw new Error(JSON.stringify(published.body));
   const headers = { 'Idempotency-Key': name };
@@ -65,7 +75,14 @@ export async function runExample({ name, workflow, input, signals }: Example, re
     if (sent.status !== 202) throw new Error(JSON.stringify(sent.body));
   }
 
-  const runAttempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }));
+  // As the embedded cloud has them, without the pauses.
+  const models = new ConfiguredModels(
+    () => ({ default: { provider: 'deterministic' } }),
+    async () => new DeterministicModel({ sleep: async () => {} }),
+    world.clock,
+  );
+  const lens = { lenses: world.lenses, models, moderation: new WordModeration(['forbidden']) };
+  const runAttempt = attemptsBy(createRunners(reach === undefined ? { lens } : { lens, reach }));
   const clock: Clock = {
     now: () => world.clock.now(),
     // the wait before another attempt passes at once; what watches a node sleeps until the node is done
