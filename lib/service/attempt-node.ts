@@ -33,7 +33,13 @@ export async function attemptNode(
     if (node.isPure) return { outcome: worker.plans.evaluate(node, input, startedAt), printed: [] };
     const token = `${run.runId}/${nodeKey(open)}`;
     return underLimits(worker, { fold, plan, node, open }, (signal) =>
-      worker.runAttempt(node, input, { number: open.attempt, signal, token, scope: scopeOf(run), ...traceOf(fold.head, `${token}/${open.attempt}`) }),
+      worker.runAttempt(node, input, {
+        number: open.attempt,
+        signal,
+        token,
+        scope: scopeOf(run),
+        ...traceOf(fold.head, `${token}/${open.attempt}`),
+      }),
     );
   });
   const ref: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
