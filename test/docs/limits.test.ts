@@ -89,7 +89,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Depth of such a schema': [`${numberIn('lib/lens/schema-rules.ts', 'const deepest = ')} levels`, 'lib/lens/schema-rules.ts'],
   'Prompt of a lens': [bytes(numberIn('lib/nodes/lens/run.ts', 'mostPromptBytes = ')), 'lib/nodes/lens/run.ts'],
   'Attempts of a lens': [`${numberIn('lib/nodes/lens/shape.ts', 'attempts: ')}, at most 100`, 'lib/nodes/lens/shape.ts'],
-  'Time of an attempt of a lens': [`${numberIn('lib/nodes/lens/shape.ts', 'timeoutMs: seconds(')} s, at most 14 min`, 'lib/nodes/lens/shape.ts'],
+  'Time of an attempt of a lens': [
+    `${numberIn('lib/nodes/lens/shape.ts', 'timeoutMs: seconds(')} s, at most 14 min`,
+    'lib/nodes/lens/shape.ts',
+  ],
   'Answer of a model': [characters(numberIn('lib/models/chat-stream.ts', 'longestAnswer = ')), 'lib/aws/bedrock-models.ts'],
   'Errors told of a contract': [count(numberIn('lib/lens/check.ts', 'mostErrors = ')), 'lib/lens/check.ts'],
   'Key of a provider in a warm worker': [

@@ -46,7 +46,9 @@ test.each(['blocked', 'invalidated'] as const)('a node that is shown as %s has a
 });
 
 test('the list of public names is complete, without doubles, and all are dotted words', () => {
-  expect(publicEventNames.toSorted()).toEqual([...Object.values(published), 'node.timed_out', 'node.blocked', 'node.invalidated'].toSorted());
+  expect(publicEventNames.toSorted()).toEqual(
+    [...Object.values(published), 'node.timed_out', 'node.blocked', 'node.invalidated'].toSorted(),
+  );
   expect(new Set(publicEventNames).size).toBe(publicEventNames.length);
   for (const name of publicEventNames) expect(name).toMatch(/^[a-z]+(\.[a-z_]+)+$/);
 });
