@@ -10,11 +10,12 @@ import type { RunAttempt } from '../../lib/service/graph.ts';
 import { KeptSecrets } from '../../lib/service/kept-secrets.ts';
 import { ProjectQueries } from '../../lib/service/project-queries.ts';
 import { ProjectSecrets, type SecretList } from '../../lib/service/project-secrets.ts';
+import { lensWorldOf } from './lens-world.ts';
 
-export const attemptsOf = (deps: Pick<Deps, 'clock' | 'queries'>): RunAttempt => {
+export const attemptsOf = (deps: Pick<Deps, 'clock' | 'queries' | 'lenses'>): RunAttempt => {
   const secrets = projectSecrets(deps);
   const queries = new ProjectQueries(deps);
-  return attemptsBy(createRunners(), {
+  return attemptsBy(createRunners({ lens: lensWorldOf(deps) }), {
     secret: (scope, name) => secrets().of(scope, name),
     query: (scope, name, version) => queries.of(scope, queryName(name), version),
   });

@@ -115,6 +115,20 @@ export const errorCatalogue = {
     message: 'The definition has errors.',
     recovery: 'See "errors" for every finding and its place.',
   },
+  lens_exists: {
+    status: 409,
+    trouble: 'caller',
+    message: 'A lens of that name exists already.',
+    recovery: 'Publish a new version of it: POST /v1/lenses/{name}/versions.',
+  },
+  lens_not_found: { status: 404, trouble: 'caller', message: 'There is no lens of that name.' },
+  lens_archived: { status: 409, trouble: 'caller', message: 'The lens is archived: it takes no versions.' },
+  lens_invalid: {
+    status: 400,
+    trouble: 'caller',
+    message: 'The template or a contract of the lens has errors.',
+    recovery: 'See "errors" for every finding and its place.',
+  },
   input_invalid: {
     status: 400,
     trouble: 'caller',

@@ -10,6 +10,7 @@ import { queryRoutes } from './query-routes.ts';
 import type { Route } from './route.ts';
 import { deploymentRoutes } from './deployment-routes.ts';
 import { keyRoutes } from './key-routes.ts';
+import { lensRoutes } from './lens-routes.ts';
 import * as audit from './schemas/audit.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
@@ -276,6 +277,7 @@ export const routes = [
   },
   ...ticketRoutes,
   ...signalRoutes,
+  ...lensRoutes,
   ...deploymentRoutes,
   ...worldRoutes,
   ...keyRoutes,

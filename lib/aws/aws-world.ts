@@ -8,6 +8,7 @@ import { DynamoDeployments } from './deployments.ts';
 import type { Settings } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
+import { DynamoLenses } from './lenses.ts';
 import { EventBridgeNotices } from './notices.ts';
 import { DynamoQueries } from './queries.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
@@ -77,6 +78,7 @@ export const awsWorld = (settings: Settings): World => {
   const streams = once(() => new DynamoStreams(runs()));
   const tickets = once(() => new DynamoTickets(control()));
   const queries = once(() => new DynamoQueries(control()));
+  const lenses = once(() => new DynamoLenses(control()));
   const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
   return {
     clock,
@@ -131,6 +133,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get queries() {
       return queries();
+    },
+    get lenses() {
+      return lenses();
     },
   };
 };

@@ -23,6 +23,8 @@ const schemas = {
   idempotencyHours: count,
   webhooks: filled,
   secrets: filled,
+  models: filled,
+  moderation: filled,
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
 
@@ -80,6 +82,12 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get secrets() {
       return setting('secrets', schemas.secrets);
+    },
+    get models() {
+      return setting('models', schemas.models);
+    },
+    get moderation() {
+      return setting('moderation', schemas.moderation);
     },
     get requireHttps() {
       return setting('requireHttps', schemas.requireHttps);

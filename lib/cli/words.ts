@@ -39,6 +39,8 @@ const marks: Readonly<Record<string, readonly [shape: string, tone: Tone]>> = {
   fail: ['✗', 'bad'],
   failure: ['✗', 'bad'],
   timed_out: ['✗', 'bad'],
+  blocked: ['✗', 'bad'],
+  invalidated: ['✗', 'bad'],
   warn: ['!', 'warn'],
   cancelled: ['⊘', 'warn'],
   skipped: ['–', 'dim'],

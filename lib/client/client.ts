@@ -4,6 +4,7 @@ import type { JsonValue } from '../engine/json.ts';
 import { type CallOptions, ask } from './ask.ts';
 import { contentKey } from './content-key.ts';
 import { TransportComputeClientError } from './errors.ts';
+import { LensCalls } from './lenses.ts';
 import { type ClientOptions, type ClientParts, partsOf, whole } from './options.ts';
 import { QueryCalls } from './query-calls.ts';
 import { followEvents, rowsOf } from './read-on.ts';
@@ -75,12 +76,14 @@ export interface PollOptions extends CallOptions {
  */
 export class StepwellClient {
   readonly #parts: ClientParts;
+  readonly lenses: LensCalls;
 
   readonly queries: QueryCalls;
 
   constructor(options: ClientOptions) {
     this.#parts = partsOf(options);
     this.queries = new QueryCalls(this.#parts);
+    this.lenses = new LensCalls(this.#parts);
   }
 
   health(options?: CallOptions): Promise<Answer<'getHealth'>> {

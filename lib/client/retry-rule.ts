@@ -12,6 +12,7 @@ const longestRetryAfterMs = 60_000;
 const doneOnce: readonly string[] = [
   'archiveWorkflow',
   'archiveQuery',
+  'archiveLens',
   'cancelRun',
   'createDeployment',
   'verifyDeployment',

@@ -1,7 +1,14 @@
 /** The events of a run as they are stored. The log is a promise: what was once written stays readable. */
 import { z } from 'zod';
 import type { JsonObject, JsonValue, Payload, PayloadRef } from '../engine/json.ts';
-import { type Failure, type RunEvent, type RunEventType, itemFailurePolicies } from '../engine/log/events.ts';
+import {
+  type Failure,
+  type Gate,
+  type RunEvent,
+  type RunEventType,
+  gatePhases,
+  itemFailurePolicies,
+} from '../engine/log/events.ts';
 import { failureCauses } from '../engine/retry/causes.ts';
 import { exactly } from './exact.ts';
 import { attempt, durationMs, instant, iterationKey, nodeId, runId, signalId } from './ids.ts';
@@ -23,8 +30,19 @@ export const failure = exactly<Failure>()(
     message: z.string(),
     code: z.string().exactOptional(),
     details: jsonObject.exactOptional(),
+    status: z.enum(['blocked', 'invalidated']).exactOptional(),
   }),
 );
+
+type GateOf<Kind extends Gate['kind']> = Extract<Gate, { kind: Kind }>;
+export const gate = z.discriminatedUnion('kind', [
+  exactly<GateOf<'contract'>>()(
+    z.strictObject({ kind: z.literal('contract'), phase: z.enum(gatePhases), errors: z.array(jsonObject).readonly() }),
+  ),
+  exactly<GateOf<'moderation'>>()(
+    z.strictObject({ kind: z.literal('moderation'), phase: z.enum(gatePhases), decision: jsonObject }),
+  ),
+]);
 
 /** A schema of one member of the union, tied to it key for key. */
 const is = <Type extends RunEventType>() => exactly<Extract<RunEvent, { type: Type }>>();
@@ -34,6 +52,7 @@ const ofAttempt = { ...ofNode, attempt };
 const span = { startedAt: instant, endedAt: instant };
 const printed = { printed: z.array(z.string()).readonly().exactOptional() };
 const variable = { variable: z.string().exactOptional() };
+const phase = z.enum(gatePhases);
 const via = z.enum(['inline', 'queue', 'collect']);
 
 /** How a loop goes through its items. */
@@ -125,6 +144,12 @@ const members = {
       end: z.enum(['success', 'error']).exactOptional(),
     }),
   ),
+  CONTRACT_VIOLATED: is<'CONTRACT_VIOLATED'>()(
+    z.strictObject({ type: z.literal('CONTRACT_VIOLATED'), ...ofAttempt, phase, errors: z.array(jsonObject).readonly() }),
+  ),
+  MODERATION_FLAGGED: is<'MODERATION_FLAGGED'>()(
+    z.strictObject({ type: z.literal('MODERATION_FLAGGED'), ...ofAttempt, phase, decision: jsonObject }),
+  ),
   NODE_RETRIED: is<'NODE_RETRIED'>()(
     z.strictObject({
       type: z.literal('NODE_RETRIED'),
@@ -203,6 +228,8 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.SIGNAL_RECEIVED,
   members.SUBFLOW_CALLED,
   members.NODE_COMPLETED,
+  members.CONTRACT_VIOLATED,
+  members.MODERATION_FLAGGED,
   members.NODE_RETRIED,
   members.NODE_FAILED,
   members.NODE_SKIPPED,

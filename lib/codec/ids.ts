@@ -22,6 +22,7 @@ export const nodeId = madeBy(z.string(), ids.nodeId);
 export const iterationKey = madeBy(z.string(), ids.iterationKey);
 export const workflowName = madeBy(z.string(), ids.workflowName);
 export const queryName = madeBy(z.string(), ids.queryName);
+export const lensName = madeBy(z.string(), ids.lensName);
 export const deploymentId = madeBy(z.string(), ids.deploymentId);
 export const keyId = madeBy(z.string(), ids.keyId);
 export const signalId = madeBy(z.string(), ids.signalId);

@@ -1,7 +1,7 @@
 /** What became of an attempt, as a result message carries it. */
 import { z } from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
-import { failure, loopTerms, payload } from './events.ts';
+import { failure, gate, loopTerms, payload } from './events.ts';
 import { exactly } from './exact.ts';
 import { durationMs, instant } from './ids.ts';
 
@@ -17,7 +17,7 @@ const members = {
     }),
   ),
   failed: exactly<Of<'failed'>>()(
-    z.strictObject({ kind: z.literal('failed'), failure, retryAfterMs: durationMs.exactOptional() }),
+    z.strictObject({ kind: z.literal('failed'), failure, retryAfterMs: durationMs.exactOptional(), gate: gate.exactOptional() }),
   ),
   sleeping: exactly<Of<'sleeping'>>()(z.strictObject({ kind: z.literal('sleeping'), wakeAt: instant, output: payload })),
   expanding: exactly<Of<'expanding'>>()(z.strictObject({ kind: z.literal('expanding'), ...loopTerms, items: payload })),

@@ -78,7 +78,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Runs the nodes of workflows',
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
-    may: [...movesRuns, ...movesCode, 'hold deployments', 'send results', 'read secrets of nodes'],
+    may: [...movesRuns, ...movesCode, 'hold deployments', 'send results', 'read secrets of nodes', 'ask models'],
   },
   collect: {
     description: 'Gathers the results of wide joins',

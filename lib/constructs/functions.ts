@@ -17,6 +17,9 @@ export interface FunctionsProps {
   readonly webhooks: string;
   /** which secrets the nodes of which project may use, as JSON */
   readonly secrets: string;
+  /** which models there are and who moderates, each as JSON */
+  readonly models: string;
+  readonly moderation: string;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
   readonly logRetention: logs.RetentionDays;
@@ -83,6 +86,8 @@ function environmentValues({
   requireHttps,
   webhooks,
   secrets,
+  models,
+  moderation,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus } = places;
   return {
@@ -102,6 +107,8 @@ function environmentValues({
     requireHttps: String(requireHttps),
     webhooks,
     secrets,
+    models,
+    moderation,
   };
 }
 

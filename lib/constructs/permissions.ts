@@ -20,6 +20,11 @@ export interface Places {
   readonly seedSecretArns: readonly string[];
   readonly webhookSecretArns: readonly string[];
   readonly nodeSecretArns: readonly string[];
+  /** of model providers and of moderation */
+  readonly modelSecretArns: readonly string[];
+  readonly modelArns: readonly string[];
+  /** undefined: no guardrail moderates */
+  readonly guardrailArn: string | undefined;
 }
 
 export interface Permission {
@@ -196,6 +201,14 @@ export const permissions = {
   'read secrets of nodes': {
     environment: ['secrets'],
     statements: ({ nodeSecretArns }) => readSecrets(nodeSecretArns),
+  },
+  'ask models': {
+    environment: ['models', 'moderation'],
+    statements: ({ modelSecretArns, modelArns, guardrailArn }) => [
+      ...readSecrets(modelSecretArns),
+      ...(modelArns.length === 0 ? [] : [allow(['bedrock:InvokeModelWithResponseStream'], modelArns)]),
+      ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
+    ],
   },
   /** What a webhook may start, and whether it has; no key, and nobody's audit trail. */
   'read what webhooks start': {

@@ -8,6 +8,7 @@ import type * as z from 'zod';
 import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import type { FunctionName } from '../contract/environment.ts';
+import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 import { Alarms } from './alarms.ts';
 import { FirstKey } from './first-key.ts';
@@ -41,6 +42,10 @@ export interface StepwellProps {
   readonly webhooks?: z.input<typeof webhookProviders>;
   /** Which secrets the nodes of which project may use, by name: `{ "<project>": { "<environment>" or "*": { "<name>": "<ARN>" } } }`. Default: none. */
   readonly secrets?: z.input<typeof secretSetting>;
+  /** The models that lenses can name, and what stands behind each. Default: none. */
+  readonly models?: z.input<typeof modelSetting>;
+  /** Who looks at what goes to a model and comes from it, where a node asks for that. Default: nobody, and such a node fails. */
+  readonly moderation?: z.input<typeof moderationSetting>;
   readonly domain?: Domain;
   /** A regional web ACL for the API's stage. Default: none. */
   readonly webAclArn?: string;
@@ -74,8 +79,11 @@ export interface StepwellProps {
 
 /** A function has 4 KB for all that it is told. */
 const mostWebhookBytes = 2_800;
-/** The worker is told more beside. */
+/** The worker is told all of these, and has 4 KB too, of which it needs 1.2 KB for the rest. */
 const mostSecretBytes = 1_800;
+const mostModelBytes = 2_400;
+const mostModerationBytes = 400;
+const mostWorkerBytes = 2_800;
 
 export class Stepwell extends Construct {
   readonly storage: Storage;
@@ -103,9 +111,20 @@ export class Stepwell extends Construct {
     const webhooksText = JSON.stringify(webhooks);
     const secrets = secretsTold(props.secrets ?? {});
     const secretsText = JSON.stringify(secrets);
+    const models = modelSetting.parse(props.models ?? {});
+    const modelsText = JSON.stringify(models);
+    const moderation = moderationSetting.parse(props.moderation ?? { provider: 'none' });
+    const moderationText = JSON.stringify(moderation);
     checkLengths(this, [
       { name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes },
       { name: 'secrets', text: secretsText, mostBytes: mostSecretBytes },
+      { name: 'models', text: modelsText, mostBytes: mostModelBytes },
+      { name: 'moderation', text: moderationText, mostBytes: mostModerationBytes },
+      {
+        name: 'secrets, models and moderation together',
+        text: secretsText + modelsText + moderationText,
+        mostBytes: mostWorkerBytes,
+      },
     ]);
     const firstKeySecretArn = (this.firstKeySecretArn = asSeenBy(this, this.storage, this.storage.firstKeySecret.ref));
 
@@ -129,11 +148,16 @@ export class Stepwell extends Construct {
         seedSecretArns: seeds.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
         webhookSecretArns: Object.values(webhooks).map(({ secretArn }) => secretArn),
         nodeSecretArns: secretArnsIn(secrets),
+        modelSecretArns: secretsNamed(models, moderation),
+        modelArns: modelArnsNamed(models),
+        guardrailArn: moderation.provider === 'bedrock-guardrail' ? moderation.guardrailArn : undefined,
       },
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
       webhooks: webhooksText,
       secrets: secretsText,
+      models: modelsText,
+      moderation: moderationText,
       encryptionKey,
       network: props.network,
       logRetention,

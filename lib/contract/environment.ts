@@ -24,6 +24,10 @@ export const environmentNames = {
   webhooks: 'STEPWELL_WEBHOOKS',
   /** JSON: which secrets the nodes of which project may use, by name. It names secrets and holds none. */
   secrets: 'STEPWELL_SECRETS',
+  /** JSON: which models there are, by name. It names secrets and holds none. */
+  models: 'STEPWELL_MODELS',
+  /** JSON: who moderates. It names secrets and holds none. */
+  moderation: 'STEPWELL_MODERATION',
 } as const;
 
 export type EnvironmentName = keyof typeof environmentNames;

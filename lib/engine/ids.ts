@@ -18,6 +18,7 @@ export type NodeKey = Brand<string, 'NodeKey'>;
 export type WorkflowName = Brand<string, 'WorkflowName'>;
 /** Of a stored query. */
 export type QueryName = Brand<string, 'QueryName'>;
+export type LensName = Brand<string, 'LensName'>;
 export type DeploymentId = Brand<string, 'DeploymentId'>;
 export type KeyId = Brand<string, 'KeyId'>;
 /** Tells one signal from another; two sendings with the same one are one. */
@@ -41,6 +42,7 @@ export const runIdPattern = /^wrun_[0-9A-HJKMNP-TV-Z]{26}$/;
 export const nodeIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 export const workflowNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const queryNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+export const lensNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
 export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
@@ -70,6 +72,7 @@ export const nodeId = matching<NodeId>('a node id', nodeIdPattern);
 export const iterationKey = matching<IterationKey>('an iteration key', /^([A-Za-z0-9_.:-]+\[\d+\]\/?)*$/);
 export const workflowName = matching<WorkflowName>('a workflow name', workflowNamePattern);
 export const queryName = matching<QueryName>('a name of a query', queryNamePattern);
+export const lensName = matching<LensName>('a lens name', lensNamePattern);
 export const deploymentId = matching<DeploymentId>('a deployment id', deploymentIdPattern);
 export const keyId = matching<KeyId>('a key id', keyIdPattern);
 export const signalId = matching<SignalId>('a signal id', signalIdPattern);

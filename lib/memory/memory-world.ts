@@ -10,6 +10,7 @@ import { MemoryDeployments } from './deployments.ts';
 import { MemoryIds } from './ids.ts';
 import { MemoryJobs } from './jobs.ts';
 import { MemoryKeys } from './keys.ts';
+import { MemoryLenses } from './lenses.ts';
 import { MemoryNotices } from './notices.ts';
 import { MemoryQueries } from './queries.ts';
 import { MemoryRunIndex } from './run-index.ts';
@@ -57,5 +58,6 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     streams: new MemoryStreams(),
     tickets: new MemoryTickets(),
     queries: new MemoryQueries(),
+    lenses: new MemoryLenses(),
   };
 };

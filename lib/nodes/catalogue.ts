@@ -15,6 +15,7 @@ import { end } from './end/shape.ts';
 import { http } from './http/shape.ts';
 import { javascript } from './javascript/shape.ts';
 import { loop } from './loop/shape.ts';
+import { lens } from './lens/shape.ts';
 import { type NodeType, type ReadConfig, nodeType } from './node-type.ts';
 import { graphDefaults, readSettings } from './settings.ts';
 import { signal } from './signal/shape.ts';
@@ -32,6 +33,7 @@ const all: readonly NodeType[] = [
   nodeType(signal),
   nodeType(subflow),
   nodeType(loop),
+  nodeType(lens),
 ];
 
 export const nodeTypes: ReadonlyMap<string, NodeType> = new Map(all.map((each) => [each.type, each]));

@@ -2,8 +2,9 @@
 import type * as z from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
+import type { Attempt, Scope } from '../engine/ids.ts';
 import type { JsonObject } from '../engine/json.ts';
-import type { Failure } from '../engine/log/events.ts';
+import type { Failure, Gate } from '../engine/log/events.ts';
 import type { DurationMs } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import { type NodeShape, parseConfig } from './node-type.ts';
@@ -15,6 +16,11 @@ export interface NodeTools {
   readonly signal: AbortSignal;
   /** the node's own limit; keeping it is the runner's part, so that it can say what it was doing */
   readonly timeoutMs: DurationMs;
+  /** whose run it is */
+  readonly scope: Scope;
+  readonly number: Attempt;
+  /** told parts of a text as they come; absent where nobody listens */
+  readonly say?: (text: string) => void;
   /** for whoever is asked: the same when this attempt comes again, after a crash for instance */
   readonly token: string;
   /** of the run, with a span of this attempt; absent where the run knows none */
@@ -35,7 +41,7 @@ export interface Runner {
   readonly type: string;
   /**
    * Whatever goes wrong with the node is an outcome. Rejects with the signal's reason when that aborts, and with
-   * `PayloadsNeeded` when the context must be loaded first.
+   * `PayloadsNeeded` when the context must be loaded first, or `Unavailable` where a record or a secret cannot be read now.
    */
   run(config: JsonObject, input: NodeInput, tools: NodeTools): Promise<RunResult>;
 }
@@ -57,7 +63,7 @@ export const runner = <Schema extends z.ZodObject>(
 
 export const failed = (
   failure: Failure,
-  more: { readonly retryAfterMs?: DurationMs; readonly printed?: readonly string[] } = {},
+  more: { readonly retryAfterMs?: DurationMs; readonly gate?: Gate; readonly printed?: readonly string[] } = {},
 ): RunResult => {
   const { printed = [], ...rest } = more;
   return { outcome: { kind: 'failed', failure, ...rest }, printed };

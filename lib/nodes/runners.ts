@@ -1,4 +1,5 @@
 /** The nodes that need a worker, and what they are run with. Heavy: the sandbox and the HTTP client are loaded here. */
+import { Unavailable } from '../ports/unavailable.ts';
 import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { NodeInput, PlanNode } from '../engine/graph/plan.ts';
 import type { Scope } from '../engine/ids.ts';
@@ -8,6 +9,7 @@ import { runDataQuery } from './data-query/run.ts';
 import { type Reach, publicInternet } from './http/destination.ts';
 import { runHttp } from './http/run.ts';
 import { runJavascript } from './javascript/run.ts';
+import { type LensWorld, runLens } from './lens/run.ts';
 import { type NodeTools, type RunResult, type Runner, failed } from './runner.ts';
 import type { Sandbox } from './sandbox/script.ts';
 import { threadSandbox } from './sandbox/thread-sandbox.ts';
@@ -17,6 +19,8 @@ export interface RunnerOptions {
   /** where requests may go; there is no other way to widen it */
   readonly reach?: Reach;
   readonly sandbox?: Sandbox;
+  /** what lens nodes ask; absent: this worker runs none */
+  readonly lens?: LensWorld;
   /** of one script */
   readonly scriptMemoryBytes?: number;
 }
@@ -27,14 +31,20 @@ const defaultScriptMemoryBytes = 67_108_864;
 export function createRunners(options: RunnerOptions = {}): ReadonlyMap<string, Runner> {
   const { reach = publicInternet, sandbox = threadSandbox(), scriptMemoryBytes = defaultScriptMemoryBytes } = options;
   const http = runHttp(reach);
-  const all = [runCondition(sandbox, scriptMemoryBytes), runJavascript(sandbox, scriptMemoryBytes), http, runDataQuery(http)];
+  const all = [
+    runCondition(sandbox, scriptMemoryBytes),
+    runJavascript(sandbox, scriptMemoryBytes),
+    http,
+    runDataQuery(http),
+    ...(options.lens === undefined ? [] : [runLens(options.lens)]),
+  ];
   return new Map(all.map((each) => [each.type, each]));
 }
 
 export type Attempt = (
   node: Pick<PlanNode, 'type' | 'config' | 'policy'>,
   input: NodeInput,
-  attempt: Pick<NodeTools, 'signal' | 'token' | 'trace'> & { /** of the run */ readonly scope: Scope },
+  attempt: Omit<NodeTools, 'timeoutMs' | 'secrets' | 'query'>,
 ) => Promise<RunResult>;
 
 /** What a project has laid down for its nodes. */
@@ -53,21 +63,21 @@ const nothing: Belongings = {
 /** Runs one attempt of a node that is not pure. It rejects as `Runner.run` does, and for nothing else. */
 export const attemptsBy =
   (runners: ReadonlyMap<string, Runner>, given: Partial<Belongings> = {}): Attempt =>
-  async ({ type, config, policy }, input, { signal, token, trace, scope }) => {
+  async ({ type, config, policy }, input, attempt) => {
     const known = runners.get(type);
     const belongings = { ...nothing, ...given };
     if (known === undefined) {
       return failed({ cause: 'invalid', code: 'node_type_unknown', message: `this worker runs no nodes of type ${type}` });
     }
+    const { scope, signal } = attempt;
     const secrets = new SecretUse((name) => belongings.secret(scope, name));
     const query: NodeTools['query'] = (name, version) => belongings.query(scope, name, version);
-    const tools = { signal, token, timeoutMs: policy.timeoutMs, secrets, query };
     try {
-      const result = await known.run(config, input, trace === undefined ? tools : { ...tools, trace });
+      const result = await known.run(config, input, { ...attempt, timeoutMs: policy.timeoutMs, secrets, query });
       // Only now is known which secrets it used.
       return secrets.mask.result(result);
     } catch (trouble) {
-      if (signal.aborted || trouble instanceof PayloadsNeeded) throw trouble;
+      if (signal.aborted || trouble instanceof PayloadsNeeded || trouble instanceof Unavailable) throw trouble;
       // What is said of our own bug may hold what it stumbled over.
       const words = trouble instanceof Error ? trouble.message : String(trouble);
       return failed(secrets.mask.failure({ cause: 'internal', code: 'internal', message: words }));

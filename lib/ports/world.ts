@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts';
 import type { Audit, Keys, RateWindows, Reservations } from './control.ts';
 import type { Deployments } from './deployments.ts';
 import type { Ids } from './ids.ts';
+import type { Lenses } from './lenses.ts';
 import type { Jobs } from './jobs.ts';
 import type { Notices } from './notices.ts';
 import type { Queries } from './queries.ts';
@@ -36,4 +37,5 @@ export interface World {
   readonly streams: Streams;
   readonly tickets: Tickets;
   readonly queries: Queries;
+  readonly lenses: Lenses;
 }

@@ -1,6 +1,6 @@
 /** One attempt of one node: its pinned input, its time limit, and signs of life while it takes long. */
 import { createHash } from 'node:crypto';
-import { type NodeRef, nodeKey } from '../engine/ids.ts';
+import { type NodeRef, type Scope, nodeKey } from '../engine/ids.ts';
 import type { Fact } from '../engine/graph/facts.ts';
 import { inputOf } from '../engine/graph/inputs.ts';
 import { PayloadsNeeded } from '../engine/graph/context.ts';
@@ -9,6 +9,7 @@ import type { Plan, PlanNode } from '../engine/graph/plan.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { type Trace, withSpan } from '../engine/trace.ts';
+import { Unavailable } from '../ports/unavailable.ts';
 import type { Decider } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
 import { withPayloads } from './payloads.ts';
@@ -36,7 +37,7 @@ export async function attemptNode(
     const trace = traceOf(fold.head, `${token}/${open.attempt}`);
     try {
       return await underLimits(worker, { fold, plan, node, open }, (signal) =>
-        worker.runAttempt(node, input, { number: open.attempt, scope: run, signal, say: voice.say, token, ...trace }),
+        worker.runAttempt(node, input, { number: open.attempt, scope: scopeOf(run), signal, say: voice.say, token, ...trace }),
       );
     } finally {
       await voice.end();
@@ -45,6 +46,8 @@ export async function attemptNode(
   const ref: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
   return { kind: 'node-ended', node: ref, attempt: open.attempt, outcome, startedAt, endedAt: deps.clock.now(), printed };
 }
+
+const scopeOf = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });
 
 /** The span's id follows from the attempt: one that comes again is the same span. */
 const traceOf = ({ trace }: Head, attempt: string): { readonly trace?: Trace } => {
@@ -70,7 +73,8 @@ async function underLimits(
     // Raced as well as aborted: a call that does not heed the signal must not hold the worker.
     return await Promise.race([attempt(stop.signal), aborted]);
   } catch (trouble) {
-    if (trouble instanceof PayloadsNeeded) throw trouble;
+    // Nothing was asked of anybody yet that counts: the message comes back.
+    if (trouble instanceof PayloadsNeeded || trouble instanceof Unavailable) throw trouble;
     return { outcome: brokeDown(trouble), printed: [] };
   } finally {
     done.abort();

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { secretSetting } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { functionNames } from '../contract/environment.ts';
+import { modelSetting, moderationSetting } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 
 /** Settings given on the command line are strings. */
@@ -44,6 +45,8 @@ const productSchema = z.object({
   seedKeys: orJson(seedKeys).exactOptional(),
   webhooks: orJson(webhookProviders).exactOptional(),
   secrets: orJson(secretSetting).exactOptional(),
+  models: orJson(modelSetting).exactOptional(),
+  moderation: orJson(moderationSetting).exactOptional(),
   memoryMb: z.partialRecord(z.enum(functionNames), count).exactOptional(),
 });
 
@@ -91,6 +94,7 @@ export function parseSettings(context: Readonly<Record<string, unknown>>): Setti
 
 const secretShapes: readonly (readonly [RegExp, string])[] = [
   [/sw_[a-z0-9-]{1,32}_[0-9A-Za-z]{8,32}_[0-9A-Za-z]{40}/, 'what looks like an API key'],
+  [/(?<![0-9A-Za-z-])sk-(?:[a-z]{3,8}-)?[0-9A-Za-z]{20}/, 'what looks like the API key of a model provider'],
   [/whsec_[0-9A-Za-z+/=]{16}/, 'what looks like the secret of a webhook'],
 ];
 

@@ -20,6 +20,8 @@ const complete: Record<EnvironmentName, string> = {
   requireHttps: 'true',
   webhooks: '{}',
   secrets: '{}',
+  models: '{}',
+  moderation: '{"provider":"none"}',
 };
 const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),

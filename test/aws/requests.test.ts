@@ -4,13 +4,14 @@ import { z } from 'zod';
 import { DynamoAudit } from '../../lib/aws/audit.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
+import { DynamoLenses } from '../../lib/aws/lenses.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { Table } from '../../lib/aws/table.ts';
 import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
-import { commitNo, firstCommit, keyId, nodeKey, workflowName } from '../../lib/engine/ids.ts';
+import { commitNo, firstCommit, keyId, lensName, nodeKey, workflowName } from '../../lib/engine/ids.ts';
 import { dynamoAt } from '../contract/emulators/dynamo.ts';
 import { type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
 import { commit, creation, expiresAt, fetchNode, freshRun, manifestOf, noon } from '../contract/samples.ts';
@@ -66,6 +67,15 @@ beforeAll(async () => {
   await workflows.summary(run, order);
   await workflows.list(run, { limit: 5, archived: false });
   await workflows.archive(run, order, noon);
+
+  const lenses = new DynamoLenses(control);
+  const tone = lensName('tone');
+  await lenses.putVersion(run, { name: tone, version: 1, kind: 'text', template: 'x' }, noon);
+  await lenses.version(run, tone, 1);
+  await lenses.advance(run, tone, 1, noon);
+  await lenses.summary(run, tone);
+  await lenses.list(run, { limit: 5, archived: false });
+  await lenses.archive(run, tone, noon);
 
   const reservation = { runId: run.runId, bodyHash: 'ab', reservedAt: noon, owner: 'me' };
   const reservations = new DynamoReservations(control);

@@ -13,6 +13,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   // What is so already stays so.
   archiveWorkflow: true,
   archiveQuery: true,
+  archiveLens: true,
   cancelRun: true,
   createDeployment: true,
   activateDeployment: true,
@@ -24,6 +25,8 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   createTicket: false,
   createQuery: false,
   publishQueryVersion: false,
+  createLens: false,
+  publishLens: false,
   resumeRun: false,
   wakeRun: false,
   sendSignal: false,

@@ -39,6 +39,7 @@ const failure: fc.Arbitrary<Failure> = all(
   fc.record({ cause: fc.constantFrom(...failureCauses), message: text }),
   maybe('code', text),
   maybe('details', jsonObject),
+  maybe('status', fc.constantFrom('blocked' as const, 'invalidated' as const)),
 );
 
 const ofNode = fc.record({
@@ -46,6 +47,7 @@ const ofNode = fc.record({
   iteration: fc.stringMatching(/^([A-Za-z0-9]{1,5}\[\d{1,4}\]\/?){0,4}$/).map(iterationKey),
 });
 const ofAttempt = all(ofNode, fc.record({ attempt: fc.integer({ min: 1, max: 1_000 }).map(attempt) }));
+const phase = fc.constantFrom('input' as const, 'output' as const);
 const span = fc.record({ startedAt: moment, endedAt: moment });
 const printed = maybe('printed', fc.array(text));
 const variable = maybe('variable', text);
@@ -104,6 +106,8 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
     fc.record({ output: payload, handle: fc.option(text) }),
     maybe('end', fc.constantFrom('success' as const, 'error' as const)),
   ),
+  CONTRACT_VIOLATED: all(is('CONTRACT_VIOLATED'), ofAttempt, fc.record({ phase, errors: fc.array(jsonObject) })),
+  MODERATION_FLAGGED: all(is('MODERATION_FLAGGED'), ofAttempt, fc.record({ phase, decision: jsonObject })),
   NODE_RETRIED: all(is('NODE_RETRIED'), ofAttempt, span, printed, fc.record({ failure, delayMs: length, retryAt: moment, via })),
   NODE_FAILED: all(
     is('NODE_FAILED'),

@@ -50,6 +50,18 @@ test.for([
   expect(() => parseJob(body ?? '')).toThrow(Unreadable);
 });
 
+test('a result that was stopped at a gate keeps what stopped it', () => {
+  const failure = { cause: 'contract_violated', message: 'no', status: 'invalidated' } as const;
+  const errors = [{ field: 'a', reason: 'below_min' }];
+  for (const gate of [
+    { kind: 'contract', phase: 'output', errors },
+    { kind: 'moderation', phase: 'input', decision: { policy: 'words' } },
+  ] as const) {
+    const result = resultOf({ outcome: { kind: 'failed', failure, gate } });
+    expect(parseResult(resultBody(result))).toEqual(result);
+  }
+});
+
 test('a dead letter is read whatever it was', () => {
   const result = resultOf();
   expect(parseMessage(resultBody(result))).toEqual(result);

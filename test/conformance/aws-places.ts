@@ -14,6 +14,7 @@ import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import { EventBridgeNotices } from '../../lib/aws/notices.ts';
+import { DynamoLenses } from '../../lib/aws/lenses.ts';
 import { DynamoQueries } from '../../lib/aws/queries.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
@@ -99,6 +100,7 @@ export const startAwsPlaces = async (): Promise<AwsPlaces> => {
         signals: new DynamoSignals(control),
         streams: new DynamoStreams(runs),
         queries: new DynamoQueries(control),
+        lenses: new DynamoLenses(control),
         tickets: new DynamoTickets(control),
         deployments: new DynamoDeployments(control),
       },

@@ -6,6 +6,7 @@ import { DynamoAudit, auditPartition } from '../../lib/aws/audit.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import { DynamoQueries } from '../../lib/aws/queries.ts';
+import { DynamoLenses } from '../../lib/aws/lenses.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
@@ -20,6 +21,7 @@ import { deploymentsSuite } from './deployments.suite.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
 import { queriesSuite } from './queries.suite.ts';
+import { lensesSuite } from './lenses.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
@@ -57,6 +59,8 @@ for (const { name, start } of dynamoImplementations) {
       name,
       open: async () => ({ port: new DynamoWorkflowStore(await createControlTable(client)), close }),
     });
+
+    lensesSuite({ name, open: async () => ({ port: new DynamoLenses(await createControlTable(client)), close }) });
 
     deploymentsSuite({ name, open: async () => ({ port: new DynamoDeployments(await createControlTable(client)), close }) });
 

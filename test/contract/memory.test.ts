@@ -17,6 +17,7 @@ import { signalsSuite } from './signals.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { timersSuite } from './timers.suite.ts';
+import { lensesSuite } from './lenses.suite.ts';
 import { workflowStoreSuite } from './workflow-store.suite.ts';
 
 const name = 'memory';
@@ -27,6 +28,7 @@ const open =
 runLogSuite({ name, open: open(({ log }) => log) });
 runIndexSuite({ name, open: open(({ log, index }) => ({ log, index })) });
 workflowStoreSuite({ name, open: open(({ workflows }) => workflows) });
+lensesSuite({ name, open: open(({ lenses }) => lenses) });
 controlSuite({
   name,
   open: open(({ audit, ...world }) => ({

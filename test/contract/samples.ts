@@ -129,6 +129,20 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
     end: 'success',
     printed: ['one', 'two'],
   },
+  CONTRACT_VIOLATED: {
+    type: 'CONTRACT_VIOLATED',
+    ...fetchNode,
+    attempt: attempt(1),
+    phase: 'output',
+    errors: [{ field: 'score', reason: 'below_min' }],
+  },
+  MODERATION_FLAGGED: {
+    type: 'MODERATION_FLAGGED',
+    ...fetchNode,
+    attempt: attempt(1),
+    phase: 'input',
+    decision: { policy: 'words' },
+  },
   NODE_RETRIED: {
     type: 'NODE_RETRIED',
     ...fetchAttempt,

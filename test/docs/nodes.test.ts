@@ -11,6 +11,7 @@ import { end } from '../../lib/nodes/end/shape.ts';
 import { http } from '../../lib/nodes/http/shape.ts';
 import { javascript } from '../../lib/nodes/javascript/shape.ts';
 import { loop } from '../../lib/nodes/loop/shape.ts';
+import { lens } from '../../lib/nodes/lens/shape.ts';
 import { scriptFaults } from '../../lib/nodes/sandbox/script.ts';
 import { signal } from '../../lib/nodes/signal/shape.ts';
 import { subflow } from '../../lib/nodes/subflow/shape.ts';
@@ -54,6 +55,7 @@ describe.each([
   ['signal', signal.schema.shape],
   ['subflow', subflow.schema.shape],
   ['loop', loop.schema.shape],
+  ['lens', lens.schema.shape],
 ] as const)('%s', (section, shape) => {
   test('every setting', () => {
     expect(firsts(section)).toEqual(expect.arrayContaining(Object.keys(shape)));
@@ -63,6 +65,21 @@ describe.each([
 test('every operator, and every code of a script', () => {
   expect(firsts('condition')).toEqual(expect.arrayContaining([...comparisonNames, 'expression']));
   expect(firsts('javascript')).toEqual(expect.arrayContaining([...scriptFaults]));
+});
+
+test('every code of a lens that failed', () => {
+  const files = [
+    'nodes/lens/failure',
+    'models/chat-completions',
+    'models/chat-stream',
+    'models/configured-models',
+    'aws/bedrock-models',
+  ];
+  const said = files.map((file) => read(`lib/${file}.ts`)).join('\n');
+  const told = [...said.matchAll(/(?:code: |failed\((?:'[a-z_]+', )?)'([a-z]+_[a-z_]+)'/g)].map(([, code = '']) => code);
+  expect(told.length).toBeGreaterThan(15);
+  const written = [...firsts('lens'), 'input_contract_violation', 'output_contract_violation'];
+  expect([...new Set(told)].filter((code) => !written.includes(code))).toEqual([]);
 });
 
 test('every code of a request that failed', () => {

@@ -4,6 +4,9 @@ import { z } from 'zod';
 import { queryName } from '../../lib/engine/ids.ts';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, instant, minutes } from '../../lib/engine/time.ts';
+import { ConfiguredModels } from '../../lib/models/configured-models.ts';
+import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
+import { WordModeration } from '../../lib/models/moderation.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import type { Reach } from '../../lib/nodes/http/destination.ts';
 import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
@@ -38,6 +41,8 @@ export interface Example {
   readonly input: object;
   /** the workflows that it calls */
   readonly others: readonly unknown[];
+  /** the lenses that it uses */
+  readonly lenses: readonly unknown[];
   /** what is sent once the run has started */
   readonly signals: readonly unknown[];
   /** what the owner of a laptop writes into `.stepwell/secrets.json` before */
@@ -59,6 +64,7 @@ export const example = (name: string): Example => ({
   workflow: workflowShape.parse(fileOf(name, 'workflow.json')),
   input: z.looseObject({}).parse(fileOf(name, 'input.json')),
   others: listIn(name, 'others.json'),
+  lenses: listIn(name, 'lenses.json'),
   signals: listIn(name, 'signals.json'),
   secrets: existsSync(new URL(`${name}/secrets.json`, folder))
     ? z.record(z.string(), z.string()).parse(fileOf(name, 'secrets.json'))
@@ -81,7 +87,7 @@ const noting = <Port extends object>(port: Port, written: unknown[]): Port =>
   });
 
 /** What became of it: what its `expected.json` says, as the run's own answer says it. */
-export async function runExample({ name, workflow, others, input, signals, secrets, query }: Example, reach?: Reach) {
+export async function runExample({ name, workflow, others, lenses, input, signals, secrets, query }: Example, reach?: Reach) {
   const written: unknown[] = [];
   const api = http(({ log, blobs, notices }) => ({
     log: noting(log, written),
@@ -93,6 +99,10 @@ export async function runExample({ name, workflow, others, input, signals, secre
   if (query !== undefined) {
     const stored = await api.call('POST', '/v1/queries', { key, body: query });
     if (stored.status !== 201) throw new Error(JSON.stringify(stored.body));
+  }
+  for (const lens of lenses) {
+    const made = await api.call('POST', '/v1/lenses', { key, body: lens });
+    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
   }
   for (const body of [...others, workflow]) {
     const published = await api.call('POST', '/v1/workflows', { key, body });
@@ -106,8 +116,15 @@ export async function runExample({ name, workflow, others, input, signals, secre
     if (sent.status !== 202) throw new Error(JSON.stringify(sent.body));
   }
 
+  // As the embedded cloud has them, without the pauses.
+  const models = new ConfiguredModels(
+    () => ({ default: { provider: 'deterministic' } }),
+    async () => new DeterministicModel({ sleep: async () => {} }),
+    world.clock,
+  );
+  const lens = { lenses: world.lenses, models, moderation: new WordModeration(['forbidden']) };
   const queries = new ProjectQueries(world);
-  const runAttempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }), {
+  const runAttempt = attemptsBy(createRunners(reach === undefined ? { lens } : { lens, reach }), {
     query: (scope, asked, version) => queries.of(scope, queryName(asked), version),
     secret: async (_scope, secret) => {
       const text = secrets[secret];

@@ -120,6 +120,17 @@ describe('refused at the door', () => {
       return start({ workflowName: 'archived' });
     },
     definition_invalid: () => cloud.call('POST', '/v1/workflows', chain('unbuilt', [{ id: 'l', type: 'loop' }])),
+    lens_exists: async () => {
+      await cloud.call('POST', '/v1/lenses', { name: 'twice', template: '[[text]]' });
+      return cloud.call('POST', '/v1/lenses', { name: 'twice', template: '[[text]]' });
+    },
+    lens_not_found: () => cloud.call('GET', '/v1/lenses/nobody-published-this'),
+    lens_archived: async () => {
+      await cloud.call('POST', '/v1/lenses', { name: 'put-away', template: '[[text]]' });
+      await cloud.call('DELETE', '/v1/lenses/put-away');
+      return cloud.call('POST', '/v1/lenses/put-away/versions', { template: '[[text]]' });
+    },
+    lens_invalid: () => cloud.call('POST', '/v1/lenses', { name: 'bad', template: '[[text:date]]' }),
     input_invalid: async () => {
       await publish({ ...chain('declared', []), options: { args: [{ name: 'size', type: 'number', required: true }] } });
       return start({ workflowName: 'declared', input: { size: 'large' } });

@@ -107,6 +107,15 @@ describe('what was done', () => {
       await api.call('POST', '/v1/queries', { key, body: findOrder });
       return ['DELETE', '/v1/queries/find-order'];
     },
+    'lenses.create': async () => ['POST', '/v1/lenses', { body: { name: 'tone', template: '[[text]]' } }],
+    'lenses.publish': async (api, key) => {
+      await api.call('POST', '/v1/lenses', { key, body: { name: 'tone', template: '[[text]]' } });
+      return ['POST', '/v1/lenses/tone/versions', { body: { template: '[[text]]!' } }];
+    },
+    'lenses.archive': async (api, key) => {
+      await api.call('POST', '/v1/lenses', { key, body: { name: 'tone', template: '[[text]]' } });
+      return ['DELETE', '/v1/lenses/tone'];
+    },
     'runs.create': async () => ['POST', '/v1/runs', { body: { workflowName: 'flow', input: { another: 1 } } }],
     'runs.cancel': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/cancel`],
     'runs.resume': async (_api, _key, runId) => ['POST', '/v1/runs/resume', { body: { runId } }],

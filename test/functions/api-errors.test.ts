@@ -18,6 +18,7 @@ const start = (body: object, key: string, idempotencyKey = 'k'): CallOptions => 
   headers: { 'Idempotency-Key': idempotencyKey },
 });
 const create = (key: string, graph: object = instantGraph()): CallOptions => ({ key, body: { name: 'flow', ...graph } });
+const lens = (key: string, more: object = {}): CallOptions => ({ key, body: { name: 'tone', template: '[[text]]', ...more } });
 const withKey = async (of: Http = http()): Promise<readonly [Http, string]> => [of, await of.key(['admin'])];
 const breaking = (error: Error) => () =>
   http(() => ({ workflows: new Proxy(http().world.workflows, { get: () => () => Promise.reject(error) }) }));
@@ -105,6 +106,25 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   definition_invalid: async () => {
     const [api, key] = await withKey();
     return api.call('POST', '/v1/workflows', create(key, { nodes: [] }));
+  },
+  lens_exists: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/lenses', lens(key));
+    return api.call('POST', '/v1/lenses', lens(key));
+  },
+  lens_not_found: async () => {
+    const [api, key] = await withKey();
+    return api.call('GET', '/v1/lenses/nothing', { key });
+  },
+  lens_archived: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/lenses', lens(key));
+    await api.call('DELETE', '/v1/lenses/tone', { key });
+    return api.call('POST', '/v1/lenses/tone/versions', lens(key));
+  },
+  lens_invalid: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/lenses', lens(key, { template: '[[text:date]]' }));
   },
   input_invalid: async () => {
     const [api, key] = await withKey();

@@ -15,6 +15,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   publishVersion: instantGraph(),
   publishQueryVersion: { ...findOrder, name: undefined },
   sendRunSignal: { name: 'paid' },
+  publishLens: { template: '[[text]]' },
 };
 const bodyFor = (operationId: string): { readonly body?: unknown } =>
   Object.hasOwn(bodies, operationId) ? { body: bodies[operationId] } : {};
@@ -46,6 +47,7 @@ describe.each(others)('a key of $project/$env', (other) => {
     const ids = { runId: await started(api, own, { graph: openGraph }), name: 'flow', keyId, deploymentId: 'dep_1' };
     expect((await api.call('POST', '/v1/queries', { key: own, body: { ...findOrder, name: 'flow' } })).status).toBe(201);
     const { manifest } = await packedDeployment('dep_1');
+    expect((await api.call('POST', '/v1/lenses', { key: own, body: { name: 'flow', template: '[[text]]' } })).status).toBe(201);
     expect((await api.call('POST', '/v1/deployments', { key: own, body: manifest })).status).toBe(201);
     const foreign = await api.key(['admin'], other);
     const theirs = await ask(api, foreign, route, ids);
@@ -64,6 +66,8 @@ describe.each(others)('a key of $project/$env', (other) => {
     expect((await api.call('GET', '/v1/workflows/flow', { key: own })).body).toMatchObject({ latestVersion: 1 });
     expect((await api.call('GET', '/v1/queries/flow', { key: own })).body).toMatchObject({ latestVersion: 1 });
     expect((await api.call('GET', '/v1/queries/flow', { key: own })).body).not.toHaveProperty('archivedAt');
+    const lens = (await api.call('GET', '/v1/lenses/flow', { key: own })).body;
+    expect([lens['latestVersion'], lens['archivedAt']]).toEqual([1, undefined]);
     expect((await api.call('GET', '/v1/deployments/dep_1', { key: own })).body).toMatchObject({ status: 'created' });
     const key = await api.world.keys.key(toKeyId(keyId));
     expect([key?.revokedAt, key?.replacedBy, key?.expiresAt]).toEqual([undefined, undefined, undefined]);
@@ -75,9 +79,10 @@ describe.each(others)('a key of $project/$env', (other) => {
     for (const name of ['a', 'b', 'c']) {
       await started(api, own, { name });
       await api.call('POST', '/v1/queries', { key: own, body: { ...findOrder, name } });
+      await api.call('POST', '/v1/lenses', { key: own, body: { name, template: '[[text]]' } });
     }
     const foreign = await api.key(['admin'], other);
-    for (const path of ['/v1/runs', '/v1/workflows', '/v1/queries']) {
+    for (const path of ['/v1/runs', '/v1/workflows', '/v1/queries', '/v1/lenses']) {
       expect((await api.call('GET', path, { key: foreign })).body).toMatchObject({ data: [], hasMore: false, cursor: null });
       const cursor = textIn(await api.call('GET', path, { key: own, query: { limit: '1' } }), 'cursor');
       const stolen = await api.call('GET', path, { key: foreign, query: { limit: '1', cursor } });

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { nodeId } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
+import { MemoryLenses } from '../../lib/memory/lenses.ts';
+import type { Models } from '../../lib/ports/models.ts';
 import { findingsOf, inspectNode, nodeTypes } from '../../lib/nodes/catalogue.ts';
+import { noModeration } from '../../lib/models/moderation.ts';
 import { createRunners } from '../../lib/nodes/runners.ts';
 import { decided, found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
 
@@ -44,13 +47,16 @@ describe('what needs no worker is decided inside the commit', () => {
   });
 
   it('and every other type has a runner', () => {
-    const runners = createRunners();
+    const models: Models = { execute: () => Promise.reject(new Error('asked')) };
+    const runners = createRunners({ lens: { lenses: new MemoryLenses(), models, moderation: noModeration } });
     const configs: Record<string, JsonObject> = {
       condition: { branches: scripted },
       javascript: { code: 'return 1' },
       http: { url: 'https://example.com' },
       signal: { name: 'paid' },
       subflow: { workflowName: 'ship' },
+      loop: { sourceVariable: '{{ctx.input.lines}}' },
+      lens: { lens: 'tone' },
     };
     for (const type of nodeTypes.keys()) {
       const { isPure } = planNode(type, configs[type] ?? {});

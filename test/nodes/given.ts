@@ -2,7 +2,7 @@
 import type { ContextView } from '../../lib/engine/graph/context.ts';
 import type { NodeInput, PlanNode } from '../../lib/engine/graph/plan.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
-import { environment, nodeId, projectId, topLevel } from '../../lib/engine/ids.ts';
+import { environment, firstAttempt, nodeId, projectId, topLevel } from '../../lib/engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { type DurationMs, instant, seconds } from '../../lib/engine/time.ts';
 import { SecretUse } from '../../lib/nodes/secret-use.ts';
@@ -34,6 +34,7 @@ export const toolsOf = (timeoutMs: DurationMs = seconds(30), signal = new AbortC
   signal,
   timeoutMs,
   token: 'run/node/1',
+  number: firstAttempt,
 });
 
 export const planNode = (type: string, config: JsonObject): PlanNode => ({

@@ -26,11 +26,20 @@ const plan = {
   artifact: { rooms: ['engine', 'ports'], packages: ['tar-stream'], node: ['crypto', 'util', 'zlib'] },
   // Whether a webhook comes from who it says: bytes and secrets in, a verdict out; and how its configuration is written.
   webhooks: { rooms: ['contract', 'engine'], packages: ['zod'], node: ['crypto'] },
+  // Prompt templates and contracts: a lens and values in, a prompt or findings out. It asks nobody.
+  lens: { rooms: ['engine', 'ports'], packages: ['ajv', 're2js'], node: [] },
   // The sentences. They know no adapter, no node type and no HTTP.
   // A snapshot is a fold that was stored, so it is read as the codec reads everything that was.
   service: { rooms: ['engine', 'ports', 'codec', 'artifact', 'webhooks'], packages: [], node: ['crypto', 'zlib'] },
   // Node types reach the world outside, never the stores.
-  nodes: { rooms: ['engine'], packages: ['ipaddr.js', 'pg', 'pg-cursor', 'quickjs-wasi', 're2js', 'undici', 'zod'], node: 'any' },
+  // What they need of a store is handed to them by its port.
+  nodes: {
+    rooms: ['engine', 'lens', 'ports'],
+    packages: ['ipaddr.js', 'pg', 'pg-cursor', 'quickjs-wasi', 're2js', 'undici', 'zod'],
+    node: 'any',
+  },
+  // Models and moderation that are reached over HTTP or need nobody, and how the configuration names them all.
+  models: { rooms: ['contract', 'engine', 'nodes', 'ports'], packages: ['undici', 'zod'], node: [] },
   // The HTTP language: description only, so it answers nothing and stores nothing.
   api: {
     rooms: ['artifact', 'contract', 'engine', 'ports'],
@@ -61,11 +70,11 @@ const plan = {
     node: 'any',
   },
   // A handler's path is known here, its code is not. The gateway's own answers come from the one catalogue of error codes.
-  constructs: { rooms: ['contract', 'api', 'webhooks'], packages: [...cdk, 'zod'], node: ['fs', 'path', 'url'] },
-  stacks: { rooms: ['api', 'constructs', 'contract', 'webhooks'], packages: [...cdk, 'zod'], node: [] },
+  constructs: { rooms: ['contract', 'api', 'models', 'webhooks'], packages: [...cdk, 'zod'], node: ['fs', 'path', 'url'] },
+  stacks: { rooms: ['api', 'constructs', 'contract', 'models', 'webhooks'], packages: [...cdk, 'zod'], node: [] },
   // Parse, call a sentence, answer. Which adapters stand behind the ports is said in wiring files alone (below).
   functions: {
-    rooms: ['service', 'api', 'nodes', 'aws', 'bundles', 'codec', 'contract', 'engine', 'ports', 'webhooks'],
+    rooms: ['service', 'api', 'nodes', 'aws', 'bundles', 'codec', 'contract', 'engine', 'lens', 'models', 'ports', 'webhooks'],
     packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
     node: 'any',
   },
@@ -88,7 +97,7 @@ export const isRoom = (name: string): name is RoomName => Object.hasOwn(plan, na
 export const rootRooms: readonly RoomName[] = ['functions', 'bin', 'scripts'];
 
 /** Only a wiring file names concrete adapters. */
-export const wiringOnly: Readonly<Partial<Record<RoomName, readonly RoomName[]>>> = { functions: ['aws', 'bundles'] };
+export const wiringOnly: Readonly<Partial<Record<RoomName, readonly RoomName[]>>> = { functions: ['aws', 'bundles', 'models'] };
 export const isWiring = (path: string): boolean => /(^|[/-])wiring\.ts$/.test(path);
 
 /** Time and chance come in by the door: words the engine may not use, save in the file that gives time its types. */

@@ -83,8 +83,11 @@ const nodeOf = ({ node, iteration, state, output }: ShownNode, otherwise: RunNod
     ...(iteration === undefined ? {} : { iteration }),
   };
   if (state === undefined) return { ...named, status: otherwise, attempt: 0 };
-  return { ...named, status: state.status, ...stateOf(state), ...outputOf(output) };
+  return { ...named, status: shownStatus(state), ...stateOf(state), ...outputOf(output) };
 };
+
+const shownStatus = (state: NodeState): RunNode['status'] =>
+  state.status === 'failed' ? (state.failure.status ?? state.status) : state.status;
 
 const stateOf = (state: NodeState) => {
   switch (state.status) {

@@ -118,6 +118,8 @@ const nodeStatuses = [
   'completed',
   'failed',
   'timed_out',
+  'blocked',
+  'invalidated',
   'skipped',
   'cancelled',
 ] as const;

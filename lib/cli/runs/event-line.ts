@@ -30,6 +30,6 @@ export const messageIn = (failure: unknown): string => {
 
 const toneOf = (type: RunEvent['type']): Tone => {
   if (type === 'run.completed') return 'good';
-  if (type.endsWith('.failed') || type.endsWith('.timed_out')) return 'bad';
+  if (/\.(failed|timed_out|blocked|invalidated|violated|flagged)$/.test(type)) return 'bad';
   return type === 'run.cancelled' || type === 'node.retried' ? 'warn' : 'bold';
 };

@@ -5,7 +5,7 @@
 import { type Attempt, type NodeRef, attempt as attemptNo, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { JsonValue, Payload } from '../json.ts';
-import type { Failure, RunEvent, Via } from '../log/events.ts';
+import type { Failure, Gate, RunEvent, Via } from '../log/events.ts';
 import { type RunState, emptyState } from '../log/fold.ts';
 import { type ChildWait, type OpenNode, type SignalWait, type WaitingNode, endsBy, isOpen } from '../log/node-state.ts';
 import { backoff } from '../retry/backoff.ts';
@@ -166,6 +166,7 @@ function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): v
       emit(draft, completed(place, fact.outcome, times));
       break;
     case 'failed': {
+      if (fact.outcome.gate !== undefined) emit(draft, stopped(fact, fact.outcome.gate));
       const retry = retryOf(draft, place.node, open, fact.outcome.failure, fact.outcome.retryAfterMs ?? 0);
       if (retry === undefined) fail(draft, place, fact.outcome.failure, fact.attempt, times);
       else emit(draft, { type: 'NODE_RETRIED', ...fact.node, failure: fact.outcome.failure, ...times, ...retry });
@@ -199,6 +200,12 @@ function failWait(draft: Draft, open: ChildWait, failure: Failure): void {
   else emit(draft, { type: 'NODE_RETRIED', nodeId: open.nodeId, iteration: open.iteration, failure, ...times, ...retry });
   if (!hasEnded(draft)) advance(draft, [place]);
 }
+
+/** What stopped an attempt, in an event of its own. */
+const stopped = ({ node, attempt }: Extract<Fact, { kind: 'node-ended' }>, gate: Gate): RunEvent =>
+  gate.kind === 'contract'
+    ? { type: 'CONTRACT_VIOLATED', ...node, attempt, phase: gate.phase, errors: gate.errors }
+    : { type: 'MODERATION_FLAGGED', ...node, attempt, phase: gate.phase, decision: gate.decision };
 
 /** Those that sleep wake together: what follows is dispatched when it is known how much there is of it. */
 function wakeEarly(draft: Draft, sleepers: readonly Sleeper[]): void {

@@ -79,12 +79,28 @@ function entryOf(state: RunState, iteration: IterationKey, loaded: LoadedPayload
 
 const endedBefore = (node: NodeState, before: EventId): boolean => 'endedBy' in node && node.endedBy < before;
 
-/** `output`, or no key, is all of it; a dotted path that leads nowhere gives null. */
+/**
+ * `output`, or no key, is all of it, or the text of a lens's answer; a dotted path leads into the output, or into the data of
+ * such an answer, and gives null where it leads nowhere.
+ */
 function pick(output: JsonValue, path: string | undefined): JsonValue {
-  if (path === undefined || path === 'output') return output;
-  let value: JsonValue | undefined = output;
-  for (const key of path.split('.')) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  return value ?? null;
+  const answer = answerIn(output);
+  if (path === undefined || path === 'output') return answer === undefined ? output : answer.text;
+  const steps = path.split('.');
+  return at(output, steps) ?? at(answer?.data, steps) ?? null;
+}
+
+function at(output: JsonValue | undefined, steps: readonly string[]): JsonValue | undefined {
+  let value = output;
+  for (const key of steps) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value;
+}
+
+/** An envelope, as lens nodes bring it, is known by its three texts. */
+function answerIn(output: JsonValue): { readonly text: string; readonly data: JsonValue | undefined } | undefined {
+  if (!isJsonObject(output)) return undefined;
+  const { kind, artifactKind, output: text, data } = output;
+  return typeof kind === 'string' && typeof artifactKind === 'string' && typeof text === 'string' ? { text, data } : undefined;
 }
 
 function nameOf(plan: Plan, edge: PlanEdge): string {

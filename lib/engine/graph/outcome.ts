@@ -1,6 +1,6 @@
 /** What became of one attempt of a node. The engine asks only this, never the node's type. */
 import type { Payload } from '../json.ts';
-import type { Failure, LoopTerms } from '../log/events.ts';
+import type { Failure, Gate, LoopTerms } from '../log/events.ts';
 import type { DurationMs, Instant } from '../time.ts';
 
 export type Outcome =
@@ -16,6 +16,8 @@ export type Outcome =
       readonly kind: 'failed';
       readonly failure: Failure;
       /** a wait the other side asked for */ readonly retryAfterMs?: DurationMs;
+      /** what stopped it, where that is told by an event of its own */
+      readonly gate?: Gate;
     }
   /** sleeps until then, and is finished with this output when it wakes */
   | { readonly kind: 'sleeping'; readonly wakeAt: Instant; readonly output: Payload }

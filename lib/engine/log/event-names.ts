@@ -23,6 +23,8 @@ const publicNames = {
   SIGNAL_RECEIVED: 'signal.received',
   SUBFLOW_CALLED: 'subflow.called',
   NODE_COMPLETED: 'node.completed',
+  CONTRACT_VIOLATED: 'contract.violated',
+  MODERATION_FLAGGED: 'moderation.flagged',
   NODE_RETRIED: 'node.retried',
   NODE_FAILED: 'node.failed',
   NODE_SKIPPED: 'node.skipped',
@@ -33,13 +35,21 @@ const publicNames = {
   ITERATION_ENDED: 'iteration.ended',
 } as const satisfies Record<RunEventType, string>;
 
-export type PublicEventName = (typeof publicNames)[RunEventType] | 'node.timed_out';
+const failedNames = { timeout: 'node.timed_out', blocked: 'node.blocked', invalidated: 'node.invalidated' } as const;
 
-/** The public name of an engine event. A node that failed by its time limit is told apart: `node.timed_out`. */
-export const mapEngineEventToSse = (event: { type: RunEventType; failure?: { cause: string } }): PublicEventName =>
-  event.type === 'NODE_FAILED' && event.failure?.cause === 'timeout' ? 'node.timed_out' : publicNames[event.type];
+export type PublicEventName = (typeof publicNames)[RunEventType] | (typeof failedNames)[keyof typeof failedNames];
 
-export const publicEventNames: readonly PublicEventName[] = [...Object.values(publicNames), 'node.timed_out'];
+/** The public name of an engine event. A node that failed by its time limit or at a gate is told apart: `node.timed_out`. */
+export const mapEngineEventToSse = (event: {
+  type: RunEventType;
+  failure?: { cause: string; status?: 'blocked' | 'invalidated' };
+}): PublicEventName => {
+  if (event.type !== 'NODE_FAILED') return publicNames[event.type];
+  if (event.failure?.status !== undefined) return failedNames[event.failure.status];
+  return event.failure?.cause === 'timeout' ? failedNames.timeout : publicNames.NODE_FAILED;
+};
+
+export const publicEventNames: readonly PublicEventName[] = [...Object.values(publicNames), ...Object.values(failedNames)];
 
 /** Of what readers see and no log has: a piece of what a node says, and the sign that a stream is alive. */
 export const deltaEventName = 'node.stream.delta';

@@ -14,7 +14,20 @@ export interface Failure {
   /** The stable code of the run's or node's error where it is narrower than the cause, e.g. `deadline_exceeded`. */
   readonly code?: string;
   readonly details?: JsonObject;
+  /**
+   * How the failed node is shown, where that is narrower than failed: `blocked` could not begin, `invalidated` came to an
+   * answer that does not count.
+   */
+  readonly status?: 'blocked' | 'invalidated';
 }
+
+export const gatePhases = ['input', 'output'] as const;
+type GatePhase = (typeof gatePhases)[number];
+
+/** What stopped an attempt at a gate, told beside its failure. */
+export type Gate =
+  | { readonly kind: 'contract'; readonly phase: GatePhase; readonly errors: readonly JsonObject[] }
+  | { readonly kind: 'moderation'; readonly phase: GatePhase; readonly decision: JsonObject };
 
 /** How an attempt reaches its worker, and its result the log. */
 export type Via =
@@ -129,6 +142,20 @@ export type RunEvent =
       readonly endedAt: Instant;
       readonly via: Via;
       readonly printed?: readonly string[];
+    })
+  /** the failure of the attempt, or its repetition, follows in the same commit */
+  | (OfNode & {
+      readonly type: 'CONTRACT_VIOLATED';
+      readonly attempt: Attempt;
+      readonly phase: GatePhase;
+      readonly errors: readonly JsonObject[];
+    })
+  /** likewise */
+  | (OfNode & {
+      readonly type: 'MODERATION_FLAGGED';
+      readonly attempt: Attempt;
+      readonly phase: GatePhase;
+      readonly decision: JsonObject;
     })
   | (OfNode & {
       readonly type: 'NODE_FAILED';

@@ -157,6 +157,9 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       invariant(open.status === 'waiting' && open.for === 'time', `${nodeKey(ref)} was woken and did not sleep`);
       break;
     }
+    case 'CONTRACT_VIOLATED':
+    case 'MODERATION_FLAGGED':
+      break;
     case 'NODE_RETRIED': {
       const open = running(before, event.attempt, ref);
       put(state, {

@@ -39,13 +39,23 @@ const webhooksHere = (own: unknown): object => ({
   ...demoProviders,
 });
 
+const modelsSetting = 'stepwell:models';
+const moderationSetting = 'stepwell:moderation';
+const modelsShape = z.record(z.string(), z.unknown()).catch({});
+
+/** The checkout's own models, and one that needs no provider for lenses that name none; the same for moderation. */
+const modelsHere = (own: Readonly<Record<string, unknown>>): object => ({
+  [modelsSetting]: { default: { provider: 'deterministic' }, ...modelsShape.parse(own[modelsSetting] ?? {}) },
+  [moderationSetting]: own[moderationSetting] ?? { provider: 'deterministic', words: ['forbidden'] },
+});
+
 /** What the app is told: the checkout's own context, and over it what is so on this machine. */
 const contextOf = (root: string, stateDirectory: string, settings: object): string => {
   const file = join(root, 'cdk.json');
   const own = existsSync(file) ? cdkShape.parse(JSON.parse(readFileSync(file, 'utf8'))).context : {};
   const webhooks = { [webhooksSetting]: webhooksHere(own[webhooksSetting]) };
   const secrets = { [secretsSetting]: secretsOfOwner(stateDirectory, own[secretsSetting]) };
-  return JSON.stringify({ ...own, ...onThisMachine, ...webhooks, ...secrets, ...settings });
+  return JSON.stringify({ ...own, ...onThisMachine, ...webhooks, ...secrets, ...modelsHere(own), ...settings });
 };
 
 /** The CDK's built-in rules of CloudFormation take half of a synthesis; every check and deploy asks them. Those of cdk-nag stay. */

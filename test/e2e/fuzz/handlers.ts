@@ -25,6 +25,7 @@ import { SystemIds } from '../../../lib/aws/system-ids.ts';
 import { DynamoSignals } from '../../../lib/aws/signals.ts';
 import { DynamoStreams } from '../../../lib/aws/streams.ts';
 import { DynamoTickets } from '../../../lib/aws/tickets.ts';
+import { DynamoLenses } from '../../../lib/aws/lenses.ts';
 import { DynamoWorkflowStore } from '../../../lib/aws/workflow-store.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
@@ -80,6 +81,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     artifacts: new S3Artifacts(services.s3, bucket, clock),
     workflows: new DynamoWorkflowStore(control),
     queries: new DynamoQueries(control),
+    lenses: new DynamoLenses(control),
     keys: new DynamoKeys(control),
     reservations: new DynamoReservations(control),
     streams: new DynamoStreams(runs),

@@ -63,6 +63,25 @@ test.each<[string | undefined, JsonValue]>([
   expect(inputsOf([brings('a -> t', 'x', key)], { a: nested })).toEqual({ x: value });
 });
 
+const answer = { kind: 'text', artifactKind: 'json', output: '{"n":1}', data: { n: 1, output: 'x' }, metadata: { model: 'm' } };
+
+test.each<[string | undefined, JsonValue]>([
+  [undefined, '{"n":1}'],
+  ['output', '{"n":1}'],
+  ['data.n', 1],
+  ['n', 1],
+  ['metadata.model', 'm'],
+  ['nothing', null],
+])('of a lens’s answer an edge by the path %s brings %j', (path, value) => {
+  const key = path === undefined ? {} : { sourceOutputKey: path };
+  expect(inputsOf([brings('a -> t', 'x', key)], { a: answer })).toEqual({ x: value });
+});
+
+test('several answers of lenses are merged as their texts', () => {
+  const edges = [brings('a -> t', 'x', {}), brings('b -> t', 'x', {})];
+  expect(inputsOf(edges, { a: answer, b: { ...answer, output: 'two' } }, { merge: 'concat' })).toEqual({ x: '{"n":1}\n\ntwo' });
+});
+
 const three = (rest: Omit<DrawnEdge, 'from'> = {}): readonly DrawnEdge[] => [
   brings('a -> t', 'x', rest),
   brings('b -> t', 'x', rest),

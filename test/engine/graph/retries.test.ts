@@ -1,5 +1,7 @@
 /** Attempts come before every other policy, each after its wait, and never past the run's deadline. */
 import { expect, test } from 'vitest';
+import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
+import type { Gate } from '../../../lib/engine/log/events.ts';
 import { failureCauses, retryableCauses } from '../../../lib/engine/retry/causes.ts';
 import type { RetryPolicy } from '../../../lib/engine/retry/policy.ts';
 import { after, minutes, seconds } from '../../../lib/engine/time.ts';
@@ -30,6 +32,40 @@ test('an attempt that fails is repeated after 1 s and 2 s, and then the failure 
   expect(play.node('a')).toMatchObject({ status: 'failed', attempt: 3 });
   expect(play.statuses('b', 'rescue')).toEqual(['skipped', 'queued']);
   expect(play.eventsOf('NODE_RETRIED')).toHaveLength(2);
+});
+
+const broken = (gate: Gate, status?: 'blocked' | 'invalidated'): Outcome => ({
+  kind: 'failed',
+  failure: { cause: 'contract_violated', message: 'no', ...(status === undefined ? {} : { status }) },
+  gate,
+});
+const contract: Gate = { kind: 'contract', phase: 'output', errors: [{ field: 'a', reason: 'below_min' }] };
+
+test('what stopped an attempt is told in the same commit, before its repetition and before its failure', () => {
+  const play = retrying({ ...threeAttempts, attempts: 2, retryOn: ['contract_violated'] });
+  expect(play.ends('a', broken(contract)).slice(1)).toMatchObject([
+    { type: 'CONTRACT_VIOLATED', nodeId: 'a', attempt: 1, phase: 'output', errors: contract.errors },
+    { type: 'NODE_RETRIED', attempt: 1 },
+  ]);
+  play.pass(ms(1_000));
+  const moderation: Gate = { kind: 'moderation', phase: 'input', decision: { policy: 'words' } };
+  const [flagged, failure] = play.ends('a', broken(moderation, 'invalidated'));
+  expect(flagged).toMatchObject({
+    type: 'MODERATION_FLAGGED',
+    nodeId: 'a',
+    attempt: 2,
+    phase: 'input',
+    decision: { policy: 'words' },
+  });
+  expect(failure).toMatchObject({ type: 'NODE_FAILED', failure: { status: 'invalidated' } });
+  expect(play.node('a')).toMatchObject({ status: 'failed', failure: { status: 'invalidated' } });
+});
+
+test('what stopped an attempt that nobody wants any more is not told', () => {
+  const play = retrying();
+  const late = play.ended('a', broken(contract));
+  play.ends('a');
+  expect(play.say(late)).toEqual([]);
 });
 
 test('a later attempt that succeeds leaves no trace of a failure in the run’s end', () => {

@@ -22,6 +22,8 @@ const published = {
   SIGNAL_RECEIVED: 'signal.received',
   SUBFLOW_CALLED: 'subflow.called',
   NODE_COMPLETED: 'node.completed',
+  CONTRACT_VIOLATED: 'contract.violated',
+  MODERATION_FLAGGED: 'moderation.flagged',
   NODE_RETRIED: 'node.retried',
   NODE_FAILED: 'node.failed',
   NODE_SKIPPED: 'node.skipped',
@@ -44,8 +46,15 @@ test('a node that failed by its time limit has a name of its own', () => {
   expect(mapEngineEventToSse({ type: 'NODE_RETRIED', failure: { cause: 'timeout' } })).toBe('node.retried');
 });
 
+test.each(['blocked', 'invalidated'] as const)('a node that is shown as %s has a name of its own', (status) => {
+  expect(mapEngineEventToSse({ type: 'NODE_FAILED', failure: { cause: 'timeout', status } })).toBe(`node.${status}`);
+  expect(mapEngineEventToSse({ type: 'NODE_RETRIED', failure: { cause: 'timeout', status } })).toBe('node.retried');
+});
+
 test('the list of public names is complete, without doubles, and all are dotted words', () => {
-  expect(publicEventNames.toSorted()).toEqual([...Object.values(published), 'node.timed_out'].toSorted());
+  expect(publicEventNames.toSorted()).toEqual(
+    [...Object.values(published), 'node.timed_out', 'node.blocked', 'node.invalidated'].toSorted(),
+  );
   expect(new Set(publicEventNames).size).toBe(publicEventNames.length);
   for (const name of publicEventNames) expect(name).toMatch(/^[a-z]+(\.[a-z_]+)+$/);
 });

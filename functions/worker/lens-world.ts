@@ -1,0 +1,75 @@
+/** What the worker's lenses ask of the world: models, moderation and their secrets, as the stacks told them. */
+import { settingsFrom } from '../../lib/aws/environment.ts';
+import { secretsClient } from '../../lib/aws/clients.ts';
+import { ManagedSecrets } from '../../lib/aws/secrets.ts';
+import { unreachable } from '../../lib/engine/invariant.ts';
+import { ChatCompletions } from '../../lib/models/chat-completions.ts';
+import { ConfiguredModels, type ProviderOf } from '../../lib/models/configured-models.ts';
+import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
+import { HttpModeration, WordModeration, noModeration } from '../../lib/models/moderation.ts';
+import { ProviderKeys } from '../../lib/models/provider-keys.ts';
+import { type ModerationSetting, modelSetting, moderationSetting } from '../../lib/models/setting.ts';
+import { publicInternet } from '../../lib/nodes/http/destination.ts';
+import type { LensWorld } from '../../lib/nodes/lens/run.ts';
+import type { Moderation } from '../../lib/ports/moderation.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+
+/** Nothing of it is read or loaded before a lens needs it. */
+export function lensWorldOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensWorld {
+  const told = settingsFrom(process.env);
+  let keys: ProviderKeys | undefined;
+  const keysOf = (): ProviderKeys => (keys ??= new ProviderKeys(new ManagedSecrets(secretsClient()), deps.clock));
+
+  const providerOf: ProviderOf = async (model) => {
+    switch (model.provider) {
+      case 'deterministic':
+        return new DeterministicModel(deps.clock);
+      case 'openai':
+        return new ChatCompletions({ ...model, keys: keysOf(), reach: publicInternet });
+      case 'bedrock': {
+        const [{ BedrockModel }, { bedrockClient }] = await Promise.all([
+          import('../../lib/aws/bedrock-models.ts'),
+          import('../../lib/aws/bedrock.ts'),
+        ]);
+        return new BedrockModel(bedrockClient(), model.modelId);
+      }
+      default:
+        return unreachable(model);
+    }
+  };
+
+  const moderationOf = async (setting: ModerationSetting): Promise<Moderation> => {
+    switch (setting.provider) {
+      case 'none':
+        return noModeration;
+      case 'deterministic':
+        return new WordModeration(setting.words);
+      case 'http':
+        return new HttpModeration({ ...setting, keys: keysOf(), reach: publicInternet });
+      case 'bedrock-guardrail': {
+        const [{ BedrockGuardrail }, { bedrockClient }] = await Promise.all([
+          import('../../lib/aws/bedrock-guardrail.ts'),
+          import('../../lib/aws/bedrock.ts'),
+        ]);
+        return new BedrockGuardrail(bedrockClient(), { arn: setting.guardrailArn, version: setting.version });
+      }
+      default:
+        return unreachable(setting);
+    }
+  };
+
+  let models: ReturnType<typeof modelSetting.parse> | undefined;
+  let moderation: Promise<Moderation> | undefined;
+  return {
+    get lenses() {
+      return deps.lenses;
+    },
+    models: new ConfiguredModels(() => (models ??= modelSetting.parse(JSON.parse(told.models))), providerOf, deps.clock),
+    moderation: {
+      check: async (phase, text, signal) => {
+        moderation ??= moderationOf(moderationSetting.parse(JSON.parse(told.moderation)));
+        return (await moderation).check(phase, text, signal);
+      },
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/** The routes about lenses, as entries of the table of routes. */
+import type * as z from 'zod';
+import type { Route } from './route.ts';
+import * as lenses from './schemas/lenses.ts';
+
+/** A version is stored in one item of at most 400 KB, whatever it compresses to. */
+const lensLimitBytes = 262_144;
+
+const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
+const named = { params: lenses.lensParams, missing: 'lens_not_found' } as const;
+
+export const lensRoutes = [
+  {
+    method: 'POST',
+    path: '/v1/lenses',
+    operationId: 'createLens',
+    summary: 'Publishes version 1 of a new lens',
+    servedBy: 'library',
+    scope: 'workflows:write',
+    body: { schema: lenses.createLensBody, limitBytes: lensLimitBytes },
+    idempotencyKey: 'none',
+    action: 'lenses.create',
+    answers: { 201: ok('Published', lenses.keptLensAnswer) },
+    errors: ['lens_invalid', 'lens_exists'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/lenses',
+    operationId: 'listLenses',
+    summary: 'Lists lenses by name',
+    servedBy: 'library',
+    scope: 'workflows:read',
+    query: lenses.listLensesQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('A page of lenses', lenses.lensList) },
+    errors: ['cursor_invalid'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/lenses/{name}',
+    operationId: 'getLens',
+    summary: 'The latest version of a lens, or one by its number',
+    servedBy: 'library',
+    scope: 'workflows:read',
+    ...named,
+    query: lenses.getLensQuery,
+    idempotencyKey: 'none',
+    answers: { 200: ok('The lens', lenses.lensAnswer) },
+    errors: ['lens_not_found', 'not_found'],
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/lenses/{name}',
+    operationId: 'archiveLens',
+    summary: 'Archives a lens: nodes that use it go on, new versions are refused',
+    servedBy: 'library',
+    scope: 'workflows:write',
+    ...named,
+    idempotencyKey: 'none',
+    action: 'lenses.archive',
+    answers: { 200: ok('Archived', lenses.archivedLensAnswer) },
+    errors: ['lens_not_found'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/lenses/{name}/versions',
+    operationId: 'publishLens',
+    summary: 'Publishes the next version of a lens',
+    servedBy: 'library',
+    scope: 'workflows:write',
+    ...named,
+    body: { schema: lenses.publishLensBody, limitBytes: lensLimitBytes },
+    idempotencyKey: 'none',
+    action: 'lenses.publish',
+    answers: { 201: ok('Published', lenses.keptLensAnswer) },
+    errors: ['lens_invalid', 'lens_not_found', 'lens_archived'],
+  },
+] as const satisfies readonly Route[];

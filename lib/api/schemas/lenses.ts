@@ -1,0 +1,100 @@
+/** Bodies about lenses. What a template and its contracts mean is judged behind the door; their form is judged here. */
+import * as z from 'zod';
+import * as ids from '../../engine/ids.ts';
+import { fieldTypes, lensKinds } from '../../ports/lenses.ts';
+import { cursor, jsonObject, limit, moment, page } from './parts.ts';
+
+const lensName = z
+  .string()
+  .regex(ids.lensNamePattern, `must be a lens name: ${ids.lensNamePattern.source}`)
+  .transform(ids.lensName);
+
+const label = z.string().min(1).max(128);
+const fieldType = z.enum(fieldTypes);
+const field = z
+  .strictObject({
+    type: fieldType,
+    required: z.boolean().exactOptional(),
+    description: z.string().max(1_024).exactOptional(),
+    minLength: z.int().min(0).exactOptional(),
+    maxLength: z.int().min(0).exactOptional(),
+    pattern: z.string().max(1_000).exactOptional(),
+    min: z.number().exactOptional(),
+    max: z.number().exactOptional(),
+    itemType: fieldType.exactOptional(),
+    enum: z.array(z.string().max(1_024)).min(1).max(500).exactOptional(),
+  })
+  .meta({ id: 'LensField' });
+
+const fields = { fields: z.record(label, field) };
+const schema = { jsonSchema: jsonObject.meta({ description: 'JSON Schema 2020-12, referring to nothing outside itself' }) };
+const artifactKind = { artifactKind: z.enum(['text', 'json', 'image', 'video', 'audio', 'pdf']).exactOptional() };
+
+const input = z.union([
+  z.strictObject({
+    ...fields,
+    requireAnyOf: z.array(z.array(label).min(1).max(50)).max(50).exactOptional(),
+    strict: z.boolean().exactOptional(),
+  }),
+  z.strictObject(schema),
+]);
+const output = z.union([z.strictObject({ ...fields, ...artifactKind }), z.strictObject({ ...schema, ...artifactKind })]);
+
+const lens = {
+  kind: z.enum(lensKinds).default('text'),
+  template: z.string().min(1).max(131_072),
+  description: z.string().max(4_096).exactOptional(),
+  input: input.exactOptional(),
+  output: output.exactOptional(),
+  model: z.string().min(1).max(64).exactOptional().meta({ description: 'a configured model; absent: the one called default' }),
+  params: jsonObject.exactOptional().meta({ description: "for the model's provider, such as temperature and maxTokens" }),
+};
+
+export const createLensBody = z.strictObject({ name: lensName, ...lens }).meta({ id: 'CreateLens' });
+/** The name may be repeated, so that the same document serves both; it must be the path's. */
+export const publishLensBody = z.strictObject({ name: lensName.exactOptional(), ...lens }).meta({ id: 'PublishLens' });
+
+export const lensParams = z.strictObject({ name: lensName });
+export const getLensQuery = z.strictObject({ version: z.coerce.number().int().min(1).exactOptional() });
+export const listLensesQuery = z.strictObject({
+  limit: limit.default(50),
+  cursor: cursor.exactOptional(),
+  archived: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true'),
+});
+
+const placeholders = z.array(z.strictObject({ label: z.string(), optional: z.boolean() })).readonly();
+
+export const keptLensAnswer = z.strictObject({
+  name: z.string(),
+  version: z.int(),
+  createdAt: moment,
+  placeholders: placeholders.meta({ description: 'what the template takes values for' }),
+});
+export const archivedLensAnswer = z.strictObject({ name: z.string(), archivedAt: moment });
+
+const summary = {
+  name: z.string(),
+  latestVersion: z.int(),
+  createdAt: moment,
+  updatedAt: moment,
+  archivedAt: moment.exactOptional(),
+};
+export const lensList = page(z.strictObject(summary).meta({ id: 'LensSummary' }));
+
+export const lensAnswer = z
+  .strictObject({
+    ...summary,
+    version: z.int(),
+    kind: z.enum(lensKinds),
+    template: z.string(),
+    placeholders,
+    description: z.string().exactOptional(),
+    input: jsonObject.exactOptional(),
+    output: jsonObject.exactOptional(),
+    model: z.string().exactOptional(),
+    params: jsonObject.exactOptional(),
+  })
+  .meta({ id: 'Lens' });

@@ -1,0 +1,97 @@
+/**
+ * Where a template takes its values: `[[label]]`, `{{label}}` and `[ label ]` are the same placeholder. Labels are compared
+ * without case and spaces. `!` behind the label makes it optional, `:type` says what the value must be. A backslash before
+ * the brackets leaves them as text. Brackets around anything else, such as JSON or a link, are text too.
+ */
+import { type FieldType, fieldTypes } from '../ports/lenses.ts';
+
+export interface Placeholder {
+  /** as the author wrote it */
+  readonly label: string;
+  /** as it is compared */
+  readonly key: string;
+  readonly isOptional: boolean;
+  readonly type?: FieldType;
+}
+
+export type TemplatePart = { readonly text: string } | { readonly placeholder: Placeholder };
+
+/** The label as it is compared: neither its case nor its spaces count. */
+export const labelKey = (label: string): string => label.toLowerCase().replaceAll(/\s+/g, '');
+
+/** All bounded, so that a template full of brackets takes linear time. */
+const label = String.raw`([\p{L}_](?:[\p{L}\p{N}_ .-]{0,126}[\p{L}\p{N}_])?)`;
+const traits = String.raw`(!?)(?: ?: ?([A-Za-z]{1,20}))?(!?)`;
+const forms = [
+  new RegExp(String.raw`\[\[ {0,8}${label} {0,8}${traits} {0,8}\]\]`, 'uy'),
+  new RegExp(String.raw`\{\{ {0,8}${label} {0,8}${traits} {0,8}\}\}`, 'uy'),
+  // With a space on either side: what stands close between single brackets is a link or a list.
+  new RegExp(String.raw`\[ {1,8}${label}${traits} {1,8}\]`, 'uy'),
+];
+const interesting = /[[{\\]/g;
+const escaped = /\\(?=\[\[|\{\{|\[ )/y;
+
+/** @returns the parts, and each type that there is not */
+export function parseTemplate(template: string): {
+  readonly parts: readonly TemplatePart[];
+  readonly unknownTypes: readonly { readonly label: string; readonly type: string }[];
+} {
+  const parts: TemplatePart[] = [];
+  const unknownTypes: { label: string; type: string }[] = [];
+  let text = '';
+  let at = 0;
+  while (at < template.length) {
+    interesting.lastIndex = at;
+    const next = interesting.exec(template)?.index ?? template.length;
+    text += template.slice(at, next);
+    at = next;
+    if (at === template.length) break;
+    if (matchAt(escaped, template, at) !== null) {
+      const opening = template.startsWith('[ ', at + 1) ? 1 : 2;
+      text += template.slice(at + 1, at + 1 + opening);
+      at += 1 + opening;
+      continue;
+    }
+    const match = forms.map((form) => matchAt(form, template, at)).find((found) => found !== null);
+    if (match === undefined) {
+      text += template.charAt(at);
+      at += 1;
+      continue;
+    }
+    const [whole, name = '', before, type, behind] = match;
+    const known = fieldTypes.find((each) => each === type?.toLowerCase());
+    if (type !== undefined && known === undefined) unknownTypes.push({ label: name, type });
+    if (text !== '') parts.push({ text });
+    text = '';
+    const isOptional = before === '!' || behind === '!';
+    parts.push({
+      placeholder: { label: name, key: labelKey(name), isOptional, ...(known === undefined ? {} : { type: known }) },
+    });
+    at += whole.length;
+  }
+  if (text !== '') parts.push({ text });
+  return { parts, unknownTypes };
+}
+
+const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+};
+
+/** Each placeholder once, by key: optional where every mention is, typed by the first mention that says a type. */
+export function placeholdersIn(parts: readonly TemplatePart[]): readonly Placeholder[] {
+  const byKey = new Map<string, Placeholder>();
+  for (const part of parts) {
+    if (!('placeholder' in part)) continue;
+    const { placeholder } = part;
+    const known = byKey.get(placeholder.key);
+    const type = known?.type ?? placeholder.type;
+    byKey.set(placeholder.key, {
+      label: known?.label ?? placeholder.label,
+      key: placeholder.key,
+      isOptional: placeholder.isOptional && (known?.isOptional ?? true),
+      ...(type === undefined ? {} : { type }),
+    });
+  }
+  return [...byKey.values()];
+}

@@ -1,0 +1,40 @@
+/** The models of the configuration, each by the name that lenses use. A provider is made when it is first asked for. */
+import { type DurationMs, between } from '../engine/time.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ModelAnswer, ModelCall, ModelProvider, ModelRequest, Models } from '../ports/models.ts';
+import type { ConfiguredModel, ModelSetting } from './setting.ts';
+
+export type ProviderOf = (model: ConfiguredModel) => Promise<ModelProvider>;
+
+export class ConfiguredModels implements Models {
+  readonly #setting: () => ModelSetting;
+  readonly #providerOf: ProviderOf;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #made = new Map<string, Promise<ModelProvider>>();
+
+  constructor(setting: () => ModelSetting, providerOf: ProviderOf, clock: Pick<Clock, 'now'>) {
+    this.#setting = setting;
+    this.#providerOf = providerOf;
+    this.#clock = clock;
+  }
+
+  async execute({ modelId, ...request }: ModelRequest, call: ModelCall): Promise<ModelAnswer> {
+    const setting = this.#setting();
+    const model = Object.hasOwn(setting, modelId) ? setting[modelId] : undefined;
+    if (model === undefined) {
+      const message = `no model is configured by the name ${modelId}`;
+      return { kind: 'failed', cause: 'invalid', code: 'model_unknown', message };
+    }
+    const provider = await this.#provider(modelId, model);
+    const startedAt = this.#clock.now();
+    const answer = await provider.execute(request, call);
+    const durationMs: DurationMs = between(startedAt, this.#clock.now());
+    return answer.kind === 'answered' ? { ...answer, durationMs } : answer;
+  }
+
+  async #provider(modelId: string, model: ConfiguredModel): Promise<ModelProvider> {
+    const made = this.#made.get(modelId) ?? this.#providerOf(model);
+    this.#made.set(modelId, made);
+    return made;
+  }
+}

@@ -1,0 +1,81 @@
+/** Moderation that needs nobody, moderation by another service over HTTP, and none. */
+import * as z from 'zod';
+import { type JsonObject } from '../engine/json.ts';
+import type { Reach } from '../nodes/http/destination.ts';
+import type { Decision, Moderation, ModerationPhase } from '../ports/moderation.ts';
+import { guardedPost, textWithin } from './guarded-post.ts';
+import type { ProviderKeys } from './provider-keys.ts';
+
+/** Nobody was asked to moderate here, so nothing that wants it may pass. */
+export const noModeration: Moderation = {
+  check: async (_phase, text) =>
+    text === ''
+      ? { kind: 'allowed' }
+      : { kind: 'unavailable', message: 'no moderation is configured, and this node asks for it' },
+};
+
+/** Stops a text that holds one of the words, whatever their case. */
+export class WordModeration implements Moderation {
+  readonly #words: readonly string[];
+
+  constructor(words: readonly string[]) {
+    this.#words = words.map((word) => word.toLowerCase());
+  }
+
+  async check(_phase: ModerationPhase, text: string): Promise<Decision> {
+    const lower = text.toLowerCase();
+    const word = this.#words.find((each) => lower.includes(each));
+    return word === undefined ? { kind: 'allowed' } : { kind: 'blocked', policy: 'words', reason: `the text holds ${word}` };
+  }
+}
+
+export interface HttpModerationOptions {
+  readonly url: string;
+  readonly secretArn?: string;
+  readonly keys: ProviderKeys;
+  readonly reach: Reach;
+}
+
+const verdict = z.object({
+  allowed: z.boolean(),
+  policy: z.string().max(500).exactOptional(),
+  reason: z.string().max(2_000).exactOptional(),
+  metadata: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value)).exactOptional(),
+});
+const mostBytes = 65_536;
+
+/** Sends `{ phase, text }` and takes `{ allowed, policy?, reason?, metadata? }`. Anything but such an answer stops the text. */
+export class HttpModeration implements Moderation {
+  readonly #options: HttpModerationOptions;
+
+  constructor(options: HttpModerationOptions) {
+    this.#options = options;
+  }
+
+  async check(phase: ModerationPhase, text: string, signal: AbortSignal): Promise<Decision> {
+    if (text === '') return { kind: 'allowed' };
+    const { url, secretArn, keys, reach } = this.#options;
+    const headers = secretArn === undefined ? {} : { authorization: `Bearer ${await keys.of(secretArn)}` };
+    const answer = await guardedPost({ url, headers, body: { phase, text } }, { reach, signal }, async (response) => ({
+      status: response.status,
+      body: response.status === 200 ? await textWithin(response, mostBytes) : undefined,
+    }));
+    if ('unreached' in answer) return unavailable(answer.unreached);
+    if ((answer.status === 401 || answer.status === 403) && secretArn !== undefined) keys.forget(secretArn);
+    if (answer.status !== 200) return unavailable(`moderation answered with status ${answer.status}`);
+    const read = verdict.safeParse(jsonIn(answer.body ?? ''));
+    if (!read.success) return unavailable('moderation answered with something that is no decision');
+    const { allowed, ...told } = read.data;
+    return allowed ? { kind: 'allowed' } : { kind: 'blocked', ...told };
+  }
+}
+
+const unavailable = (message: string): Decision => ({ kind: 'unavailable', message });
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

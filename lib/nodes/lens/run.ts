@@ -1,0 +1,131 @@
+/**
+ * Runs a lens. In order: the template is filled, its size and the input contract are checked, moderation looks at the prompt,
+ * the model answers, moderation looks at the answer, the output contract is checked. All of it is one attempt, so each of
+ * these can be a reason for another one.
+ */
+import { mainHandle } from '../../engine/graph/outcome.ts';
+import type { NodeInput } from '../../engine/graph/plan.ts';
+import { asText, resolveTemplate } from '../../engine/graph/template.ts';
+import { inline } from '../../engine/json.ts';
+import { envelopeJson, envelopeOf } from '../../lens/envelope.ts';
+import { byKey, render } from '../../lens/render.ts';
+import type { Lenses } from '../../ports/lenses.ts';
+import type { Attachment, ModelAnswer, Models } from '../../ports/models.ts';
+import type { Moderation, ModerationPhase } from '../../ports/moderation.ts';
+import { type NodeTools, type RunResult, type Runner, runner } from '../runner.ts';
+import * as failure from './failure.ts';
+import { LensVersions, type ReadyLens } from './lens-versions.ts';
+import { type LensConfig, lens } from './shape.ts';
+import { valuesOf } from './values.ts';
+
+/** What lens nodes ask of the world. */
+export interface LensWorld {
+  readonly lenses: Pick<Lenses, 'summary' | 'version'>;
+  readonly models: Models;
+  readonly moderation: Moderation;
+}
+
+/** The lens document's limit of a filled template. */
+const mostPromptBytes = 524_288;
+const defaultModel = 'default';
+
+export const runLens = ({ lenses, models, moderation }: LensWorld): Runner => {
+  const versions = new LensVersions(lenses);
+  return runner(lens, async (config, input, tools) => {
+    const ready = await versions.of(tools.scope, config.lens, config.version);
+    if (ready === undefined) return failure.lensUnknown(config.lens, config.version);
+    const values = valuesOf(config, input);
+    const rendered = render(ready.parts, byKey(values), ready.isOptional);
+    if ('unbound' in rendered) return failure.unbound(rendered.unbound);
+    const bytes = Buffer.byteLength(rendered.text);
+    if (bytes > mostPromptBytes) return failure.tooLarge(bytes, mostPromptBytes);
+    const errors = ready.checkInput(values);
+    if (errors.length > 0) return failure.contractBroken('input', errors);
+    const limit = AbortSignal.timeout(tools.timeoutMs);
+    const asked: Asked = { config, input, tools, prompt: rendered.text, signal: AbortSignal.any([tools.signal, limit]) };
+    try {
+      return await unlessAborted(ask({ models, moderation }, ready, asked), asked.signal);
+    } catch (trouble) {
+      tools.signal.throwIfAborted();
+      if (limit.aborted) return failure.tookTooLong(tools.timeoutMs, `lens ${config.lens}`);
+      throw trouble;
+    }
+  });
+};
+
+interface Asked {
+  readonly config: LensConfig;
+  readonly input: NodeInput;
+  readonly tools: NodeTools;
+  readonly prompt: string;
+  /** the run's end or the node's time limit, whichever comes first */
+  readonly signal: AbortSignal;
+}
+
+async function ask(
+  { models, moderation }: Pick<LensWorld, 'models' | 'moderation'>,
+  { version, checkOutput }: ReadyLens,
+  { config, input, tools, prompt, signal }: Asked,
+): Promise<RunResult> {
+  const stopped = async (phase: ModerationPhase, text: string): Promise<RunResult | undefined> =>
+    looksAt(config, phase) ? failure.moderated(phase, await moderation.check(phase, text, signal)) : undefined;
+
+  const before = await stopped('input', prompt);
+  if (before !== undefined) return before;
+  const model = config.model ?? version.model ?? defaultModel;
+  // Nobody sees a part of what moderation has yet to judge as a whole.
+  const say = looksAt(config, 'output') ? undefined : listener(tools, signal);
+  const answer = await models.execute(
+    {
+      modelId: model,
+      prompt,
+      params: { ...version.params, ...objectOf(config.params, input) },
+      attachments: config.attachments.map((each) => attachmentOf(each, input)),
+    },
+    // Of the attempt, not of the node: an answer that broke its contract is not to be given again.
+    { signal, idempotencyToken: `${tools.token}/${tools.number}`, ...(say === undefined ? {} : { say }) },
+  );
+  if (answer.kind === 'failed') return failure.modelFailed(answer);
+  const envelope = envelopeOf(version.kind, answer, {
+    wantsData: version.output !== undefined,
+    metadata: { lens: { name: version.name, version: version.version }, model, ...factsOf(answer) },
+  });
+  const after = await stopped('output', envelope.output);
+  if (after !== undefined) return after;
+  const errors = checkOutput(envelope);
+  if (errors.length > 0) return failure.contractBroken('output', errors);
+  return { outcome: { kind: 'finished', output: inline(envelopeJson(envelope)), handle: mainHandle }, printed: [] };
+}
+
+const looksAt = ({ moderation }: LensConfig, phase: ModerationPhase): boolean => moderation === phase || moderation === 'both';
+
+/** What comes after the attempt is over is nobody's. */
+const listener = ({ say }: NodeTools, signal: AbortSignal): ((text: string) => void) | undefined =>
+  say === undefined ? undefined : (text) => (signal.aborted || text === '' ? undefined : say(text));
+
+const objectOf = (params: LensConfig['params'], { context }: NodeInput) =>
+  Object.fromEntries(Object.entries(params).map(([key, value]) => [key, resolveTemplate(value, context)]));
+
+const attachmentOf = ({ kind, url, mimeType }: LensConfig['attachments'][number], { context }: NodeInput): Attachment => ({
+  kind,
+  url: asText(resolveTemplate(url, context)),
+  ...(mimeType === undefined ? {} : { mimeType }),
+});
+
+const factsOf = ({ tokens, durationMs }: Extract<ModelAnswer, { kind: 'answered' }>) => ({
+  durationMs,
+  ...(tokens === undefined ? {} : { tokens: { ...tokens } }),
+});
+
+/** For work that does not heed the signal: it goes on, and its result is dropped. */
+const unlessAborted = async <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+};

@@ -1,0 +1,72 @@
+/** Models that answer prompts. Which ones there are, and what stands behind each, is configuration. */
+import type { JsonObject, JsonValue } from '../engine/json.ts';
+import type { DurationMs } from '../engine/time.ts';
+
+export type MediaType = 'text' | 'json' | 'image' | 'video' | 'audio' | 'pdf';
+
+export interface Attachment {
+  readonly kind: 'image' | 'audio' | 'document';
+  readonly url: string;
+  readonly mimeType?: string;
+}
+
+export interface ModelRequest {
+  /** the configured name, not the provider's own */
+  readonly modelId: string;
+  readonly prompt: string;
+  readonly params: JsonObject;
+  readonly attachments: readonly Attachment[];
+}
+
+export interface ModelCall {
+  readonly signal: AbortSignal;
+  /** the same when the same attempt comes again: a provider that knows it answers once */
+  readonly idempotencyToken: string;
+  /** told each part of the text as it comes, in order; absent where nobody listens */
+  readonly say?: (text: string) => void;
+}
+
+export interface Tokens {
+  readonly input: number;
+  readonly output: number;
+}
+
+export type ModelFailureCause = 'timeout' | 'rate_limit' | 'provider_error' | 'invalid';
+
+/** What a provider says, before anybody has looked at the time. */
+export type ProviderAnswer =
+  | {
+      readonly kind: 'answered';
+      readonly mediaType: MediaType;
+      readonly text?: string;
+      /** where the media are; their bytes are never handed on */
+      readonly url?: string;
+      readonly mimeType?: string;
+      readonly bytes?: number;
+      readonly data?: JsonValue;
+      /** absent where the provider does not say */
+      readonly tokens?: Tokens;
+      readonly metadata?: JsonObject;
+    }
+  | {
+      readonly kind: 'failed';
+      readonly cause: ModelFailureCause;
+      readonly code: string;
+      readonly message: string;
+      /** a wait that the provider asked for */
+      readonly retryAfterMs?: DurationMs;
+    };
+
+export type ModelAnswer =
+  | (Extract<ProviderAnswer, { kind: 'answered' }> & { readonly durationMs: DurationMs })
+  | Extract<ProviderAnswer, { kind: 'failed' }>;
+
+export interface Models {
+  /** Whatever goes wrong with the model is an answer. Rejects with the signal's reason when that aborts. */
+  execute(request: ModelRequest, call: ModelCall): Promise<ModelAnswer>;
+}
+
+/** One way to reach a model. Held to the same terms as `Models`. */
+export interface ModelProvider {
+  execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderAnswer>;
+}

@@ -1,0 +1,176 @@
+/** Bedrock over its own wire: the SDK's client against a server that speaks the event stream encoding. */
+import { BedrockRuntimeClient } from '@aws-sdk/client-bedrock-runtime';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BedrockGuardrail } from '../../lib/aws/bedrock-guardrail.ts';
+import { BedrockModel } from '../../lib/aws/bedrock-models.ts';
+import { callOf, requestOf } from '../models/given.ts';
+import { Bedrock, event, exception } from './event-stream.ts';
+
+const bedrock = new Bedrock();
+let client: BedrockRuntimeClient;
+beforeAll(async () => {
+  await bedrock.start();
+  client = new BedrockRuntimeClient({
+    endpoint: bedrock.endpoint,
+    region: 'eu-west-1',
+    maxAttempts: 1,
+    credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' },
+  });
+});
+afterAll(async () => {
+  client.destroy();
+  await bedrock.stop();
+});
+
+const modelId = 'anthropic.claude-3-haiku-20240307-v1:0';
+const model = () => new BedrockModel(client, modelId);
+const delta = (text: string) => event('contentBlockDelta', { contentBlockIndex: 0, delta: { text } });
+const stop = event('messageStop', { stopReason: 'end_turn' });
+const usage = event('metadata', { usage: { inputTokens: 7, outputTokens: 2, totalTokens: 9 }, metrics: { latencyMs: 5 } });
+
+describe('an answer', () => {
+  test('is said as it comes, and told with its tokens', async () => {
+    bedrock.streams(event('messageStart', { role: 'assistant' }), delta('Grüße '), delta('☎'), stop, usage);
+    const { heard, call } = callOf();
+    expect(await model().execute(requestOf(), call)).toEqual({
+      kind: 'answered',
+      mediaType: 'text',
+      text: 'Grüße ☎',
+      tokens: { input: 7, output: 2 },
+      metadata: { finishReason: 'end_turn' },
+    });
+    expect(heard).toEqual(['Grüße ', '☎']);
+  });
+
+  test('was asked for as Converse wants it, signed, with the attempt by name', async () => {
+    bedrock.streams(delta('x'), stop);
+    const params = { maxTokens: 9, temperature: 0.5, topP: 0.1, stopSequences: ['x'], top_k: 4 };
+    await model().execute(requestOf({ params }), { ...callOf().call, idempotencyToken: 'wrun_1/node@loop[3]/2' });
+    const [asked] = bedrock.asked;
+    expect(asked?.path).toBe(`/model/${encodeURIComponent(modelId)}/converse-stream`);
+    expect(asked?.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d+\/eu-west-1\/bedrock\//);
+    expect(JSON.parse(asked?.body ?? '')).toEqual({
+      messages: [{ role: 'user', content: [{ text: 'Say hello' }] }],
+      inferenceConfig: { maxTokens: 9, temperature: 0.5, topP: 0.1, stopSequences: ['x'] },
+      additionalModelRequestFields: { top_k: 4 },
+      requestMetadata: { attempt: 'wrun_1/node@loop-3-/2' },
+    });
+  });
+});
+
+describe('trouble', () => {
+  test.each([
+    [429, 'ThrottlingException', 'rate_limit', 'provider_rate_limit'],
+    [400, 'ValidationException', 'invalid', 'provider_refused'],
+    [403, 'AccessDeniedException', 'invalid', 'provider_refused'],
+    [404, 'ResourceNotFoundException', 'invalid', 'provider_refused'],
+    [500, 'InternalServerException', 'provider_error', 'provider_error'],
+    [503, 'ServiceUnavailableException', 'provider_error', 'provider_error'],
+    [424, 'ModelErrorException', 'provider_error', 'provider_error'],
+  ])('%i %s is %s', async (status, type, cause, code) => {
+    bedrock.refuses(status, type, 'no');
+    expect(await model().execute(requestOf(), callOf().call)).toMatchObject({ kind: 'failed', cause, code });
+    expect(bedrock.asked).toHaveLength(1);
+  });
+
+  test.each([
+    ['throttlingException', 'rate_limit'],
+    ['modelStreamErrorException', 'provider_error'],
+    ['validationException', 'invalid'],
+  ])('%s in the stream is %s', async (type, cause) => {
+    bedrock.streams(delta('Hel'), exception(type, 'no'));
+    expect(await model().execute(requestOf(), callOf().call)).toMatchObject({ kind: 'failed', cause });
+  });
+
+  test('a stream that ends in the middle', async () => {
+    bedrock.streams(delta('Hel'));
+    expect(await model().execute(requestOf(), callOf().call)).toMatchObject({ cause: 'provider_error', code: 'stream_broken' });
+  });
+
+  test('rubbish, and a stream that dies', async () => {
+    bedrock.streams(Buffer.from('<html>Welcome to the hotel</html>, where the wireless is free'));
+    expect(await model().execute(requestOf(), callOf().call)).toMatchObject({ kind: 'failed', cause: 'provider_error' });
+    bedrock.answers((stream) => {
+      stream.respond({ ':status': 200, 'content-type': 'application/vnd.amazon.eventstream' });
+      stream.write(delta('Hel'), () => stream.close(2));
+    });
+    expect(await model().execute(requestOf(), callOf().call)).toMatchObject({ kind: 'failed', cause: 'provider_error' });
+  });
+
+  test('a model that hangs is hung up on: the signal says when', async () => {
+    const { heard, call, stop: hangUp } = callOf();
+    const { promise: gone, resolve } = Promise.withResolvers<void>();
+    bedrock.answers((stream) => {
+      stream.respond({ ':status': 200, 'content-type': 'application/vnd.amazon.eventstream' });
+      stream.write(delta('Hel'));
+      stream.on('close', resolve);
+      setTimeout(() => hangUp.abort(new Error('enough')), 50);
+    });
+    await expect(model().execute(requestOf(), call)).rejects.toThrow('enough');
+    await gone;
+    expect(heard).toEqual(['Hel']);
+  });
+
+  test('what it cannot use is not sent', async () => {
+    bedrock.streams(stop);
+    const attachments = [{ kind: 'image', url: 'https://example.com/a.png' }] as const;
+    expect(await model().execute(requestOf({ attachments }), callOf().call)).toMatchObject({ code: 'modality_unsupported' });
+    expect(await model().execute(requestOf({ params: { maxTokens: 'many' } }), callOf().call)).toMatchObject({
+      code: 'params_invalid',
+    });
+    expect(bedrock.asked).toEqual([]);
+  });
+});
+
+describe('a guardrail', () => {
+  const arn = 'arn:aws:bedrock:eu-west-1:111122223333:guardrail/abc123';
+  const guardrail = () => new BedrockGuardrail(client, { arn, version: '3' });
+  const { signal } = new AbortController();
+  const says = (body: object): void =>
+    bedrock.answers((stream) => {
+      stream.respond({ ':status': 200, 'content-type': 'application/json' });
+      stream.end(JSON.stringify({ usage: {}, outputs: [], assessments: [], ...body }));
+    });
+
+  test('that has nothing against a text lets it pass', async () => {
+    says({ action: 'NONE' });
+    expect(await guardrail().check('output', 'hello', signal)).toEqual({ kind: 'allowed' });
+    const [asked] = bedrock.asked;
+    expect(asked?.path).toBe(`/guardrail/${encodeURIComponent(arn)}/version/3/apply`);
+    expect(JSON.parse(asked?.body ?? '')).toEqual({ source: 'OUTPUT', content: [{ text: { text: 'hello' } }] });
+  });
+
+  test('that steps in stops it, with its reason', async () => {
+    says({
+      action: 'GUARDRAIL_INTERVENED',
+      actionReason: 'Guardrail blocked.',
+      assessments: [{ contentPolicy: { filters: [] } }],
+    });
+    expect(await guardrail().check('input', 'hello', signal)).toEqual({
+      kind: 'blocked',
+      policy: 'contentPolicy',
+      reason: 'Guardrail blocked.',
+    });
+    expect(JSON.parse(bedrock.asked[0]?.body ?? '')).toMatchObject({ source: 'INPUT' });
+  });
+
+  test.each([
+    [429, 'ThrottlingException'],
+    [403, 'AccessDeniedException'],
+    [500, 'InternalServerException'],
+  ])('that answers %i lets nothing pass', async (status, type) => {
+    bedrock.refuses(status, type, 'no');
+    expect(await guardrail().check('input', 'hello', signal)).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('that gives no decision lets nothing pass', async () => {
+    says({});
+    expect(await guardrail().check('input', 'hello', signal)).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('is not asked about nothing', async () => {
+    says({ action: 'GUARDRAIL_INTERVENED' });
+    expect(await guardrail().check('input', '', signal)).toEqual({ kind: 'allowed' });
+    expect(bedrock.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { http, textIn } from './http.ts';
+
+const body = {
+  name: 'tone',
+  template: 'Say [[Text]] in a {{tone!}} tone',
+  input: { fields: { text: { type: 'string', required: true } } },
+  params: { temperature: 0.2 },
+};
+
+test('a lens is created, gets versions, and is read back as it was published', async () => {
+  const api = http();
+  const key = await api.key(['workflows:write', 'workflows:read']);
+  const created = await api.call('POST', '/v1/lenses', { key, body });
+  expect([created.status, created.headers['location']]).toEqual([201, '/v1/lenses/tone']);
+  const placeholders = [
+    { label: 'Text', optional: false },
+    { label: 'tone', optional: true },
+  ];
+  expect(created.body).toEqual({ name: 'tone', version: 1, createdAt: '2026-01-01T00:00:00.000Z', placeholders });
+
+  const second = { template: '[[text]]', kind: 'research', output: { jsonSchema: { type: 'array' }, artifactKind: 'json' } };
+  const published = await api.call('POST', '/v1/lenses/tone/versions', { key, body: second });
+  expect([published.status, published.headers['location']]).toEqual([201, '/v1/lenses/tone?version=2']);
+
+  const latest = await api.call('GET', '/v1/lenses/tone', { key });
+  expect(latest.body).toMatchObject({ name: 'tone', version: 2, latestVersion: 2, ...second });
+  const first = await api.call('GET', '/v1/lenses/tone', { key, query: { version: '1' } });
+  expect(first.body).toMatchObject({ ...body, version: 1, latestVersion: 2, kind: 'text', placeholders });
+  const none = await api.call('GET', '/v1/lenses/tone', { key, query: { version: '3' } });
+  expect([none.status, none.body['code']]).toEqual([404, 'not_found']);
+});
+
+test('everything that is wrong is told at once, and nothing is stored', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const bad = {
+    ...body,
+    template: '[[text:date]]',
+    input: { fields: { text: { type: 'string', pattern: '(' } } },
+    output: { jsonSchema: { $ref: 'https://example.com/schema' } },
+  };
+  const refused = await api.call('POST', '/v1/lenses', { key, body: bad });
+  expect(refused.body).toMatchObject({
+    code: 'lens_invalid',
+    errors: [
+      { place: '/template', code: 'template_invalid' },
+      { place: '/input/fields/text/pattern', code: 'contract_invalid' },
+      { place: '/output/jsonSchema/$ref', code: 'contract_invalid' },
+    ],
+  });
+  expect((await api.call('GET', '/v1/lenses', { key })).body).toMatchObject({ data: [] });
+  await api.call('POST', '/v1/lenses', { key, body });
+  expect((await api.call('POST', '/v1/lenses/tone/versions', { key, body: bad })).body['code']).toBe('lens_invalid');
+  expect((await api.call('GET', '/v1/lenses/tone', { key })).body['latestVersion']).toBe(1);
+});
+
+test.each([
+  ['an unknown key', { ...body, tokens: ['x'] }, '/tokens'],
+  ['no template', { name: 'tone' }, '/template'],
+  ['a name that is none', { ...body, name: 'a b' }, '/name'],
+])('%s is refused with its place', async (_what, sent, place) => {
+  const api = http();
+  const answer = await api.call('POST', '/v1/lenses', { key: await api.key(['admin']), body: sent });
+  expect(answer.body).toMatchObject({ code: 'invalid_request', errors: [{ place }] });
+});
+
+test('a template beyond the limit is refused', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const answer = await api.call('POST', '/v1/lenses', { key, body: { ...body, template: 'x'.repeat(300_000) } });
+  expect([answer.status, answer.body['code']]).toEqual([413, 'payload_too_large']);
+});
+
+test('the path and the body name the same lens', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  await api.call('POST', '/v1/lenses', { key, body });
+  const answer = await api.call('POST', '/v1/lenses/tone/versions', { key, body: { ...body, name: 'other' } });
+  expect(answer.body).toMatchObject({ code: 'invalid_request', errors: [{ place: '/name', code: 'name_differs' }] });
+});
+
+test('an archived lens is hidden, readable, and takes no version; archiving again keeps the first time', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  await api.call('POST', '/v1/lenses', { key, body });
+  const archived = await api.call('DELETE', '/v1/lenses/tone', { key });
+  expect(archived.body).toEqual({ name: 'tone', archivedAt: '2026-01-01T00:00:00.000Z' });
+  expect((await api.call('GET', '/v1/lenses', { key })).body).toMatchObject({ data: [] });
+  expect((await api.call('GET', '/v1/lenses', { key, query: { archived: 'true' } })).body).toMatchObject({
+    data: [{ name: 'tone' }],
+  });
+  expect((await api.call('GET', '/v1/lenses/tone', { key })).body).toMatchObject({ archivedAt: '2026-01-01T00:00:00.000Z' });
+});
+
+test('a list goes by name, page by page', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  for (const name of ['c', 'a', 'b']) await api.call('POST', '/v1/lenses', { key, body: { ...body, name } });
+  const first = await api.call('GET', '/v1/lenses', { key, query: { limit: '2' } });
+  expect(first.body).toMatchObject({ data: [{ name: 'a' }, { name: 'b' }], hasMore: true });
+  const rest = await api.call('GET', '/v1/lenses', { key, query: { limit: '2', cursor: textIn(first, 'cursor') } });
+  expect(rest.body).toMatchObject({ data: [{ name: 'c' }], hasMore: false, cursor: null });
+});

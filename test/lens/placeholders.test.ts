@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { parseTemplate, placeholdersIn } from '../../lib/lens/placeholders.ts';
+import { byKey, render } from '../../lib/lens/render.ts';
+import type { JsonObject } from '../../lib/engine/json.ts';
+
+const filled = (template: string, values: JsonObject, optional: readonly string[] = []) =>
+  render(parseTemplate(template).parts, byKey(values), (key) => optional.includes(key));
+
+describe('placeholders', () => {
+  test.each(['[[topic]]', '{{topic}}', '[ topic ]', '[[ Topic ]]', '{{ TOPIC }}', '[[ to pic ]]'])('%s takes a value', (form) => {
+    expect(filled(`About ${form}.`, { 'To Pic': 'rain' })).toEqual({ text: 'About rain.' });
+  });
+
+  test.each([
+    '[topic]',
+    '[ ]',
+    '[x](https://example.com)',
+    '[[1, 2], [3]]',
+    '[[]]',
+    '{{}}',
+    '{"a": {"b": 1}}',
+    '[[a',
+    '{{ctx.a[0]}}',
+  ])('%s is text', (text) => {
+    expect(filled(text, { topic: 'rain', a: 1 })).toEqual({ text });
+  });
+
+  test('a backslash before the brackets leaves them as text, and any other stays', () => {
+    expect(filled(String.raw`\[[topic]] \{{topic}} \[ topic ] C:\dir\[x] [[topic]]`, { topic: 'rain' })).toEqual({
+      text: String.raw`[[topic]] {{topic}} [ topic ] C:\dir\[x] rain`,
+    });
+  });
+
+  test('what is not text stands as JSON', () => {
+    expect(filled('[[a]] [[b]] [[c]] [[d]]', { a: 1.5, b: [1, 'x'], c: { k: null }, d: false })).toEqual({
+      text: '1.5 [1,"x"] {"k":null} false',
+    });
+  });
+
+  test('without a value it is unbound; null is none, an empty text is one', () => {
+    expect(filled('[[a]] [[ B c ]] [[a]]', {})).toEqual({ unbound: ['a', 'B c'] });
+    expect(filled('[[a]][[b]]', { a: null, b: '' })).toEqual({ unbound: ['a'] });
+  });
+
+  test('an optional one may be absent, by its mark or by the contract', () => {
+    expect(filled('<[[a!]]><[[b]]>', {}, ['b'])).toEqual({ text: '<><>' });
+    expect(filled('<[[a!]]>', { a: 1 })).toEqual({ text: '<1>' });
+  });
+
+  test('of two labels that differ in case alone the later value counts', () => {
+    expect(filled('[[a]]', { A: 1, a: 2 })).toEqual({ text: '2' });
+  });
+
+  test('are told once, with their type, and optional only where every mention is', () => {
+    const { parts, unknownTypes } = parseTemplate('[[Age:integer]] [[age!]] [[note!:string]] {{when:date}}');
+    expect(placeholdersIn(parts)).toEqual([
+      { label: 'Age', key: 'age', isOptional: false, type: 'integer' },
+      { label: 'note', key: 'note', isOptional: true, type: 'string' },
+      { label: 'when', key: 'when', isOptional: false },
+    ]);
+    expect(unknownTypes).toEqual([{ label: 'when', type: 'date' }]);
+  });
+
+  test('a template of brackets alone is read in linear time', () => {
+    for (const piece of ['[[', '{{ a', '[ a ', '[[a ', '\\[']) {
+      const template = piece.repeat(40_000);
+      const { parts } = parseTemplate(template);
+      expect(parts.length).toBeGreaterThan(0);
+    }
+  });
+});

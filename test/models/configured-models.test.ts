@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { durationMs, instant } from '../../lib/engine/time.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
+import { ConfiguredModels } from '../../lib/models/configured-models.ts';
+import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
+import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../../lib/models/setting.ts';
+import { arn, callOf, requestOf } from './given.ts';
+
+const clock = () => new MemoryClock(instant(0));
+
+describe('the models of the configuration', () => {
+  test('each is made once, when it is asked for, and its time is measured', async () => {
+    const time = clock();
+    const made: string[] = [];
+    const models = new ConfiguredModels(
+      () => modelSetting.parse({ default: { provider: 'deterministic' }, other: { provider: 'deterministic' } }),
+      async ({ provider }) => {
+        made.push(provider);
+        return {
+          execute: async () => {
+            time.advance(durationMs(250));
+            return { kind: 'answered', mediaType: 'text', text: 'x' };
+          },
+        };
+      },
+      time,
+    );
+    for (let count = 0; count < 3; count += 1)
+      expect(await models.execute(requestOf(), callOf().call)).toMatchObject({ text: 'x', durationMs: 250 });
+    expect(made).toEqual(['deterministic']);
+  });
+
+  test.each(['another', 'constructor', '__proto__'])('%s is not among them', async (modelId) => {
+    const models = new ConfiguredModels(
+      () => modelSetting.parse({}),
+      () => Promise.reject(new Error('asked')),
+      clock(),
+    );
+    expect(await models.execute(requestOf({ modelId }), callOf().call)).toMatchObject({
+      cause: 'invalid',
+      code: 'model_unknown',
+    });
+  });
+});
+
+describe('the deterministic model', () => {
+  const ask = (params: object, asked = callOf(), prompt = 'Say  hello\nto me') =>
+    new DeterministicModel(clock()).execute(requestOf({ prompt, params: JSON.parse(JSON.stringify(params)) }), asked.call);
+
+  test('says its prompt again, word by word, exactly', async () => {
+    const asked = callOf();
+    expect(await ask({}, asked)).toEqual({
+      kind: 'answered',
+      mediaType: 'text',
+      text: 'Say  hello\nto me',
+      tokens: { input: 4, output: 4 },
+    });
+    expect(asked.heard).toHaveLength(4);
+    expect(asked.heard.join('')).toBe('Say  hello\nto me');
+  });
+
+  test('says what it is told to, or shows it', async () => {
+    expect(await ask({ reply: '{"a":1}' })).toMatchObject({ text: '{"a":1}' });
+    const media = { mediaType: 'image', url: 'https://example.com/a.png', mimeType: 'image/png' };
+    const answer = await ask({ media });
+    expect(answer).toMatchObject(media);
+    expect(answer).not.toHaveProperty('text');
+  });
+
+  test('stops when the signal says so', async () => {
+    const asked = callOf();
+    asked.stop.abort(new Error('enough'));
+    await expect(ask({}, asked)).rejects.toThrow('enough');
+    expect(asked.heard).toEqual([]);
+  });
+
+  test('refuses params that it cannot use', async () => {
+    expect(await ask({ delayMs: 'long' })).toMatchObject({ cause: 'invalid', code: 'params_invalid' });
+  });
+});
+
+describe('the settings', () => {
+  const openai = { provider: 'openai', baseUrl: 'https://api.example.com/v1', model: 'small', secretArn: arn };
+  const modelArn = 'arn:aws:bedrock:eu-west-1::foundation-model/anthropic.claude-3-haiku-20240307-v1:0';
+  const bedrock = { provider: 'bedrock', modelId: 'anthropic.claude-3-haiku-20240307-v1:0', modelArns: [modelArn] };
+
+  test('name models and secrets', () => {
+    const models = modelSetting.parse({ a: openai, b: bedrock, c: { provider: 'deterministic' } });
+    const moderation = moderationSetting.parse({
+      provider: 'http',
+      url: 'https://mod.example.com/check',
+      secretArn: `${arn.slice(0, -6)}GhIjKl`,
+    });
+    expect(secretsNamed(models, moderation)).toEqual([arn, `${arn.slice(0, -6)}GhIjKl`]);
+    expect(modelArnsNamed(models)).toEqual([modelArn]);
+  });
+
+  test.each([
+    ['plain http', { ...openai, baseUrl: 'http://api.example.com' }],
+    ['a user in the address', { ...openai, baseUrl: 'https://a:b@api.example.com' }],
+    ['a key', { ...openai, apiKey: 'sk-1' }],
+    ['half an ARN of a secret', { ...openai, secretArn: 'models/one' }],
+    ['an ARN for all models', { ...bedrock, modelArns: ['arn:aws:bedrock:*::foundation-model/*'] }],
+    ['no ARN', { ...bedrock, modelArns: [] }],
+    ['another provider', { provider: 'magic' }],
+  ])('%s is refused', (_what, model) => {
+    expect(modelSetting.safeParse({ a: model }).success).toBe(false);
+  });
+});

@@ -1,0 +1,32 @@
+/** What models are asked in these tests, and what they said. */
+import { instant } from '../../lib/engine/time.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
+import { MemorySecrets } from '../../lib/memory/secrets.ts';
+import { ProviderKeys } from '../../lib/models/provider-keys.ts';
+import type { ModelRequest } from '../../lib/ports/models.ts';
+
+export const arn = 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:models/one-AbCdEf';
+export const apiKey = 'sk-a-very-secret-key';
+
+export const keysGiven = () => {
+  const secrets = new MemorySecrets();
+  secrets.create(arn, apiKey);
+  const clock = new MemoryClock(instant(0));
+  return { secrets, clock, keys: new ProviderKeys(secrets, clock) };
+};
+
+export const requestOf = (more: Partial<ModelRequest> = {}): ModelRequest => ({
+  modelId: 'default',
+  prompt: 'Say hello',
+  params: {},
+  attachments: [],
+  ...more,
+});
+
+/** Listens, and can hang up. */
+export const callOf = () => {
+  const heard: string[] = [];
+  const stop = new AbortController();
+  const call = { signal: stop.signal, idempotencyToken: 'run/node/1', say: (text: string) => void heard.push(text) };
+  return { heard, stop, call };
+};

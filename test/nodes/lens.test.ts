@@ -1,0 +1,358 @@
+/** The lens node: its pipeline in order, its gates, and what models and moderation do to it. */
+import { describe, expect, test } from 'vitest';
+import { attempt, environment, firstAttempt, lensName, projectId } from '../../lib/engine/ids.ts';
+import type { JsonObject } from '../../lib/engine/json.ts';
+import { durationMs, instant, seconds } from '../../lib/engine/time.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
+import { MemoryLenses } from '../../lib/memory/lenses.ts';
+import { ConfiguredModels } from '../../lib/models/configured-models.ts';
+import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
+import { WordModeration, noModeration } from '../../lib/models/moderation.ts';
+import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import type { LensVersion } from '../../lib/ports/lenses.ts';
+import type { ModelAnswer, ModelCall, ModelRequest, Models } from '../../lib/ports/models.ts';
+import type { Moderation } from '../../lib/ports/moderation.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { found, inputOf, outputOf, planNode, policyFor, toolsOf } from './given.ts';
+
+const scope = { projectId: projectId('acme'), environment: environment('test') };
+const now = instant(0);
+
+interface Given {
+  readonly lens?: Partial<LensVersion>;
+  readonly config?: JsonObject;
+  readonly inputs?: JsonObject;
+  readonly context?: JsonObject;
+  readonly answer?: ModelAnswer | ((request: ModelRequest, call: ModelCall) => Promise<ModelAnswer>);
+  readonly moderation?: Moderation;
+  readonly tools?: Partial<ReturnType<typeof toolsOf>>;
+}
+
+const answered = (text: string): ModelAnswer => ({
+  kind: 'answered',
+  mediaType: 'text',
+  text,
+  tokens: { input: 3, output: 1 },
+  durationMs: durationMs(12),
+  metadata: { finishReason: 'stop' },
+});
+
+const run = async (given: Given = {}) => {
+  const lenses = new MemoryLenses();
+  const version = { name: lensName('tone'), version: 1, kind: 'text', template: 'Say [[what]]', ...given.lens } as const;
+  await lenses.putVersion(scope, version, now);
+  await lenses.advance(scope, version.name, version.version, now);
+  const requests: (ModelRequest & { token: string })[] = [];
+  const heard: string[] = [];
+  const models: Models = {
+    execute: async (request, call) => {
+      requests.push({ ...request, token: call.idempotencyToken });
+      if (typeof given.answer === 'function') return given.answer(request, call);
+      call.say?.('Hel');
+      call.say?.('lo');
+      return given.answer ?? answered('Hello');
+    },
+  };
+  const runners = createRunners({ lens: { lenses, models, moderation: given.moderation ?? new WordModeration(['forbidden']) } });
+  const { outcome } = await attemptsBy(runners)(
+    planNode('lens', { lens: 'tone', ...given.config }),
+    inputOf(given.context ?? {}, given.inputs ?? { what: 'hello' }),
+    { ...toolsOf(), say: (text) => void heard.push(text), ...given.tools },
+  );
+  const failure = outcome.kind === 'failed' ? outcome.failure : undefined;
+  return { outcome, requests, heard, failed: failure === undefined ? outcome.kind : `${failure.cause} ${failure.code}`, failure };
+};
+
+describe('what it brings', () => {
+  test('an envelope with the text, the lens, the model, tokens and time', async () => {
+    const { outcome, requests } = await run();
+    expect(outputOf(outcome)).toEqual({
+      kind: 'text',
+      artifactKind: 'text',
+      output: 'Hello',
+      metadata: {
+        finishReason: 'stop',
+        lens: { name: 'tone', version: 1 },
+        model: 'default',
+        durationMs: 12,
+        tokens: { input: 3, output: 1 },
+      },
+    });
+    expect(requests).toEqual([{ modelId: 'default', prompt: 'Say hello', params: {}, attachments: [], token: 'run/node/1/1' }]);
+  });
+
+  test('media by their address, never their bytes', async () => {
+    const answer = {
+      kind: 'answered',
+      mediaType: 'image',
+      url: 'https://example.com/a.png',
+      mimeType: 'image/png',
+      bytes: 1_234,
+      durationMs: durationMs(1),
+    } as const;
+    const { outcome } = await run({ lens: { kind: 'image' }, answer });
+    expect(outputOf(outcome)).toMatchObject({
+      kind: 'image',
+      artifactKind: 'image',
+      output: 'https://example.com/a.png',
+      media: { url: 'https://example.com/a.png', mime: 'image/png', bytes: 1_234 },
+    });
+  });
+
+  test('the data of an answer that a contract looks at', async () => {
+    const lens = { output: { fields: { score: { type: 'integer' as const, required: true } } } };
+    expect(outputOf((await run({ lens, answer: answered('```json\n{"score":7}\n```') })).outcome)).toMatchObject({
+      data: { score: 7 },
+    });
+  });
+});
+
+describe('what it asks', () => {
+  test('the node’s model and params win over the lens’s, and templates in them are looked up', async () => {
+    const { requests } = await run({
+      lens: { model: 'large', params: { temperature: 0.1, topP: 1 } },
+      config: {
+        params: { temperature: '{{ctx.heat}}' },
+        attachments: [{ kind: 'image', url: 'https://example.com/{{ctx.file}}', mimeType: 'image/png' }],
+      },
+      context: { heat: 0.9, file: 'a.png' },
+    });
+    expect(requests[0]).toMatchObject({ modelId: 'large', params: { temperature: 0.9, topP: 1 } });
+    expect(requests[0]?.attachments).toEqual([{ kind: 'image', url: 'https://example.com/a.png', mimeType: 'image/png' }]);
+    expect((await run({ lens: { model: 'large' }, config: { model: 'small' } })).requests[0]?.modelId).toBe('small');
+  });
+
+  test.each(['paramOverrides', 'param_overrides'])(
+    '%s win over what edges bring, whatever the case of the label',
+    async (key) => {
+      const config = { [key]: { What: '[[first.data.word]]', tone: '{{ctx.tone}}' } };
+      const { requests } = await run({
+        lens: { template: '[[what]] [[tone]] [[rest]]' },
+        config,
+        inputs: { what: 'no', rest: 'yes' },
+        context: { tone: 'calm', __node_first: { status: 'completed', output: { data: { word: 'rain' } } } },
+      });
+      expect(requests[0]?.prompt).toBe('rain calm yes');
+    },
+  );
+
+  test('an override that leads nowhere is no value', async () => {
+    expect((await run({ config: { paramOverrides: { what: '[[nobody.output]]' } } })).failed).toBe('invalid placeholder_unbound');
+  });
+
+  test('each attempt has a token of its own, the same when it comes again', async () => {
+    const tokens = [];
+    for (const number of [firstAttempt, firstAttempt, attempt(2)])
+      tokens.push((await run({ tools: { number } })).requests[0]?.token);
+    expect(tokens).toEqual(['run/node/1/1', 'run/node/1/1', 'run/node/1/2']);
+  });
+
+  test('the version that the node names, else the latest', async () => {
+    const lenses = new MemoryLenses();
+    const [name, other] = [lensName('tone'), { ...scope, environment: environment('live') }];
+    for (const version of [1, 2]) {
+      await lenses.putVersion(scope, { name, version, kind: 'text', template: `v${version}` }, now);
+      await lenses.advance(scope, name, version, now);
+    }
+    await lenses.archive(scope, name, now);
+    const clock = new MemoryClock(now);
+    const models = new ConfiguredModels(
+      () => ({ default: { provider: 'deterministic' } }),
+      async () => new DeterministicModel(clock),
+      clock,
+    );
+    const attemptBy = attemptsBy(createRunners({ lens: { lenses, models, moderation: noModeration } }));
+    const ask = async (config: JsonObject, of = scope) => {
+      const { outcome } = await attemptBy(planNode('lens', { lens: 'tone', ...config }), inputOf(), { ...toolsOf(), scope: of });
+      return outcome.kind === 'failed' ? outcome.failure.code : outputOf(outcome);
+    };
+    expect(await ask({})).toMatchObject({ output: 'v2', metadata: { lens: { version: 2 } } });
+    expect(await ask({ version: 1 })).toMatchObject({ output: 'v1', metadata: { lens: { version: 1 } } });
+    expect(await ask({ version: 3 })).toBe('lens_unknown');
+    expect(await ask({ lens: 'other' })).toBe('lens_unknown');
+    // … and of nobody else.
+    expect(await ask({}, other)).toBe('lens_unknown');
+    expect(await ask({ version: 1 }, other)).toBe('lens_unknown');
+  });
+});
+
+describe('its gates, in order', () => {
+  test('a placeholder without a value blocks it', async () => {
+    const { failure, requests } = await run({
+      inputs: { other: 'x' },
+      lens: { input: { fields: { what: { type: 'string', required: true } } } },
+    });
+    expect(failure).toMatchObject({
+      cause: 'invalid',
+      code: 'placeholder_unbound',
+      status: 'blocked',
+      details: { labels: ['what'] },
+    });
+    expect(requests).toEqual([]);
+  });
+
+  test('a prompt of more than 512 KB goes nowhere', async () => {
+    const { failed, requests } = await run({ inputs: { what: 'ü'.repeat(262_144) } });
+    expect([failed, requests]).toEqual(['invalid context_too_large', []]);
+    expect((await run({ inputs: { what: 'x'.repeat(524_284) } })).failed).toBe('finished');
+  });
+
+  test('an input contract that does not hold is told, and nobody is asked', async () => {
+    const errors = [{ field: 'what', reason: 'type_mismatch', details: 'must be number' }];
+    const { outcome, requests } = await run({
+      lens: { input: { fields: { what: { type: 'number' } } } },
+      config: { moderation: 'both' },
+    });
+    expect(outcome).toMatchObject({
+      failure: { cause: 'contract_violated', code: 'input_contract_violation', details: { phase: 'input', errors } },
+      gate: { kind: 'contract', phase: 'input', errors },
+    });
+    expect(outcome).not.toHaveProperty('failure.status');
+    expect(requests).toEqual([]);
+  });
+
+  test.each([
+    ['input', 'input', 0],
+    ['both', 'input', 0],
+    ['output', 'output', 1],
+  ])('moderation %s stops a forbidden %s', async (moderation, phase, asked) => {
+    const inputs = { what: phase === 'input' ? 'what is forbidden' : 'hello' };
+    const { outcome, requests, heard } = await run({ config: { moderation }, inputs, answer: answered('this is forbidden') });
+    expect(outcome).toMatchObject({
+      failure: { cause: 'forbidden', code: 'moderation_blocked' },
+      gate: { kind: 'moderation', phase, decision: { policy: 'words' } },
+    });
+    expect(requests).toHaveLength(asked);
+    expect(heard).toEqual([]);
+  });
+
+  test('moderation that was not asked for stops nothing', async () => {
+    const forbidden = { inputs: { what: 'forbidden' }, answer: answered('forbidden') };
+    expect((await run(forbidden)).failed).toBe('finished');
+    expect((await run({ ...forbidden, config: { moderation: 'off' } })).failed).toBe('finished');
+  });
+
+  test.each(['input', 'output', 'both'])('moderation %s that cannot answer lets nothing pass', async (moderation) => {
+    const down: Moderation = { check: async () => ({ kind: 'unavailable', message: 'it is down' }) };
+    const { failed, requests } = await run({ config: { moderation }, moderation: down });
+    expect([failed, requests.length]).toEqual(['provider_error moderation_unavailable', moderation === 'output' ? 1 : 0]);
+    expect((await run({ config: { moderation }, moderation: noModeration })).failed).toBe(
+      'provider_error moderation_unavailable',
+    );
+  });
+
+  test('an answer that breaks its contract does not count, and moderation sees it first', async () => {
+    const lens = { output: { fields: { score: { type: 'integer' as const, max: 5 } } } };
+    const { outcome } = await run({ lens, answer: answered('{"score":7}') });
+    const errors = [{ field: 'score', reason: 'above_max', details: 'must be <= 5' }];
+    expect(outcome).toMatchObject({
+      failure: { cause: 'contract_violated', code: 'output_contract_violation', status: 'invalidated' },
+      gate: { kind: 'contract', phase: 'output', errors },
+    });
+    const both = await run({ lens, config: { moderation: 'output' }, answer: answered('forbidden') });
+    expect(both.failed).toBe('forbidden moderation_blocked');
+  });
+});
+
+describe('parts of the text', () => {
+  test('are said as they come', async () => {
+    expect((await run()).heard).toEqual(['Hel', 'lo']);
+  });
+
+  test('are held back where moderation judges the whole', async () => {
+    for (const moderation of ['output', 'both']) expect((await run({ config: { moderation } })).heard).toEqual([]);
+    expect((await run({ config: { moderation: 'input' } })).heard).toEqual(['Hel', 'lo']);
+  });
+});
+
+describe('a model', () => {
+  test.each([
+    ['provider_error', 'stream_broken', {}],
+    ['rate_limit', 'provider_rate_limit', { retryAfterMs: durationMs(7_000) }],
+    ['invalid', 'model_unknown', {}],
+  ] as const)('that fails by %s fails the node so', async (cause, code, more) => {
+    const { outcome } = await run({ answer: { kind: 'failed', cause, code, message: 'no', ...more } });
+    expect(outcome).toEqual({ kind: 'failed', failure: { cause, code, message: 'no' }, ...more });
+  });
+
+  test('that cannot take what it is handed blocks the node', async () => {
+    const { failure } = await run({ answer: { kind: 'failed', cause: 'invalid', code: 'modality_unsupported', message: 'no' } });
+    expect(failure).toMatchObject({ status: 'blocked' });
+  });
+
+  test('that hangs is aborted at the node’s time limit, and what it says later is nobody’s', async () => {
+    let aborted: unknown;
+    let late: (() => void) | undefined;
+    const { failed, heard } = await run({
+      config: { timeoutMs: 1_000 },
+      answer: (_request, { signal, say }) =>
+        new Promise(() => {
+          late = () => say?.('too late');
+          signal.addEventListener('abort', () => (aborted = signal.reason));
+        }),
+    });
+    late?.();
+    expect([failed, heard]).toEqual(['timeout lens_timeout', []]);
+    expect(aborted).toBeInstanceOf(DOMException);
+  });
+
+  test('is hung up on when the run ends, which is no time-out', async () => {
+    const stop = new AbortController();
+    const running = run({
+      tools: { signal: stop.signal },
+      answer: () => {
+        stop.abort(new Error('the run has ended'));
+        return new Promise(() => {});
+      },
+    });
+    await expect(running).rejects.toThrow('the run has ended');
+  });
+
+  test('whose key cannot be read now is asked when the message comes again', async () => {
+    await expect(run({ answer: () => Promise.reject(new Unavailable('the secrets')) })).rejects.toThrow(Unavailable);
+  });
+});
+
+describe('its config', () => {
+  test('has the lens document’s defaults', () => {
+    const { retry, timeoutMs, outputVariable } = policyFor({ lens: 'tone' }, 'lens');
+    expect({ retry, timeoutMs, outputVariable }).toEqual({
+      retry: {
+        attempts: 1,
+        backoffMs: 500,
+        maxBackoffMs: 8_000,
+        retryOn: ['timeout', 'provider_error', 'rate_limit'],
+        jitter: 'half',
+      },
+      timeoutMs: seconds(60),
+      outputVariable: 'lensOutput',
+    });
+    const own = policyFor({ retry: { attempts: 3, retry_on: ['contract_violated'] }, timeout_ms: 5_000 }, 'lens');
+    expect([own.retry.attempts, own.retry.retryOn, own.timeoutMs]).toEqual([3, ['contract_violated'], 5_000]);
+  });
+
+  test.each<[string, JsonObject, readonly string[]]>([
+    ['a sound one', { lens: 'tone', version: 2, model: 'm', params: { a: 1 }, moderation: 'both' }, []],
+    ['no lens', {}, ['config_invalid /nodes/0/config/lens']],
+    ['a version that is none', { lens: 'tone', version: 0 }, ['config_invalid /nodes/0/config/version']],
+    ['another moderation', { lens: 'tone', moderation: 'some' }, ['config_invalid /nodes/0/config/moderation']],
+    [
+      'both spellings',
+      { lens: 'tone', paramOverrides: {}, param_overrides: {} },
+      ['config_invalid /nodes/0/config/param_overrides'],
+    ],
+    [
+      'a broken template',
+      { lens: 'tone', paramOverrides: { a: '{{what}}' } },
+      ['template_invalid /nodes/0/config/paramOverrides/a'],
+    ],
+    ['an unknown key', { lens: 'tone', prompt: 'x' }, ['config_key_unknown /nodes/0/config/prompt']],
+  ])('%s', (_what, config, expected) => {
+    expect(found('lens', config)).toEqual(expected);
+  });
+
+  test('a worker that was given no models runs none', async () => {
+    const { outcome } = await attemptsBy(createRunners())(planNode('lens', { lens: 'tone' }), inputOf(), toolsOf());
+    expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'node_type_unknown' } });
+  });
+});

@@ -1,0 +1,88 @@
+/** A lens node in a run: an answer that breaks its contract is asked for anew, as another attempt, and the log tells why. */
+import { expect, test } from 'vitest';
+import { compile } from '../../lib/engine/graph/compile.ts';
+import { lensName, nodeId, workflowName } from '../../lib/engine/ids.ts';
+import { after, durationMs, minutes } from '../../lib/engine/time.ts';
+import { noModeration } from '../../lib/models/moderation.ts';
+import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
+import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import type { Models } from '../../lib/ports/models.ts';
+import { Plans } from '../../lib/service/graph.ts';
+import { type Worker, runNode } from '../../lib/service/run-node.ts';
+import { startRun } from '../../lib/service/start-run.ts';
+import { house, scope } from './house.ts';
+
+const start = async (retry: object) => {
+  const home = house();
+  const { world } = home;
+  const now = world.clock.now();
+  const lens = { name: lensName('score'), version: 1, kind: 'text', template: 'Score [[what]]' } as const;
+  await world.lenses.putVersion(scope, { ...lens, output: { fields: { score: { type: 'integer', required: true } } } }, now);
+  await world.lenses.advance(scope, lens.name, 1, now);
+  await home.publish({
+    name: workflowName('scoring'),
+    version: 1,
+    nodes: [
+      { id: nodeId('start'), type: 'start', config: {} },
+      { id: nodeId('score'), type: 'lens', config: { lens: 'score', retry: JSON.parse(JSON.stringify(retry)) } },
+    ],
+    edges: [{ source: nodeId('start'), target: nodeId('score') }],
+    options: {},
+  });
+  const tokens: string[] = [];
+  const models: Models = {
+    execute: async (_request, { idempotencyToken }) => {
+      tokens.push(idempotencyToken);
+      const text = tokens.length === 1 ? 'seven' : '{"score":7}';
+      return { kind: 'answered', mediaType: 'text', text, durationMs: durationMs(5) };
+    },
+  };
+  const clock = {
+    now: () => world.clock.now(),
+    sleep: async (wait: Parameters<typeof world.clock.sleep>[0], signal?: AbortSignal) =>
+      signal === undefined ? world.clock.advance(wait) : world.clock.sleep(wait, signal),
+  };
+  const worker: Worker = {
+    ...home.worker,
+    deps: { ...home.deps, clock },
+    plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+    runAttempt: attemptsBy(createRunners({ lens: { lenses: world.lenses, models, moderation: noModeration } })),
+  };
+  const request = { scope, idempotencyKey: 'k', bodyHash: 'h', workflowName: workflowName('scoring'), input: { what: 'this' } };
+  const answer = await startRun(worker, request);
+  if (answer.kind !== 'started') throw new Error(answer.kind);
+  const run = { ...scope, runId: answer.runId };
+  for (const job of world.jobs.takeSent()) {
+    if (job.kind !== 'node') continue;
+    await runNode(worker, job, { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) });
+  }
+  const fold = await home.fold(run);
+  const later = await world.log.commitsAfter(run, fold.head.commit.number);
+  return { tokens, run, fold, events: later.flatMap(({ events }) => events) };
+};
+
+test('where the author asks for it, with a token of its own', async () => {
+  const { fold, events, tokens, run } = await start({ attempts: 2, retryOn: ['contract_violated'] });
+  expect(fold.state.progress.status).toBe('completed');
+  expect(tokens).toEqual([`${run.runId}/score/1`, `${run.runId}/score/2`]);
+  const told = events.filter(({ type }) => /CONTRACT|RETRIED|NODE_COMPLETED/.test(type));
+  expect(told).toMatchObject([
+    { type: 'CONTRACT_VIOLATED', attempt: 1, phase: 'output', errors: [{ field: 'data', reason: 'type_mismatch' }] },
+    { type: 'NODE_RETRIED', attempt: 1, failure: { code: 'output_contract_violation' } },
+    { type: 'NODE_COMPLETED', nodeId: 'score', attempt: 2 },
+  ]);
+  const retried = told[1];
+  // Half of the document's 500 ms to all of it.
+  expect(retried?.type === 'NODE_RETRIED' && retried.delayMs >= 250 && retried.delayMs <= 500).toBe(true);
+});
+
+test('and by default not', async () => {
+  const { fold, events, tokens } = await start({ attempts: 3 });
+  expect([fold.state.progress.status, tokens.length]).toEqual(['failed', 1]);
+  expect(events.slice(-4).map(({ type }) => type)).toEqual([
+    'CONTRACT_VIOLATED',
+    'NODE_FAILED',
+    'RUN_STATUS_CHANGED',
+    'RUN_FAILED',
+  ]);
+});
