@@ -14,7 +14,10 @@ const loops: Readonly<Record<string, readonly [drawn: string, configs: Record<st
   'one after the other': ['a>l l/loop>b l/done>d', { l: { items: 2 } }],
   'two at a time': ['a>l l/loop>b l/done>d', { l: { items: 3, concurrency: 2 } }],
   'no items': ['a>l l/loop>b l/done>d', { l: { items: 0 } }],
-  'a loop in a loop': ['a>l l/loop>l2 l2/loop>b l2/done>s1 l/done>d', { l: { items: 2 }, l2: { items: 2 }, s1: { name: 'signal-0', ms: 20_000, continues: true } }],
+  'a loop in a loop': [
+    'a>l l/loop>l2 l2/loop>b l2/done>s1 l/done>d',
+    { l: { items: 2 }, l2: { items: 2 }, s1: { name: 'signal-0', ms: 20_000, continues: true } },
+  ],
   'an item that fails': ['a>l l/loop>f l/done>d l/error>r', { l: { items: 2 } }],
   'items that fail and a loop that continues': ['a>l l/loop>f l/done>d', { l: { items: 2, continues: true } }],
   'a failure that an error edge of the body takes': ['a>l l/loop>f f/error>m l/done>d', { l: { items: 2 } }],

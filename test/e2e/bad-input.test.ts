@@ -103,7 +103,7 @@ describe('refused at the door', () => {
       await cloud.call('DELETE', '/v1/workflows/archived');
       return start({ workflowName: 'archived' });
     },
-    definition_invalid: () => cloud.call('POST', '/v1/workflows', chain('unbuilt', [{ id: 'l', type: 'loop' }])),
+    definition_invalid: () => cloud.call('POST', '/v1/workflows', chain('unbuilt', [{ id: 'l', type: 'unbuilt' }])),
     input_invalid: async () => {
       await publish({ ...chain('declared', []), options: { args: [{ name: 'size', type: 'number', required: true }] } });
       return start({ workflowName: 'declared', input: { size: 'large' } });

@@ -105,7 +105,7 @@ function resultOf(draft: Draft, { leaves }: PlanLoop, iteration: IterationKey) {
       valueOf(output, draft.tools.loaded),
     ]),
   );
-  return { result: inline(Object.fromEntries(values) as JsonObject) };
+  return { result: inline(Object.fromEntries(values)) };
 }
 
 const nameOf = (leaf: PlanNode, all: readonly PlanNode[]): string =>
