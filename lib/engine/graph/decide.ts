@@ -14,11 +14,12 @@ import { type Instant, after } from '../time.ts';
 import { advance, mostDirectSiblings } from './advance.ts';
 import { beginLoop } from './begin-loop.ts';
 import { awaitSignal, outputOfWait, signalExpired } from './await-signal.ts';
+import { completed } from './completed.ts';
 import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } from './draft.ts';
 import type { Fact } from './facts.ts';
 import { mainHandle } from './outcome.ts';
 import type { Place, PlanNode } from './plan.ts';
-import { completed, fail, sleep } from './settle.ts';
+import { fail, sleep } from './settle.ts';
 import { type Sleeper, sleepersOf } from './sleepers.ts';
 
 /** The first commit of a run: its input, and its roots already on their way. */
@@ -78,14 +79,8 @@ function decideOne(draft: Draft, fact: Fact): void {
       const open = wanted(draft, fact.node, fact.attempt);
       if (open?.status !== 'waiting' || (endsBy(open) ?? Infinity) > draft.tools.now) return;
       run(draft);
-      switch (open.for) {
-        case 'time':
-          return advance(draft, [wakeUp(draft, open)]);
-        case 'signal':
-          return expire(draft, open);
-        case 'passes':
-          return advance(draft, [planned(draft, open)]);
-      }
+      if (open.for === 'signal') return expire(draft, open);
+      return advance(draft, [open.for === 'time' ? wakeUp(draft, open) : planned(draft, open)]);
     }
     case 'signal-received': {
       const open = wanted(draft, fact.node, fact.attempt);
