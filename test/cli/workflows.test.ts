@@ -31,10 +31,10 @@ test('publish makes version 1, then the next; get prints what can be published a
 });
 
 test('publish tells each fault with its place, and 1', async () => {
-  const file = write('bad.json', { name: 'bad', nodes: [{ id: 'a', type: 'loop' }] });
+  const file = write('bad.json', { name: 'bad', nodes: [{ id: 'a', type: 'unbuilt' }] });
   const { exitCode, err } = await admin.type('workflows', 'publish', file);
   expect(exitCode).toBe(1);
-  expect(err).toContain('/nodes/0/type: there is no node type loop');
+  expect(err).toContain('/nodes/0/type: there is no node type unbuilt');
   expect(errorIn(await admin.type('--json', 'workflows', 'publish', file))).toMatchObject({
     code: 'definition_invalid',
     errors: [{ place: '/nodes/0/type', code: 'node_type_unknown' }],
@@ -68,7 +68,7 @@ test('validate: 0 for a valid one, 2 for warnings only, 1 for errors', async () 
   const bad = await judged(warned);
   expect(bad.valid ? 2 : 1).toBe(bad.exitCode);
   expect(bad.findings.length).toBeGreaterThan(0);
-  const { out } = await admin.type('workflows', 'validate', write('x.json', { nodes: [{ id: 'a', type: 'loop' }] }));
+  const { out } = await admin.type('workflows', 'validate', write('x.json', { nodes: [{ id: 'a', type: 'unbuilt' }] }));
   expect(out).toMatch(/^error {2}\/nodes\/0\/type {2}.* \(node_type_unknown\)\n(.*\n)*✗ x\.json has errors\n$/);
 });
 

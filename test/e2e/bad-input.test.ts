@@ -119,7 +119,7 @@ describe('refused at the door', () => {
       await cloud.call('DELETE', '/v1/workflows/archived');
       return start({ workflowName: 'archived' });
     },
-    definition_invalid: () => cloud.call('POST', '/v1/workflows', chain('unbuilt', [{ id: 'l', type: 'loop' }])),
+    definition_invalid: () => cloud.call('POST', '/v1/workflows', chain('unbuilt', [{ id: 'l', type: 'unbuilt' }])),
     lens_exists: async () => {
       await cloud.call('POST', '/v1/lenses', { name: 'twice', template: '[[text]]' });
       return cloud.call('POST', '/v1/lenses', { name: 'twice', template: '[[text]]' });

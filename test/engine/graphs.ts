@@ -97,7 +97,7 @@ const readEdge = (edge: string | DrawnEdge): readonly EdgeDefinition[] => {
 
 type Expanding = Extract<Outcome, { kind: 'expanding' }>;
 
-export const expands = ({ over = [], ...terms }: Partial<Expanding> & { readonly over?: JsonValue } = {}): Outcome => ({
+const expands = ({ over = [], ...terms }: Partial<Expanding> & { readonly over?: JsonValue } = {}): Outcome => ({
   kind: 'expanding',
   itemVariable: 'item',
   indexVariable: 'index',

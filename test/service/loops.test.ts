@@ -120,6 +120,7 @@ describe('passes and their workers', () => {
     await recoverRuns(home.worker, after(home.world.clock.now(), minutes(1)));
     const resent = home.world.jobs.sent.map((job) => `${job.nodeId}@${job.iteration}`);
     expect(resent.length).toBeGreaterThan(0);
+    expect(home.world.jobs.delayed.filter(({ job }) => job.kind === 'wake')).toEqual([]);
     expect(resent.every((each) => each.startsWith('b@l['))).toBe(true);
     await home.settle();
     expect((await home.fold(run)).state.progress.status).toBe('completed');

@@ -36,7 +36,8 @@ describe('random workflows in rough weather', () => {
 });
 
 describe('a crash at every port call', () => {
-  it.each(seeds(3))('leaves nothing lost and nothing done twice: workflow of seed %i', async (seed) => {
+  // Among these the 38th goes through loops.
+  it.each([...seeds(3), 38])('leaves nothing lost and nothing done twice: workflow of seed %i', async (seed) => {
     const calm: SimulationOptions = { seed, rates: noFaults, runs: 1 };
     const { calls } = await simulate(calm);
     expect(calls).toBeGreaterThan(20);

@@ -3,12 +3,12 @@ import { firstAttempt } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type JsonValue, inline, isJsonArray } from '../json.ts';
 import { doneHandle } from './bodies.ts';
+import { completed } from './completed.ts';
 import { valueOf } from './context-at.ts';
 import { type Draft, emit } from './draft.ts';
 import { pageSizeOf } from './loop-limits.ts';
 import type { Outcome } from './outcome.ts';
 import type { Place } from './plan.ts';
-import { completed } from './settle.ts';
 
 export function beginLoop(
   draft: Draft,

@@ -15,11 +15,12 @@ import { advance, mostDirectSiblings } from './advance.ts';
 import { beginLoop } from './begin-loop.ts';
 import { awaitSignal, outputOfWait, signalExpired } from './await-signal.ts';
 import { callSubflow, failureOfChild, subflowExpired } from './call-subflow.ts';
+import { completed } from './completed.ts';
 import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } from './draft.ts';
 import type { Fact } from './facts.ts';
 import { mainHandle } from './outcome.ts';
 import type { Place, PlanNode } from './plan.ts';
-import { completed, fail, sleep } from './settle.ts';
+import { fail, sleep } from './settle.ts';
 import { type Sleeper, sleepersOf } from './sleepers.ts';
 
 /** The first commit of a run: its input, and its roots already on their way. */

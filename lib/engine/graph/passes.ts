@@ -11,13 +11,14 @@ import type { LoopWait } from '../log/node-state.ts';
 import { passOf } from '../log/run-state.ts';
 import { after } from '../time.ts';
 import { doneHandle } from './bodies.ts';
+import { completed } from './completed.ts';
 import { itemOf, together, valueOf } from './context-at.ts';
 import { type Draft, emit, hasEnded } from './draft.ts';
 import { firstFailure } from './finish.ts';
 import { largestFreshSize, largestTravellingItem, loopLimits, mostEventsTogether, pageSizeOf } from './loop-limits.ts';
 import { allResults, storedResults } from './loop-results.ts';
 import type { Place, PlanLoop, PlanNode } from './plan.ts';
-import { completed, fail } from './settle.ts';
+import { fail } from './settle.ts';
 
 /** The loop at this place, if it is at work. */
 export function loopAt(draft: Draft, place: Place): LoopWait | undefined {
@@ -105,7 +106,7 @@ function resultOf(draft: Draft, { leaves }: PlanLoop, iteration: IterationKey) {
       valueOf(output, draft.tools.loaded),
     ]),
   );
-  return { result: inline(Object.fromEntries(values) as JsonObject) };
+  return { result: inline(Object.fromEntries(values)) };
 }
 
 const nameOf = (leaf: PlanNode, all: readonly PlanNode[]): string =>

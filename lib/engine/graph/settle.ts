@@ -1,21 +1,14 @@
 /** Puts on the record what became of a node: it ended, it waits, or it goes through its items. */
 import { firstAttempt } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
-import type { Instant } from '../time.ts';
 import { awaitSignal } from './await-signal.ts';
 import { beginLoop } from './begin-loop.ts';
 import { callSubflow } from './call-subflow.ts';
+import { type Times, completed } from './completed.ts';
 import { type Draft, emit } from './draft.ts';
 import { haltRun } from './finish.ts';
 import { type Outcome, errorHandle } from './outcome.ts';
 import type { Place } from './plan.ts';
-
-interface Times {
-  readonly attempt: typeof firstAttempt;
-  readonly startedAt: Instant;
-  readonly endedAt: Instant;
-  readonly printed?: readonly string[];
-}
 
 /** Records what became of a node that needs no worker. It is not retried: the same context gives the same answer. */
 export function settle(draft: Draft, place: Place, outcome: Outcome): void {
@@ -54,21 +47,6 @@ export function sleep(draft: Draft, place: Place, outcome: Extract<Outcome, { ki
     output: outcome.output,
   });
 }
-
-/** The completion of a node. `output` and `input` are the run's own keys; only an end node writes `output`. */
-export const completed = ({ node, iteration }: Place, outcome: Extract<Outcome, { kind: 'finished' }>, times: Times) => {
-  const variable = outcome.end === undefined ? node.policy.outputVariable : 'output';
-  return {
-    type: 'NODE_COMPLETED' as const,
-    nodeId: node.id,
-    iteration,
-    ...times,
-    output: outcome.output,
-    handle: outcome.handle,
-    ...(variable === undefined ? {} : { variable }),
-    ...(outcome.end === undefined ? {} : { end: outcome.end }),
-  };
-};
 
 /** A failure that is not tried again: the error edge takes it, or the run ends, or each child's policy decides. */
 export function fail(

@@ -30,8 +30,8 @@ export const positions = (definition: Pick<WorkflowDefinition, 'nodes'>): Readon
 
 /** What the shape of a graph hangs on beside its edges, asked by a node's position. */
 export interface NodeKinds {
-  isLoop(node: number): boolean;
-  begins(node: number): boolean;
+  readonly isLoop: (node: number) => boolean;
+  readonly begins: (node: number) => boolean;
 }
 
 const ordinary: NodeKinds = { isLoop: () => false, begins: () => false };

@@ -72,14 +72,21 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
 function begin(state: RunState, ref: NodeRef, event: Extract<LoopEvent, { type: 'LOOP_STARTED' }>, stamp: Stamp): void {
   const before = state.nodes.get(nodeKey(ref));
   invariant(before === undefined || isOpen(before), `${nodeKey(ref)} had ended before it began to loop`);
-  const { itemVariable, indexVariable, concurrency, delayMs, onItemFailure, items, pages, pageSize } = event;
+  const { type: _type, nodeId: _nodeId, iteration: _iteration, attempt, ...terms } = event;
   put(state, {
-    ...parked(before, ref, event.attempt, state.nextEventId, stamp),
+    ...parked(before, ref, attempt, state.nextEventId, stamp),
     status: 'waiting',
     for: 'passes',
     loop: {
-      ...{ itemVariable, indexVariable, concurrency, delayMs, onItemFailure, items, pages, pageSize },
-      ...{ startedAt: stamp.at, next: 0, open: [], failed: 0, fresh: [], freshSize: 0, size: 0, kept: [] },
+      ...terms,
+      startedAt: stamp.at,
+      next: 0,
+      open: [],
+      failed: 0,
+      fresh: [],
+      freshSize: 0,
+      size: 0,
+      kept: [],
     },
   });
 }

@@ -14,7 +14,7 @@ import {
   sleepsUntil,
   threeAttempts,
 } from '../graphs.ts';
-import { Play, dawn, foldOf, plain, started, told } from '../play.ts';
+import { type Play, dawn, foldOf, plain, started, told } from '../play.ts';
 
 const each = (loop: NonNullable<NodeTraits['loop']>, more: NodeTraits = {}): NodeTraits => ({
   loop,

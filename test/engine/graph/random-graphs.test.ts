@@ -19,7 +19,9 @@ import {
   failed,
   finished,
   graph,
+  ms,
   noRetry,
+  passes,
   sleepsUntil,
   threeAttempts,
 } from '../graphs.ts';
@@ -199,5 +201,113 @@ test('a cancel at any moment ends the run, and no fact from before it is heard a
       expect(play.commits).toHaveLength(isTooLate ? commits.length : cancelAfter + 1);
     }),
     { ...runs, numRuns: 300 },
+  );
+});
+
+interface Looped {
+  readonly graph: Graph;
+  readonly deeds: readonly (readonly Deed[])[];
+}
+
+/** A loop around two chains that meet, one of them with a loop in it; what each node comes to differs from pass to pass. */
+const looped: fc.Arbitrary<Looped> = fc
+  .record({
+    outer: fc.record({
+      over: fc.constantFrom(
+        [],
+        [1],
+        [1, 2, 3],
+        Array.from({ length: 14 }, (_, at) => at),
+      ),
+      concurrency: fc.constantFrom(1, 2, 12),
+      onItemFailure: fc.constantFrom('fail' as const, 'continue' as const),
+      delayMs: fc.constantFrom(ms(0), ms(0), ms(5_000)),
+    }),
+    inner: fc.record({
+      over: fc.constantFrom([], ['x'], ['x', 'y', 'z']),
+      concurrency: fc.constantFrom(1, 3),
+      onItemFailure: fc.constantFrom('fail' as const, 'continue' as const),
+    }),
+    policies: fc.array(traits, { minLength: 4, maxLength: 4 }),
+    isDrawnBack: fc.boolean(),
+    deeds: fc.array(
+      fc.array(
+        deed.filter((name) => !name.startsWith('ends')),
+        { minLength: 1, maxLength: 5 },
+      ),
+      { minLength: 4, maxLength: 4 },
+    ),
+  })
+  .map(({ outer, inner, policies, isDrawnBack, deeds: own }) => {
+    const nodes = Object.fromEntries(
+      policies.map(({ isPure: _isPure, ...policy }, at): [string, NodeTraits] => [`n${at}`, policy]),
+    );
+    const edges = [
+      'start -> outer',
+      'outer/loop -> n0 -> inner',
+      'inner/loop -> n1',
+      'inner/done -> n3',
+      'outer/loop -> n2 -> n3',
+      'n2/error -> n3',
+      'outer/done -> after',
+    ];
+    return {
+      graph: graph({
+        nodes: { ...nodes, start: passes, outer: { loop: outer, outputVariable: 'results' }, inner: { loop: inner } },
+        edges: isDrawnBack ? [...edges, 'n3 -> outer', 'n1 -> inner'] : edges,
+      }),
+      deeds: own,
+    };
+  });
+
+const loopScript =
+  ({ deeds: own }: Looped): Script =>
+  (id, attempt, iteration) => {
+    const attempts = own[Number(id.slice(1))] ?? [];
+    const pass = iteration.split(/\D+/).reduce((sum, index) => sum + Number(index), 0);
+    return deeds[attempts[(pass + attempt) % Math.max(1, attempts.length)] ?? 'done'];
+  };
+
+test('a loop goes through its items in every order, and leaves nothing behind but its results', () => {
+  fc.assert(
+    fc.property(looped, fc.integer(), (all, seed) => {
+      const play = playOut(all.graph, seed, loopScript(all));
+      expect(faultsOf(play)).toEqual([]);
+      expect(play.state.passes.size).toBe(0);
+      expect([...play.state.nodes.entries()].every(([, { iteration }]) => iteration === '')).toBe(true);
+      expect(isDeepStrictEqual(plain(foldOf(JSON.parse(JSON.stringify(play.commits)))), plain(play.state))).toBe(true);
+      const outer = play.node('outer');
+      if (outer?.status !== 'completed') {
+        expect(outer?.status).toBe('failed');
+        return;
+      }
+      const results = 'value' in outer.output ? outer.output.value : undefined;
+      const items = outer.passes?.items ?? 0;
+      expect(results).toHaveLength(items);
+      expect(
+        play.eventsOf('ITERATION_ENDED').filter(({ nodeId, status }) => nodeId === 'outer' && status === 'failed'),
+      ).toHaveLength(outer.passes?.failed ?? 0);
+      expect(play.eventsOf('ITERATION_STARTED').filter(({ nodeId }) => nodeId === 'outer')).toHaveLength(items);
+    }),
+    { ...runs, numRuns: 300 },
+  );
+});
+
+test('no more passes than the concurrency are ever under way, and a cancel ends them all', () => {
+  fc.assert(
+    fc.property(looped, fc.integer(), fc.nat(40), (all, seed, moment) => {
+      const { commits } = playOut(all.graph, seed, loopScript(all));
+      const play = playOut(all.graph, seed, loopScript(all), { cancelAfter: 1 + (moment % commits.length) });
+      expect(faultsOf(play)).toEqual([]);
+      const most = play.eventsOf('LOOP_STARTED').find(({ nodeId }) => nodeId === 'outer')?.concurrency ?? 0;
+      let open = 0;
+      for (const event of commits.flatMap(({ events }) => events)) {
+        if (event.type !== 'ITERATION_STARTED' && event.type !== 'ITERATION_ENDED') continue;
+        if (event.nodeId !== 'outer') continue;
+        open += event.type === 'ITERATION_STARTED' ? 1 : -1;
+        expect(open).toBeLessThanOrEqual(most);
+      }
+    }),
+    { ...runs, numRuns: 200 },
   );
 });

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { evaluatePure } from '../../lib/nodes/catalogue.ts';
+import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
+import { instant } from '../../lib/engine/time.ts';
+import { inputOf, planNode } from './given.ts';
+
+const expand = (source: JsonValue | undefined, more: JsonObject = {}) =>
+  evaluatePure(
+    planNode('loop', { sourceVariable: '{{ctx.source}}', ...more }),
+    inputOf(source === undefined ? {} : { source }),
+    instant(0),
+  );
+
+test.each<[string, JsonValue | undefined, JsonValue]>([
+  ['an array is its items', [1, 'two', null], [1, 'two', null]],
+  ['an empty array is none', [], []],
+  ['null is none', null, []],
+  ['what is missing is none', undefined, []],
+  ['an object is one item', { a: 1 }, [{ a: 1 }]],
+  ['a text is one item', 'abc', ['abc']],
+  ['a number is one item', 0, [0]],
+  ['false is one item', false, [false]],
+])('%s', (_name, source, items) => {
+  expect(expand(source)).toMatchObject({ kind: 'expanding', items: { value: items } });
+});
+
+test('unless told otherwise, one after the other, without a wait, and failing with the first that fails', () => {
+  expect(expand([])).toEqual({
+    kind: 'expanding',
+    itemVariable: 'item',
+    indexVariable: 'index',
+    concurrency: 1,
+    delayMs: 0,
+    onItemFailure: 'fail',
+    items: { value: [] },
+  });
+});
+
+test('more items than the loop is to have are refused', () => {
+  const items = Array.from({ length: 1_001 }, () => 0);
+  expect(expand(items)).toMatchObject({ kind: 'failed', failure: { cause: 'invalid', code: 'loop_too_many_items' } });
+  expect(expand(items, { maxIterations: 1_001 })).toMatchObject({ kind: 'expanding' });
+  expect(expand([1, 2], { maxIterations: 1 })).toMatchObject({ kind: 'failed' });
+});
