@@ -13,6 +13,7 @@ import * as audit from './schemas/audit.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
+import { scheduleRoutes } from './schedule-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { signalRoutes } from './signal-routes.ts';
 import { worldRoutes } from './world-routes.ts';
@@ -283,6 +284,7 @@ export const routes = [
     answers: { 200: ok('A page of entries', audit.auditList) },
     errors: ['cursor_invalid'],
   },
+  ...scheduleRoutes,
   ...webhookRoutes,
 ] as const satisfies readonly Route[];
 

@@ -10,14 +10,16 @@ import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
 import { EventBridgeNotices } from './notices.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
+import { SchedulerRecurrences } from './recurrences.ts';
 import { DynamoReservations } from './reservations.ts';
 import { DynamoRunIndex, type Tables } from './run-index.ts';
 import { DynamoRunLog } from './run-log.ts';
+import { DynamoSchedules } from './schedules.ts';
 import { DynamoSignals } from './signals.ts';
 import { SystemClock } from './system-clock.ts';
 import { SystemIds } from './system-ids.ts';
 import { Table } from './table.ts';
-import { SchedulerTimers } from './timers.ts';
+import { type ScheduleSettings, SchedulerTimers } from './timers.ts';
 import { DynamoWorkflowStore } from './workflow-store.ts';
 
 /** Made at the first call, and the same one ever after. */
@@ -57,10 +59,13 @@ export const awsWorld = (settings: Settings): World => {
   };
   const index = once(() => new DynamoRunIndex(tables, log()));
   const jobs = once(() => new SqsJobs(queueClient(), queues));
-  const timers = once(() => {
+  const scheduling = (): ScheduleSettings => {
     const { scheduleGroup: group, delayQueueArn: queueArn, scheduleRoleArn: roleArn } = settings;
-    return new SchedulerTimers(schedulerClient(), { group, queueArn, roleArn }, clock);
-  });
+    return { group, queueArn, roleArn };
+  };
+  const timers = once(() => new SchedulerTimers(schedulerClient(), scheduling(), clock));
+  const schedules = once(() => new DynamoSchedules(control()));
+  const recurrences = once(() => new SchedulerRecurrences(schedulerClient(), scheduling(), clock));
   const bucket = once(bucketClient);
   const blobs = once(() => new S3Blobs(bucket(), settings.bucket));
   const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName));
@@ -86,6 +91,12 @@ export const awsWorld = (settings: Settings): World => {
     },
     get timers() {
       return timers();
+    },
+    get schedules() {
+      return schedules();
+    },
+    get recurrences() {
+      return recurrences();
     },
     get blobs() {
       return blobs();

@@ -1,7 +1,7 @@
 /** Lifecycle events on an EventBridge bus, for whoever in the account listens. */
 import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { type Instant, iso } from '../engine/time.ts';
-import type { DeploymentNotice, Notices, RunStatusNotice } from '../ports/notices.ts';
+import type { DeploymentNotice, Notices, RunStatusNotice, ScheduleFailureNotice } from '../ports/notices.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { reach } from './reach.ts';
 
@@ -24,6 +24,11 @@ export class EventBridgeNotices implements Notices {
     await this.#tell({ source: 'stepwell.deployments', type: 'Deployment Activated', at: activatedAt, detail });
   }
 
+  async scheduleFailed({ scope, scheduledAt, failedAt, ...notice }: ScheduleFailureNotice): Promise<void> {
+    const detail = { ...scope, ...notice, scheduledAt: iso(scheduledAt), failedAt: iso(failedAt) };
+    await this.#tell({ source: 'stepwell.schedules', type: 'Schedule Failure', at: failedAt, detail });
+  }
+
   async #tell({ source, type, at, detail }: { source: string; type: string; at: Instant; detail: object }): Promise<void> {
     const entry = {
       EventBusName: this.#busName,
@@ -42,6 +47,7 @@ const detailOf = (notice: RunStatusNotice) => ({
   ...notice.run,
   workflow: notice.workflow,
   status: notice.status,
+  ...(notice.scheduleId !== undefined && { scheduleId: notice.scheduleId }),
   ...(notice.correlationId !== undefined && { correlationId: notice.correlationId }),
   startedAt: iso(notice.startedAt),
   ...(notice.endedAt !== undefined && { endedAt: iso(notice.endedAt) }),

@@ -18,4 +18,4 @@ export {
   type ClientFault,
 } from './errors.ts';
 export type { Upload, UploadOptions } from './upload.ts';
-export type { EndedRun, Run, RunEvent, RunSummary, WorkflowSummary } from './shapes.ts';
+export type { EndedRun, Run, RunEvent, RunSummary, ScheduleSummary, WorkflowSummary } from './shapes.ts';

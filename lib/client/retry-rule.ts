@@ -15,6 +15,10 @@ const doneOnce: readonly string[] = [
   'createDeployment',
   'activateDeployment',
   'revokeKey',
+  'createSchedule',
+  'updateSchedule',
+  'pauseSchedule',
+  'resumeSchedule',
 ] satisfies readonly OperationId[];
 
 /** What says whether a request may be repeated. */

@@ -38,6 +38,7 @@ export type Answer<Id extends OperationId> = {
 export type Run = Answer<'getRun'>;
 export type RunSummary = Answer<'listRuns'>['data'][number];
 export type RunEvent = Answer<'listRunEvents'>['data'][number];
+export type ScheduleSummary = Answer<'listSchedules'>['data'][number];
 export type WorkflowSummary = Answer<'listWorkflows'>['data'][number];
 /** A run that nothing will change any more. */
 export type EndedRun = Omit<Run, 'status'> & { readonly status: TerminalStatus };

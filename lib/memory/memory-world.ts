@@ -11,9 +11,11 @@ import { MemoryIds } from './ids.ts';
 import { MemoryJobs } from './jobs.ts';
 import { MemoryKeys } from './keys.ts';
 import { MemoryNotices } from './notices.ts';
+import { MemoryRecurrences } from './recurrences.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
 import { MemoryRuns } from './runs.ts';
+import { MemorySchedules } from './schedules.ts';
 import { MemorySignals } from './signals.ts';
 import { MemoryTimers } from './timers.ts';
 import { MemoryWorkflowStore } from './workflow-store.ts';
@@ -23,6 +25,7 @@ export interface MemoryWorld extends World {
   readonly ids: MemoryIds;
   readonly jobs: MemoryJobs;
   readonly timers: MemoryTimers;
+  readonly recurrences: MemoryRecurrences;
   readonly notices: MemoryNotices;
   readonly audit: MemoryAudit;
   readonly artifacts: MemoryArtifacts;
@@ -41,6 +44,8 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     index: new MemoryRunIndex(runs),
     jobs: new MemoryJobs(clock),
     timers: new MemoryTimers(clock),
+    schedules: new MemorySchedules(),
+    recurrences: new MemoryRecurrences(clock),
     blobs: new MemoryBlobs(),
     notices: new MemoryNotices(),
     workflows: new MemoryWorkflowStore(),

@@ -4,16 +4,19 @@
  */
 import { invariant } from '../engine/invariant.ts';
 import { isTerminal } from '../engine/log/fold.ts';
+import { scheduleOf } from '../engine/log/lineage.ts';
 import type { Deps } from './deps.ts';
 import type { RunFold } from './read-log.ts';
 
 export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<void> {
   const { progress, asOf } = state;
   invariant(isTerminal(progress) && asOf !== 0, 'only an ended run has last duties');
+  const schedule = scheduleOf(head);
   await deps.notices.runStatusChanged({
     run: head.address,
     workflow: head.workflow,
     status: progress.status,
+    ...(schedule === undefined ? {} : { scheduleId: schedule.scheduleId }),
     ...(head.trace === undefined ? {} : { correlationId: head.trace.correlationId }),
     startedAt: head.createdAt,
     endedAt: progress.endedAt,

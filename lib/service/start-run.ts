@@ -18,7 +18,10 @@ export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
   readonly deploymentId?: DeploymentId;
 }
 
-type StartRefusal =
+/** What a start is looked up by. */
+export type StartAsked = Pick<StartRequest, 'scope' | 'workflowName' | 'input' | 'deploymentId'>;
+
+export type StartRefusal =
   | NotReady
   | { readonly kind: 'no_active_deployment' }
   | { readonly kind: 'workflow_archived' }
@@ -30,10 +33,13 @@ export type StartAnswer = BeginAnswer | StartRefusal;
 const startEndpoint = 'POST /v1/runs';
 
 export const startRun = (decider: Decider, request: StartRequest): Promise<StartAnswer> =>
-  beginRun(decider, { endpoint: startEndpoint, ...request }, () => resolve(decider, request));
+  beginRun(decider, { endpoint: startEndpoint, ...request }, () => resolveStart(decider, request));
 
 /** The graph of that name; else the active deployment's workflow of that name; or the one of the deployment that was named. */
-async function resolve({ deps, plans }: Decider, request: StartRequest): Promise<Resolved | StartRefusal> {
+export async function resolveStart(
+  { deps, plans }: Pick<Decider, 'deps' | 'plans'>,
+  request: StartAsked,
+): Promise<Resolved | StartRefusal> {
   const { scope, workflowName, deploymentId } = request;
   if (deploymentId !== undefined) return onDeployment(deps, request, deploymentId);
   const summary = await deps.workflows.summary(scope, workflowName);
@@ -55,7 +61,7 @@ async function resolve({ deps, plans }: Decider, request: StartRequest): Promise
 
 async function onDeployment(
   deps: Deps,
-  { scope, workflowName, input = {} }: StartRequest,
+  { scope, workflowName, input = {} }: StartAsked,
   deploymentId: DeploymentId,
 ): Promise<Resolved | NotReady> {
   const ready = await readyDeployment(deps, scope, deploymentId, workflowName);

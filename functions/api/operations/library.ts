@@ -1,5 +1,8 @@
 /** Everything the library function answers. */
 import type { Operations } from '../operation.ts';
 import type { Tools } from '../tools.ts';
+import { scheduleOperations } from './schedules.ts';
 
-export const libraryOperations = (_tools: Tools): Operations<'library'> => ({});
+export const libraryOperations = (tools: Tools): Operations<'library'> => ({
+  ...scheduleOperations(tools),
+});

@@ -2,7 +2,7 @@
 import type { AnswerOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import type { Head, RunStatus } from '../../../lib/engine/log/head.ts';
-import { rerunFrom, rerunOf } from '../../../lib/engine/log/lineage.ts';
+import { rerunFrom, rerunOf, scheduleOf } from '../../../lib/engine/log/lineage.ts';
 import type { NodeState, WaitingNode } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import { type RunView, type Shown, type ShownNode, statusWithoutState } from '../../../lib/service/get-run.ts';
@@ -23,7 +23,12 @@ const failureOf = ({ cause, message, code, details }: Failure) => ({
 const lineageOf = (head: Head) => {
   const original = rerunOf(head);
   const from = rerunFrom(head);
-  return { ...(original === undefined ? {} : { rerunOf: original }), ...(from === undefined ? {} : { rerunFrom: from }) };
+  const schedule = scheduleOf(head);
+  return {
+    ...(original === undefined ? {} : { rerunOf: original }),
+    ...(from === undefined ? {} : { rerunFrom: from }),
+    ...(schedule === undefined ? {} : { scheduleId: schedule.scheduleId, scheduledAt: iso(schedule.scheduledAt) }),
+  };
 };
 
 const factsOf = (head: Head, status: RunStatus) => ({ ...ownFactsOf(head, status), ...lineageOf(head) });

@@ -92,6 +92,8 @@ const runFacts = {
   deploymentId: z.string().nullable(),
   rerunOf: z.string().exactOptional().meta({ description: 'the run that this one runs again' }),
   rerunFrom: z.string().exactOptional().meta({ description: 'the node that it went on from' }),
+  scheduleId: z.string().exactOptional().meta({ description: 'the schedule that started it' }),
+  scheduledAt: moment.exactOptional().meta({ description: 'the time at which that schedule was due' }),
   specVersion: z.literal(1),
   createdAt: moment,
   availableAt: moment.exactOptional(),
