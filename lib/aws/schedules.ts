@@ -43,11 +43,18 @@ export class DynamoSchedules implements Schedules {
   }
 
   async replace(schedule: Schedule): Promise<boolean> {
-    const put = await this.#table.put(scheduleKey(schedule, schedule.scheduleId), attributesOf(schedule), {
-      expression: 'incarnation = :incarnation AND revision = :before',
-      values: { ':incarnation': text(schedule.incarnation), ':before': number(schedule.revision - 1) },
-    });
-    return put.kind === 'stored';
+    const changed = await this.#table.update(
+      scheduleKey(schedule, schedule.scheduleId),
+      {
+        expression: 'SET revision = :revision, schedule = :schedule',
+        values: { ':revision': number(schedule.revision), ':schedule': packed(schedule) },
+      },
+      {
+        expression: 'incarnation = :incarnation AND revision = :before',
+        values: { ':incarnation': text(schedule.incarnation), ':before': number(schedule.revision - 1) },
+      },
+    );
+    return changed !== undefined;
   }
 
   async remove(schedule: Parameters<Schedules['remove']>[0]): Promise<void> {

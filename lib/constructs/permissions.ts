@@ -188,7 +188,7 @@ export const permissions = {
   'note fires': {
     environment: ['controlTable'],
     statements: ({ storage }) => [
-      allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [storage.controlTable.tableArn], ofPartitions('*#schedules')),
+      allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [storage.controlTable.tableArn], ofPartitions('*#schedules')),
     ],
   },
   /** What a fire's run is begun with, and the mark that an alarm is nobody's any more. */

@@ -9,6 +9,7 @@ import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
+import { DynamoSchedules } from '../../lib/aws/schedules.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { allOf } from '../../lib/aws/table.ts';
 import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
@@ -18,6 +19,7 @@ import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } 
 import type { Emulator } from './emulators/emulator-process.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
+import { schedulesSuite } from './schedules.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { workflowStoreSuite } from './workflow-store.suite.ts';
 
@@ -54,6 +56,7 @@ for (const { name, start } of dynamoImplementations) {
 
     deploymentsSuite({ name, open: async () => ({ port: new DynamoDeployments(await createControlTable(client)), close }) });
 
+    schedulesSuite({ name, open: async () => ({ port: new DynamoSchedules(await createControlTable(client)), close }) });
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });
 
     controlSuite({

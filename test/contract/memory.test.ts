@@ -12,6 +12,8 @@ import { noticesSuite } from './notices.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
+import { recurrencesSuite } from './recurrences.suite.ts';
+import { schedulesSuite } from './schedules.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { timersSuite } from './timers.suite.ts';
 import { workflowStoreSuite } from './workflow-store.suite.ts';
@@ -34,6 +36,8 @@ controlSuite({
   })),
 });
 deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
+schedulesSuite({ name, open: open(({ schedules }) => schedules) });
+recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, held: async () => recurrences.standing() })) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
 artifactsSuite({
   name,
@@ -68,6 +72,12 @@ noticesSuite({
         ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
       })),
       ...notices.activations.map(({ scope, activatedAt, ...notice }) => ({ ...scope, ...notice, activatedAt: iso(activatedAt) })),
+      ...notices.scheduleFailures.map(({ scope, scheduledAt, failedAt, ...notice }) => ({
+        ...scope,
+        ...notice,
+        scheduledAt: iso(scheduledAt),
+        failedAt: iso(failedAt),
+      })),
     ],
   })),
 });

@@ -1,6 +1,6 @@
 /** What every bus of notices must tell. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deploymentId } from '../../lib/engine/ids.ts';
+import { deploymentId, scheduleId, workflowName } from '../../lib/engine/ids.ts';
 import { after, iso, minutes } from '../../lib/engine/time.ts';
 import type { Notices } from '../../lib/ports/notices.ts';
 import { freshRun, freshScope, noon } from './samples.ts';
@@ -44,6 +44,18 @@ export const noticesSuite = ({ name, open }: Subject<Told>) =>
       expect((await told()).slice(before)).toEqual([
         { ...facts, previousDeploymentId: 'dep_1' },
         { ...facts, previousDeploymentId: null },
+      ]);
+    });
+
+    test('a fire that started nothing is told with its schedule, its time and why', async () => {
+      const { notices, told } = opened.port;
+      const before = (await told()).length;
+      const scope = freshScope();
+      const failed = { code: 'workflow_archived', message: 'the workflow is archived' };
+      const notice = { scheduleId: scheduleId('nightly'), workflowName: workflowName('order'), ...failed };
+      await notices.scheduleFailed({ scope, ...notice, scheduledAt: noon, failedAt: after(noon, minutes(1)) });
+      expect((await told()).slice(before)).toEqual([
+        { ...scope, ...notice, scheduledAt: iso(noon), failedAt: iso(after(noon, minutes(1))) },
       ]);
     });
   });
