@@ -335,6 +335,20 @@ describe('making one', () => {
     },
   );
 
+  test('one that is paused while its alarm is being set does not keep it', async () => {
+    const it = await published();
+    const { recurrences } = it.deps;
+    const set = async (recurrence: Parameters<typeof recurrences.set>[0]): Promise<void> => {
+      await recurrences.set(recurrence);
+      const standing = await it.record();
+      await it.world.schedules.replace({ ...standing, terms: { ...standing.terms, isPaused: true }, revision: standing.revision + 1 });
+    };
+    const deps = { ...it.deps, recurrences: { set, remove: (of: Parameters<typeof recurrences.remove>[0]) => recurrences.remove(of) } };
+    await createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly });
+    expect(it.standing()).toEqual([]);
+    expect(await it.world.schedules.kept()).toEqual([]);
+  });
+
   test('what is at work is left alone by the sweep', async () => {
     const it = await published();
     const { state, wrapped } = dying();
