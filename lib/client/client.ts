@@ -6,6 +6,7 @@ import { contentKey } from './content-key.ts';
 import { TransportComputeClientError } from './errors.ts';
 import { type ClientOptions, type ClientParts, partsOf, whole } from './options.ts';
 import { followEvents, rowsOf } from './read-on.ts';
+import { ScheduleCalls } from './schedules.ts';
 import * as shapes from './shapes.ts';
 import { type Answer, type BodyGiven, type EndedRun, type QueryGiven, type Run, routeOf } from './shapes.ts';
 import { type Upload, type UploadOptions, uploaded } from './upload.ts';
@@ -31,13 +32,6 @@ const resumeRun = routeOf('resumeRun');
 const wakeRun = routeOf('wakeRun');
 const sendSignal = routeOf('sendSignal');
 const sendRunSignal = routeOf('sendRunSignal');
-const createSchedule = routeOf('createSchedule');
-const listSchedules = routeOf('listSchedules');
-const getSchedule = routeOf('getSchedule');
-const updateSchedule = routeOf('updateSchedule');
-const pauseSchedule = routeOf('pauseSchedule');
-const resumeSchedule = routeOf('resumeSchedule');
-const deleteSchedule = routeOf('deleteSchedule');
 const createDeployment = routeOf('createDeployment');
 const listDeployments = routeOf('listDeployments');
 const getDeployment = routeOf('getDeployment');
@@ -78,9 +72,11 @@ export interface PollOptions extends CallOptions {
  */
 export class StepwellClient {
   readonly #parts: ClientParts;
+  readonly schedules: ScheduleCalls;
 
   constructor(options: ClientOptions) {
     this.#parts = partsOf(options);
+    this.schedules = new ScheduleCalls(this.#parts);
   }
 
   health(options?: CallOptions): Promise<Answer<'getHealth'>> {
@@ -208,49 +204,6 @@ export class StepwellClient {
   ): Promise<Answer<'sendRunSignal'>> {
     const asked = { params: { runId }, body, ...keyOf(options), isBodyKeyed: body.signalId !== undefined };
     return ask(this.#parts, sendRunSignal, sendRunSignal.answers[202].schema, asked, options);
-  }
-
-  /** Makes a schedule; the same body once more finds it made. */
-  createSchedule(body: BodyGiven<'createSchedule'>, options?: CallOptions): Promise<Answer<'createSchedule'>> {
-    return ask(this.#parts, createSchedule, createSchedule.answers[201].schema, { body }, options);
-  }
-
-  /** One page. */
-  listSchedules(query: QueryGiven<'listSchedules'> = {}, options?: CallOptions): Promise<Answer<'listSchedules'>> {
-    return ask(this.#parts, listSchedules, listSchedules.answers[200].schema, { query }, options);
-  }
-
-  /** Every schedule, page by page. */
-  eachSchedule(
-    query: QueryGiven<'listSchedules'> = {},
-    options?: CallOptions,
-  ): AsyncGenerator<shapes.ScheduleSummary, void, undefined> {
-    return rowsOf((from) => this.listSchedules({ ...query, ...from }, options));
-  }
-
-  getSchedule(scheduleId: string, options?: CallOptions): Promise<Answer<'getSchedule'>> {
-    return ask(this.#parts, getSchedule, getSchedule.answers[200].schema, { params: { scheduleId } }, options);
-  }
-
-  /** Changes what the body names. */
-  updateSchedule(
-    scheduleId: string,
-    body: BodyGiven<'updateSchedule'>,
-    options?: CallOptions,
-  ): Promise<Answer<'updateSchedule'>> {
-    return ask(this.#parts, updateSchedule, updateSchedule.answers[200].schema, { params: { scheduleId }, body }, options);
-  }
-
-  pauseSchedule(scheduleId: string, options?: CallOptions): Promise<Answer<'pauseSchedule'>> {
-    return ask(this.#parts, pauseSchedule, pauseSchedule.answers[200].schema, { params: { scheduleId } }, options);
-  }
-
-  resumeSchedule(scheduleId: string, options?: CallOptions): Promise<Answer<'resumeSchedule'>> {
-    return ask(this.#parts, resumeSchedule, resumeSchedule.answers[200].schema, { params: { scheduleId } }, options);
-  }
-
-  deleteSchedule(scheduleId: string, options?: CallOptions): Promise<Answer<'deleteSchedule'>> {
-    return ask(this.#parts, deleteSchedule, deleteSchedule.answers[200].schema, { params: { scheduleId } }, options);
   }
 
   /** Takes a manifest, and its artifact where it is given; else the answer says where to upload it, if it is not there yet. */

@@ -72,7 +72,14 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Keeps what workflows use: lenses, queries and schedules',
     memoryMb: 512,
     timeoutSeconds: 29,
-    may: ['read control records', 'list control records', 'write control records', 'release reservations', 'read runs', 'keep schedules'],
+    may: [
+      'read control records',
+      'list control records',
+      'write control records',
+      'release reservations',
+      'read runs',
+      'keep schedules',
+    ],
   },
   worker: {
     description: 'Runs the nodes of workflows',

@@ -73,7 +73,8 @@ const changedTo = (schedule: Schedule, terms: ScheduleTerms, now: Instant): Sche
 };
 
 /** What the world's scheduler is told. */
-const alarmOf = ({ timing, catchUpMs, isPaused }: ScheduleTerms): string => JSON.stringify([askedOf(timing), catchUpMs, isPaused]);
+const alarmOf = ({ timing, catchUpMs, isPaused }: ScheduleTerms): string =>
+  JSON.stringify([askedOf(timing), catchUpMs, isPaused]);
 
 type Judged = { readonly kind: 'judged'; readonly terms: ScheduleTerms } | Exclude<ChangeScheduleAnswer, { kind: 'changed' }>;
 
@@ -97,7 +98,8 @@ async function judge(decider: Decider, { terms, ...schedule }: Schedule, change:
   if (!isOfTiming(change)) return { kind: 'judged', terms: next };
   const { recurrence } = terms.timing;
   // A rate that stays counts on from where it did.
-  const stays = recurrence.kind === 'rate' && (change.rate ?? recurrence.rate) === recurrence.rate && change.startAt === undefined;
+  const stays =
+    recurrence.kind === 'rate' && (change.rate ?? recurrence.rate) === recurrence.rate && change.startAt === undefined;
   const verdict = judgeTiming(timingOf(terms, change), stays ? recurrence.anchor : now, now);
   if (verdict.kind === 'refused') return { kind: 'timing_invalid', faults: verdict.faults };
   return { kind: 'judged', terms: { ...next, timing: verdict.timing } };

@@ -21,11 +21,16 @@ const settings = {
 const scheduleRequest = z.object({ GroupName: z.string(), Target: z.object({ Input: z.string() }) });
 
 const standing = new Map<string, Recorded>();
-const refused = (status: number, code: string): Answer => ({ status, headers: { 'x-amzn-errortype': code }, body: { Message: code } });
+const refused = (status: number, code: string): Answer => ({
+  status,
+  headers: { 'x-amzn-errortype': code },
+  body: { Message: code },
+});
 const answer = (request: Recorded): Answer => {
   const [path = ''] = request.path.split('?');
   if (!/^\/schedules\/[0-9a-zA-Z_.-]{1,64}$/.test(path)) return refused(400, 'ValidationException');
-  if (request.method === 'DELETE') return standing.delete(path) ? { status: 200, body: {} } : refused(404, 'ResourceNotFoundException');
+  if (request.method === 'DELETE')
+    return standing.delete(path) ? { status: 200, body: {} } : refused(404, 'ResourceNotFoundException');
   if (standing.has(path)) return refused(409, 'ConflictException');
   standing.set(path, request);
   return { status: 200, body: { ScheduleArn: `arn:aws:scheduler:eu-central-1:123456789012:schedule${path}` } };
@@ -52,10 +57,11 @@ recurrencesSuite({
   open: async () => ({
     port: {
       recurrences,
-      held: async () => [...standing.values()].map((request) => {
-        const { scheduledAt: _at, ...of } = firedBy(request);
-        return { of };
-      }),
+      held: async () =>
+        [...standing.values()].map((request) => {
+          const { scheduledAt: _at, ...of } = firedBy(request);
+          return { of };
+        }),
     },
     close: async () => {},
   }),

@@ -9,6 +9,8 @@ import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
+import { longestRate } from '../../lib/engine/schedule/timing.ts';
+import { mostFiresKept } from '../../lib/service/note-fire.ts';
 import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { mostActivationsKept } from '../../lib/ports/deployments.ts';
@@ -61,6 +63,8 @@ const webhookSecrets = 'lib/service/webhook-secrets.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
 
+const scheduleBodies = 'lib/api/schemas/schedules.ts';
+
 /** row → [what its second cell begins with, the file that its last cell names] */
 const real: Readonly<Record<string, readonly [string, string]>> = {
   'Nodes of a workflow': [count(definitionLimits.nodes), findings],
@@ -97,6 +101,20 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     bytes(numberIn('lib/api/signal-routes.ts', 'const signalLimitBytes = ')),
     'lib/api/signal-routes.ts',
   ],
+  'Body that makes or changes a schedule': [
+    bytes(numberIn('lib/api/schedule-routes.ts', 'const scheduleLimitBytes = ')),
+    'lib/api/schedule-routes.ts',
+  ],
+  'Page of schedules': [
+    `${numberIn(scheduleBodies, 'limit.default(')}, at most ${numberIn('lib/api/schemas/parts.ts', 'z.coerce.number().int().min(1).max(')}`,
+    scheduleBodies,
+  ],
+  'Rate of a schedule': [days(longestRate), 'lib/engine/schedule/timing.ts'],
+  "Lateness of a schedule's time": [
+    `${count(numberIn(scheduleBodies, 'const mostCatchUpSeconds = '))} s, at least ${numberIn(scheduleBodies, 'const leastCatchUpSeconds = ')} s`,
+    scheduleBodies,
+  ],
+  'Times of a schedule that are remembered': [count(mostFiresKept), 'lib/service/note-fire.ts'],
   'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
   'Nesting of a body': [
     `${count(numberIn('functions/api/pipeline/read-json.ts', 'const deepest = '))} levels`,

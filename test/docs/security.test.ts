@@ -20,7 +20,11 @@ test('three functions may delete control records, and whoever moves a run its ho
   expect([may('release reservations'), may('let go of deployments')]).toEqual([['api', 'library'], ['deployments']]);
   const ending = may('end holds on deployments');
   expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(7);
-  expect([may('write what webhooks leave'), may('start scheduled runs'), may('settle schedules')]).toEqual([['webhooks'], ['worker'], ['sweep']]);
+  expect([may('write what webhooks leave'), may('start scheduled runs'), may('settle schedules')]).toEqual([
+    ['webhooks'],
+    ['worker'],
+    ['sweep'],
+  ]);
   for (const named of [ending, may('meet signals')]) {
     expect(text).toContain(
       `(${functionNames

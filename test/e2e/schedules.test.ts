@@ -22,14 +22,25 @@ const soon = (): string => new Date(Date.now() + 1_500).toISOString();
 
 test('a schedule starts a run at its time, and says when it is due next', async () => {
   const startAt = soon();
-  const made = await cloud.call('POST', '/v1/schedules', { scheduleId: 'ticks', workflowName: 'flow', rate: '1 hour', startAt, input: { n: 1 } });
+  const made = await cloud.call('POST', '/v1/schedules', {
+    scheduleId: 'ticks',
+    workflowName: 'flow',
+    rate: '1 hour',
+    startAt,
+    input: { n: 1 },
+  });
   expect(made.status, JSON.stringify(made.body)).toBe(201);
   expect(schedule.parse(made.body).nextRunAt).toBe(startAt);
   await expect.poll(async () => (await see('ticks')).lastRun?.status, { timeout: 30_000, interval: 200 }).toBe('completed');
   const { lastRun, nextRunAt, recentFires } = await see('ticks');
   expect(recentFires).toMatchObject([{ outcome: 'started' }]);
   const run = await cloud.call('GET', `/v1/runs/${lastRun?.runId}`);
-  expect(run.body).toMatchObject({ scheduleId: 'ticks', scheduledAt: lastRun?.scheduledAt, input: { n: 1 }, status: 'completed' });
+  expect(run.body).toMatchObject({
+    scheduleId: 'ticks',
+    scheduledAt: lastRun?.scheduledAt,
+    input: { n: 1 },
+    status: 'completed',
+  });
   expect(Date.parse(nextRunAt ?? '') - Date.parse(startAt)).toBe(3_600_000);
   expect((await cloud.call('DELETE', '/v1/schedules/ticks')).status).toBe(200);
 });

@@ -12,7 +12,13 @@ const all: readonly Route[] = routes;
 const mutating = all.filter(({ action, scope }) => action !== undefined && scope !== null);
 const reading = all.filter(({ action, scope }) => action === undefined && scope !== null);
 const entriesOf = (api: Http) => [...api.world.audit.entries.values()];
-const unknown = { runId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV', name: 'nothing', keyId: 'unknownkey', deploymentId: 'unknown', scheduleId: 'unknown' };
+const unknown = {
+  runId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+  name: 'nothing',
+  keyId: 'unknownkey',
+  deploymentId: 'unknown',
+  scheduleId: 'unknown',
+};
 const filled = (path: string, values: Readonly<Record<string, string>> = unknown): string =>
   path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => values[name] ?? 'x');
 const traceId = '0af7651916cd43dd8448eb211c80319c';

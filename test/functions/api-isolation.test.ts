@@ -38,7 +38,13 @@ describe.each(others)('a key of $project/$env', (other) => {
     const api = http();
     const own = await api.key(['admin']);
     const keyId = (await api.key(['admin'])).split('_')[2] ?? '';
-    const ids = { runId: await started(api, own, { graph: openGraph }), name: 'flow', keyId, deploymentId: 'dep_1', scheduleId: 'nightly' };
+    const ids = {
+      runId: await started(api, own, { graph: openGraph }),
+      name: 'flow',
+      keyId,
+      deploymentId: 'dep_1',
+      scheduleId: 'nightly',
+    };
     const schedule = { scheduleId: 'nightly', workflowName: 'flow', rate: '1 day' };
     expect((await api.call('POST', '/v1/schedules', { key: own, body: schedule })).status).toBe(201);
     const { manifest } = await packedDeployment('dep_1');

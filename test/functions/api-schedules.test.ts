@@ -10,7 +10,11 @@ const given = async (scopes: readonly KeyScope[] = ['admin']) => {
   const admin = await api.key(['admin']);
   await api.call('POST', '/v1/workflows', { key: admin, body: { name: 'flow', ...instantGraph() } });
   const key = await api.key(scopes);
-  return { api, key, post: (path: string, body?: unknown) => api.call('POST', path, { key, ...(body === undefined ? {} : { body }) }) };
+  return {
+    api,
+    key,
+    post: (path: string, body?: unknown) => api.call('POST', path, { key, ...(body === undefined ? {} : { body }) }),
+  };
 };
 
 test('one is made, shown, changed, paused, resumed and deleted', async () => {
@@ -34,13 +38,22 @@ test('one is made, shown, changed, paused, resumed and deleted', async () => {
 
   const changed = await post('/v1/schedules/nightly', { rate: '90 minutes', overlap: 'allow', version: 1 });
   const { cron: _cron, timeZone: _zone, ...rest } = shown;
-  expect(changed.body).toEqual({ ...rest, rate: '90 minutes', overlap: 'allow', version: 1, nextRunAt: '2026-01-01T01:30:00.000Z' });
+  expect(changed.body).toEqual({
+    ...rest,
+    rate: '90 minutes',
+    overlap: 'allow',
+    version: 1,
+    nextRunAt: '2026-01-01T01:30:00.000Z',
+  });
   expect((await post('/v1/schedules/nightly', { version: null })).body).not.toHaveProperty('version');
 
   const paused = (await post('/v1/schedules/nightly/pause')).body;
   expect([paused['paused'], paused['nextRunAt']]).toEqual([true, undefined]);
   expect((await post('/v1/schedules/nightly/pause')).status).toBe(200);
-  expect((await post('/v1/schedules/nightly/resume')).body).toMatchObject({ paused: false, nextRunAt: '2026-01-01T01:30:00.000Z' });
+  expect((await post('/v1/schedules/nightly/resume')).body).toMatchObject({
+    paused: false,
+    nextRunAt: '2026-01-01T01:30:00.000Z',
+  });
 
   expect((await api.call('DELETE', '/v1/schedules/nightly', { key })).body).toEqual({ scheduleId: 'nightly', deleted: true });
   expect((await api.call('GET', '/v1/schedules/nightly', { key })).status).toBe(404);
@@ -53,7 +66,10 @@ test('they are listed by id, page by page, without their inputs', async () => {
   expect(first.body).toMatchObject({ data: [{ scheduleId: 'a' }, { scheduleId: 'b' }], hasMore: true });
   expect(JSON.stringify(first.body)).not.toContain('secret');
   const query = { limit: '2', cursor: textIn(first, 'cursor') };
-  expect((await api.call('GET', '/v1/schedules', { key, query })).body).toMatchObject({ data: [{ scheduleId: 'c' }], hasMore: false });
+  expect((await api.call('GET', '/v1/schedules', { key, query })).body).toMatchObject({
+    data: [{ scheduleId: 'c' }],
+    hasMore: false,
+  });
   const broken = await api.call('GET', '/v1/schedules', { key, query: { cursor: 'x' } });
   expect(broken.body['code']).toBe('cursor_invalid');
 });
@@ -76,7 +92,8 @@ describe('nobody may do by a schedule what they may not do themselves', () => {
     await post('/v1/schedules', nightly);
     const key = await api.key(['workflows:write']);
     const statuses: number[] = [];
-    for (const path of ['', '/resume', '/pause']) statuses.push((await api.call('POST', `/v1/schedules/nightly${path}`, { key })).status);
+    for (const path of ['', '/resume', '/pause'])
+      statuses.push((await api.call('POST', `/v1/schedules/nightly${path}`, { key })).status);
     statuses.push((await api.call('DELETE', '/v1/schedules/nightly', { key })).status);
     expect(statuses).toEqual([403, 403, 200, 200]);
   });
@@ -99,7 +116,10 @@ describe('what is wrong is said with its place', () => {
     const { post } = await given();
     const refused = await post('/v1/schedules', body);
     expect(refused.status).toBe(400);
-    expect(refused.body).toMatchObject({ code: 'invalid_request', errors: expect.arrayContaining([expect.objectContaining({ place, code })]) });
+    expect(refused.body).toMatchObject({
+      code: 'invalid_request',
+      errors: expect.arrayContaining([expect.objectContaining({ place, code })]),
+    });
   });
 
   test.each<[object, string]>([

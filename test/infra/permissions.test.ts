@@ -91,13 +91,15 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
     ({ Action, Condition }) => Action.includes('dynamodb:DeleteItem') && Condition['Null'] !== undefined,
   );
   // Reservations of starts that came to nothing, and marks of schedules that are right again.
-  const isOfStarts = ({ Condition }: (typeof grants)[number]): boolean => /#idempotency#|~schedules/.test(JSON.stringify(Condition));
+  const isOfStarts = ({ Condition }: (typeof grants)[number]): boolean =>
+    /#idempotency#|~schedules/.test(JSON.stringify(Condition));
   const ending = deleting.filter((grant) => !isOfSignals(grant) && !isOfStarts(grant));
-  expect(deleting.filter(isOfStarts).map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual([
-    'Sweep',
-    'Webhooks',
-    'Worker',
-  ]);
+  expect(
+    deleting
+      .filter(isOfStarts)
+      .map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))
+      .toSorted(),
+  ).toEqual(['Sweep', 'Webhooks', 'Worker']);
   expect(ending.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual([
     'Api',
     'Code',
@@ -170,7 +172,8 @@ test('whoever moves runs reads and writes the Runs table, and reads definitions'
 test('only the functions that keep schedules take alarms away, and a fire is noted by two others', () => {
   const removing = grants.filter(({ Action }) => Action.includes('scheduler:DeleteSchedule'));
   expect(removing.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual(['Library', 'Sweep']);
-  for (const { Resource } of removing) expect(Resource).toEqual([expect.stringMatching(/schedule\/StepwellRuntime-Stepwell-Timers-Group.*\/\*$/)]);
+  for (const { Resource } of removing)
+    expect(Resource).toEqual([expect.stringMatching(/schedule\/StepwellRuntime-Stepwell-Timers-Group.*\/\*$/)]);
   const noting = grants.filter(({ Condition }) => JSON.stringify(Condition).includes('"*#schedules"'));
   expect(noting.map(({ role, Action }) => [role.replace(/^StepwellFunctions|Role.*/g, ''), Action])).toEqual([
     ['Worker', ['dynamodb:GetItem', 'dynamodb:UpdateItem']],

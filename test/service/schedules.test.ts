@@ -90,7 +90,9 @@ describe('a time that is due', () => {
     if (head === undefined) throw new Error('there is no run');
     expect(others).toEqual([]);
     expect(scheduleOf(head)).toEqual({ scheduleId: id, scheduledAt: fire.scheduledAt });
-    expect((await it.record()).fires).toMatchObject([{ outcome: 'started', runId: head.address.runId, scheduledAt: fire.scheduledAt }]);
+    expect((await it.record()).fires).toMatchObject([
+      { outcome: 'started', runId: head.address.runId, scheduledAt: fire.scheduledAt },
+    ]);
     await it.settle();
     const told = it.world.notices.told.at(-1);
     expect(told).toMatchObject({ status: 'completed', scheduleId: id });
@@ -170,12 +172,14 @@ describe('a time that is due', () => {
   });
 
   test('whoever dies at any point of it, the message that comes again starts one run', async () => {
-    const wrapping = ({ wrapped }: ReturnType<typeof dying>) => (deps: Deps) => ({
-      ...deps,
-      schedules: wrapped(deps.schedules),
-      index: wrapped(deps.index),
-      reservations: wrapped(deps.reservations),
-    });
+    const wrapping =
+      ({ wrapped }: ReturnType<typeof dying>) =>
+      (deps: Deps) => ({
+        ...deps,
+        schedules: wrapped(deps.schedules),
+        index: wrapped(deps.index),
+        reservations: wrapped(deps.reservations),
+      });
     const counted = dying();
     const whole = await published({ wrap: wrapping(counted) });
     await whole.create();
@@ -270,7 +274,10 @@ describe('a run of it that is open', () => {
 describe('making one', () => {
   test('says everything that is wrong before anything is written', async () => {
     const it = scheduling();
-    expect(await it.create({ timing: { cron: '0 0 * * *', timeZone: 'x' } })).toMatchObject({ kind: 'timing_invalid', faults: { length: 2 } });
+    expect(await it.create({ timing: { cron: '0 0 * * *', timeZone: 'x' } })).toMatchObject({
+      kind: 'timing_invalid',
+      faults: { length: 2 },
+    });
     expect(await it.create()).toEqual({ kind: 'no_active_deployment' });
     await it.publish({ ...workflow('flow', 'a>b'), options: { args: [{ name: 'n', type: 'number', required: true }] } });
     expect(await it.create()).toMatchObject({ kind: 'input_invalid' });
@@ -341,9 +348,16 @@ describe('making one', () => {
     const set = async (recurrence: Parameters<typeof recurrences.set>[0]): Promise<void> => {
       await recurrences.set(recurrence);
       const standing = await it.record();
-      await it.world.schedules.replace({ ...standing, terms: { ...standing.terms, isPaused: true }, revision: standing.revision + 1 });
+      await it.world.schedules.replace({
+        ...standing,
+        terms: { ...standing.terms, isPaused: true },
+        revision: standing.revision + 1,
+      });
     };
-    const deps = { ...it.deps, recurrences: { set, remove: (of: Parameters<typeof recurrences.remove>[0]) => recurrences.remove(of) } };
+    const deps = {
+      ...it.deps,
+      recurrences: { set, remove: (of: Parameters<typeof recurrences.remove>[0]) => recurrences.remove(of) },
+    };
     await createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly });
     expect(it.standing()).toEqual([]);
     expect(await it.world.schedules.kept()).toEqual([]);
@@ -354,7 +368,9 @@ describe('making one', () => {
     const { state, wrapped } = dying();
     state.diesAt = 1;
     const deps = { ...it.deps, recurrences: wrapped(it.deps.recurrences) };
-    await expect(createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly })).rejects.toThrow(Unavailable);
+    await expect(createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly })).rejects.toThrow(
+      Unavailable,
+    );
     it.world.clock.advance(seconds(100));
     await it.sweep();
     expect(it.standing()).toEqual([]);
@@ -422,7 +438,9 @@ describe('a change', () => {
     await it.create();
     const before = await it.record();
     expect(await changeSchedule(it.worker, scope, id, { timeZone: 'Europe/Berlin' })).toMatchObject({ kind: 'timing_invalid' });
-    expect(await changeSchedule(it.worker, scope, id, { workflowName: workflowName('other') })).toMatchObject({ kind: 'no_active_deployment' });
+    expect(await changeSchedule(it.worker, scope, id, { workflowName: workflowName('other') })).toMatchObject({
+      kind: 'no_active_deployment',
+    });
     expect(await changeSchedule(it.worker, scope, scheduleId('other'), {})).toEqual({ kind: 'not_found' });
     expect(await it.record()).toEqual(before);
   });
@@ -451,7 +469,9 @@ describe('a change', () => {
       changeSchedule(it.worker, scope, id, { catchUpMs: hours(2) }),
     ]);
     const record = await it.record();
-    expect(record).toMatchObject({ terms: { timing: { recurrence: { rate: '3 hours' } }, overlap: 'allow', catchUpMs: hours(2) } });
+    expect(record).toMatchObject({
+      terms: { timing: { recurrence: { rate: '3 hours' } }, overlap: 'allow', catchUpMs: hours(2) },
+    });
     expect(it.standing()).toEqual([record.setting]);
   });
 });

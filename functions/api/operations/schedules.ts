@@ -77,9 +77,7 @@ export const scheduleOperations = ({ decider }: Pick<Tools, 'decider'>): Pick<Op
     pauseSchedule: async ({ scope, params: { scheduleId } }) => {
       const audit = auditOf(scheduleId);
       const result = await changeSchedule(decider, scope, scheduleId, { isPaused: true });
-      return result.kind === 'changed'
-        ? { status: 200, body: shown(result.schedule), audit }
-        : { ...refuse('not_found'), audit };
+      return result.kind === 'changed' ? { status: 200, body: shown(result.schedule), audit } : { ...refuse('not_found'), audit };
     },
 
     resumeSchedule: async ({ scope, scopes, params: { scheduleId } }) => {
@@ -87,9 +85,7 @@ export const scheduleOperations = ({ decider }: Pick<Tools, 'decider'>): Pick<Op
       const missing = missingScope(scopes, undefined);
       if (missing !== undefined) return { ...missing, audit };
       const result = await changeSchedule(decider, scope, scheduleId, { isPaused: false });
-      return result.kind === 'changed'
-        ? { status: 200, body: shown(result.schedule), audit }
-        : { ...refuse('not_found'), audit };
+      return result.kind === 'changed' ? { status: 200, body: shown(result.schedule), audit } : { ...refuse('not_found'), audit };
     },
 
     deleteSchedule: async ({ scope, params: { scheduleId } }) => {
@@ -129,9 +125,7 @@ const changeOf = ({ catchUpSeconds, ...change }: BodyOf<'updateSchedule'>): Sche
   ...(catchUpSeconds === undefined ? {} : { catchUpMs: seconds(catchUpSeconds) }),
 });
 
-const refusalOf = (
-  refusal: ScheduledRefusal | { readonly kind: 'timing_invalid'; readonly faults: readonly TimingFault[] },
-) => {
+const refusalOf = (refusal: ScheduledRefusal | { readonly kind: 'timing_invalid'; readonly faults: readonly TimingFault[] }) => {
   switch (refusal.kind) {
     case 'timing_invalid':
       return refuse('invalid_request', { errors: refusal.faults });

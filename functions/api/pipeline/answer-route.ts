@@ -65,7 +65,12 @@ const answerKey = async (
   // Not recorded: a key that is over its limit must not cost a write for each refusal.
   if (refusal !== undefined) return { ...refusal, headers };
 
-  const asker = { scope: { projectId: key.projectId, environment: key.environment }, caller: key.keyId, scopes: key.scopes, trace };
+  const asker = {
+    scope: { projectId: key.projectId, environment: key.environment },
+    caller: key.keyId,
+    scopes: key.scopes,
+    trace,
+  };
   const answer = await recorded(trail, key, async () => checkScopeOf(route.scope, key) ?? run(route, operation, call, asker));
   return { ...answer, headers: { ...headers, ...answer.headers } };
 };

@@ -73,7 +73,10 @@ const lastRun = z
     runId: z.string(),
     scheduledAt: moment,
     startedAt: moment,
-    status: z.enum(runStatuses).exactOptional().meta({ description: 'as the list of runs shows it; absent in lists of schedules' }),
+    status: z
+      .enum(runStatuses)
+      .exactOptional()
+      .meta({ description: 'as the list of runs shows it; absent in lists of schedules' }),
   })
   .meta({ id: 'ScheduleLastRun' });
 

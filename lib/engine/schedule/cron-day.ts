@@ -14,9 +14,7 @@ export type DayRule =
   /** the first, second … of a weekday in the month */
   | { readonly by: 'nth of weekday'; readonly weekday: number; readonly nth: number };
 
-export type ReadDay =
-  | { readonly kind: 'read'; readonly rule: DayRule }
-  | { readonly kind: 'refused'; readonly why: string };
+export type ReadDay = { readonly kind: 'read'; readonly rule: DayRule } | { readonly kind: 'refused'; readonly why: string };
 
 export function readDayOfMonth(text: string): ReadDay {
   if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'last' } };

@@ -49,7 +49,9 @@ export function readCron(text: string): ReadCron {
   };
   const day = readDay(dayOfMonth, dayOfWeek);
   if (day.kind === 'refused') faults.push(day.why);
-  return day.kind === 'refused' || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'read', cron: { ...cron, day: day.rule } };
+  return day.kind === 'refused' || faults.length > 0
+    ? { kind: 'refused', faults }
+    : { kind: 'read', cron: { ...cron, day: day.rule } };
 }
 
 const faultIn = (name: CronFieldName, why: string): string => `the field ${name} ${why}`;

@@ -87,9 +87,7 @@ const wholeMinute = (at: Instant): Instant => instant(Math.floor(at / 60_000) * 
 
 /** The timing as its author wrote it. */
 export const askedOf = ({ recurrence, startAt, endAt }: Timing): TimingAsked => ({
-  ...(recurrence.kind === 'cron'
-    ? { cron: recurrence.cron, timeZone: recurrence.timeZone }
-    : { rate: recurrence.rate }),
+  ...(recurrence.kind === 'cron' ? { cron: recurrence.cron, timeZone: recurrence.timeZone } : { rate: recurrence.rate }),
   ...(startAt === undefined ? {} : { startAt }),
   ...(endAt === undefined ? {} : { endAt }),
 });

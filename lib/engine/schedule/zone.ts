@@ -68,7 +68,8 @@ export function isTimeZone(text: string): boolean {
 export function wallTimeAt(zone: string, at: Instant): WallTime {
   const shown = { year: 0, month: 0, day: 0, hour: 0, minute: 0 };
   for (const { type, value } of formatOf(zone).formatToParts(at)) {
-    if (type === 'year' || type === 'month' || type === 'day' || type === 'hour' || type === 'minute') shown[type] = Number(value);
+    if (type === 'year' || type === 'month' || type === 'day' || type === 'hour' || type === 'minute')
+      shown[type] = Number(value);
   }
   return shown;
 }

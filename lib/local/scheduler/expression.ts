@@ -45,7 +45,14 @@ const spelled = (field: string | undefined, most: number): string => (field ?? '
 function cron(text: string, timezone: string): Timing | undefined {
   const [minutes, hours, day, month, weekday, year, ...more] = text.trim().split(/\s+/);
   if (year === undefined || more.length > 0) return undefined;
-  const fields = [spelled(minutes, 59), spelled(hours, 23), spelled(day, 31), spelled(month, 12), spelled(weekday, 7), spelled(year, 2199)];
+  const fields = [
+    spelled(minutes, 59),
+    spelled(hours, 23),
+    spelled(day, 31),
+    spelled(month, 12),
+    spelled(weekday, 7),
+    spelled(year, 2199),
+  ];
   const pattern = new Cron(`0 ${fields.join(' ')}`, {
     timezone,
     paused: true,

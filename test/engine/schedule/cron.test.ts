@@ -107,12 +107,27 @@ describe('clocks that change', () => {
   });
 });
 
-const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'America/St_Johns', 'Africa/Casablanca'];
+const zones = [
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Australia/Lord_Howe',
+  'Asia/Kolkata',
+  'America/St_Johns',
+  'Africa/Casablanca',
+];
 const field = (least: number, most: number) =>
-  fc.oneof(fc.constant('*'), fc.integer({ min: least, max: most }).map(String), fc.integer({ min: least, max: most }).map((first) => `${first}-${most}/7`));
+  fc.oneof(
+    fc.constant('*'),
+    fc.integer({ min: least, max: most }).map(String),
+    fc.integer({ min: least, max: most }).map((first) => `${first}-${most}/7`),
+  );
 const expression = fc
   .tuple(field(0, 59), field(0, 23), field(1, 31), field(1, 12), field(1, 7), fc.boolean())
-  .map(([minute, hour, day, month, weekday, byWeek]) => `${minute} ${hour} ${byWeek ? '?' : day} ${month} ${byWeek ? weekday : '?'} *`);
+  .map(
+    ([minute, hour, day, month, weekday, byWeek]) =>
+      `${minute} ${hour} ${byWeek ? '?' : day} ${month} ${byWeek ? weekday : '?'} *`,
+  );
 const moment = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2035, 0) }).map(instant);
 
 test('what is found is later, is what the expression says, and nothing that it says lies between', () => {

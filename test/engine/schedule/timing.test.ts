@@ -15,8 +15,9 @@ test.each([
   ['6 hours', hours(6)],
   ['365 days', days(365)],
 ])('%s is a rate', (text, length) => expect(readRate(text)).toBe(length));
-test.each(['0 minutes', '1 second', '-1 days', '1.5 hours', '366 days', '999999 days', 'daily', '5minutes', ''])('%s is none', (text) =>
-  expect(readRate(text)).toBeUndefined(),
+test.each(['0 minutes', '1 second', '-1 days', '1.5 hours', '366 days', '999999 days', 'daily', '5minutes', ''])(
+  '%s is none',
+  (text) => expect(readRate(text)).toBeUndefined(),
 );
 
 test('a rate keeps to its anchor, whenever it is asked', () => {
@@ -54,7 +55,12 @@ describe('a timing that is none', () => {
     [{ rate: '1 day', startAt: instant(now + 2), endAt: instant(now + 1) }, ['/endAt', 'ends_before_start']],
     [{ rate: '1 day', endAt: instant(now + 1_000) }, ['/endAt', 'never_fires']],
     [{ cron: '0 0 30 2 ? *' }, ['/cron', 'never_fires']],
-    [{ cron: '99 99 * * ? *', timeZone: 'x' }, ['/cron', 'cron_invalid'], ['/cron', 'cron_invalid'], ['/timeZone', 'time_zone_unknown']],
+    [
+      { cron: '99 99 * * ? *', timeZone: 'x' },
+      ['/cron', 'cron_invalid'],
+      ['/cron', 'cron_invalid'],
+      ['/timeZone', 'time_zone_unknown'],
+    ],
   ])('%j', (asked, ...faults) => {
     const verdict = judgeTiming(asked, now, now);
     if (verdict.kind === 'accepted') throw new Error('it was accepted');
