@@ -8,6 +8,8 @@ export interface RunStatusNotice {
   readonly run: RunAddress;
   readonly workflow: RunCreation['workflow'];
   readonly status: RunStatus;
+  /** whose code it runs; absent: it runs a graph */
+  readonly deploymentId?: DeploymentId;
   /** the schedule that started it */
   readonly scheduleId?: ScheduleId;
   /** of the request that asked for the run */

@@ -16,6 +16,7 @@ export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<v
     run: head.address,
     workflow: head.workflow,
     status: progress.status,
+    ...(head.deploymentId === null ? {} : { deploymentId: head.deploymentId }),
     ...(schedule === undefined ? {} : { scheduleId: schedule.scheduleId }),
     ...(head.trace === undefined ? {} : { correlationId: head.trace.correlationId }),
     startedAt: head.createdAt,
