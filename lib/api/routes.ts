@@ -14,6 +14,7 @@ import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
 import { scheduleRoutes } from './schedule-routes.ts';
+import { tagRoutes } from './tag-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { signalRoutes } from './signal-routes.ts';
 import { worldRoutes } from './world-routes.ts';
@@ -284,6 +285,7 @@ export const routes = [
     answers: { 200: ok('A page of entries', audit.auditList) },
     errors: ['cursor_invalid'],
   },
+  ...tagRoutes,
   ...scheduleRoutes,
   ...webhookRoutes,
 ] as const satisfies readonly Route[];

@@ -26,6 +26,7 @@ const startRun = routeOf('startRun');
 const getRun = routeOf('getRun');
 const listRuns = routeOf('listRuns');
 const listRunEvents = routeOf('listRunEvents');
+const listRunTags = routeOf('listRunTags');
 const cancelRun = routeOf('cancelRun');
 const rerunRun = routeOf('rerunRun');
 const resumeRun = routeOf('resumeRun');
@@ -204,6 +205,11 @@ export class StepwellClient {
   ): Promise<Answer<'sendRunSignal'>> {
     const asked = { params: { runId }, body, ...keyOf(options), isBodyKeyed: body.signalId !== undefined };
     return ask(this.#parts, sendRunSignal, sendRunSignal.answers[202].schema, asked, options);
+  }
+
+  /** One page of what is worth a glance. */
+  listRunTags(runId: string, query: QueryGiven<'listRunTags'> = {}, options?: CallOptions): Promise<Answer<'listRunTags'>> {
+    return ask(this.#parts, listRunTags, listRunTags.answers[200].schema, { params: { runId }, query }, options);
   }
 
   /** Takes a manifest, and its artifact where it is given; else the answer says where to upload it, if it is not there yet. */

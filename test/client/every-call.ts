@@ -33,6 +33,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   listRuns: (client) => client.listRuns(),
   getRun: (client) => client.getRun(runId),
   listRunEvents: (client) => client.listRunEvents(runId),
+  listRunTags: (client) => client.listRunTags(runId),
   cancelRun: (client) => client.cancelRun(runId),
   resumeRun: (client) => client.resumeRun({ runId }),
   rerunRun: (client) => client.rerunRun(runId),

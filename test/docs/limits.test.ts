@@ -150,6 +150,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn(runs, 'max(1_000).default('))}, at most ${count(numberIn(runs, 'limit: z.coerce.number().int().min(1).max('))}`,
     runs,
   ],
+  'Page of tags': [
+    `${count(numberIn('lib/api/schemas/tags.ts', 'max(1_000).default('))}, at most ${count(numberIn('lib/api/schemas/tags.ts', 'limit: z.coerce.number().int().min(1).max('))}`,
+    'lib/api/schemas/tags.ts',
+  ],
   'Page of events, in bytes': [bytes(largestPageBytes), 'lib/service/list-events.ts'],
   'Values in the answer about a run': [
     bytes(numberIn('lib/service/get-run.ts', 'const largestValuesBytes = ')),
