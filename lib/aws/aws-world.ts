@@ -8,6 +8,7 @@ import { DynamoDeployments } from './deployments.ts';
 import type { Settings } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
+import { EmfMetrics, noMetrics } from './metrics.ts';
 import { EventBridgeNotices } from './notices.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
 import { SchedulerRecurrences } from './recurrences.ts';
@@ -69,6 +70,7 @@ export const awsWorld = (settings: Settings): World => {
   const bucket = once(bucketClient);
   const blobs = once(() => new S3Blobs(bucket(), settings.bucket));
   const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName));
+  const metrics = once(() => (settings.metrics ? new EmfMetrics((line) => void process.stdout.write(`${line}\n`)) : noMetrics));
   const workflows = once(() => new DynamoWorkflowStore(control()));
   const keys = once(() => new DynamoKeys(control()));
   const reservations = once(() => new DynamoReservations(control()));
@@ -103,6 +105,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get notices() {
       return notices();
+    },
+    get metrics() {
+      return metrics();
     },
     get workflows() {
       return workflows();

@@ -22,6 +22,7 @@ const schemas = {
   retentionDays: count,
   idempotencyHours: count,
   webhooks: filled,
+  metrics: z.enum(['true', 'false']).transform((text) => text === 'true'),
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
 
@@ -76,6 +77,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get webhooks() {
       return setting('webhooks', schemas.webhooks);
+    },
+    get metrics() {
+      return setting('metrics', schemas.metrics);
     },
     get requireHttps() {
       return setting('requireHttps', schemas.requireHttps);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { JsonValue } from '../engine/json.ts';
 import type { Timing } from '../engine/schedule/timing.ts';
-import { iso, instant as toInstant } from '../engine/time.ts';
+import { instant as toInstant } from '../engine/time.ts';
 import type { ScheduleFire } from '../ports/recurrences.ts';
 import {
   type Fire,
@@ -74,8 +74,6 @@ export const fireBody = (of: ScheduleSetting, scheduledAt: string): string => {
   const fire = { projectId: project, environment: env, scheduleId: id, incarnation, setting: number, scheduledAt };
   return JSON.stringify({ v: messageVersion, fire });
 };
-
-export const fireText = ({ scheduledAt, ...of }: ScheduleFire): string => fireBody(of, iso(scheduledAt));
 
 /** The fire in a message's body; undefined where it is another kind of message, which its own reader judges. */
 export const parseFire = (text: string): ScheduleFire | undefined =>

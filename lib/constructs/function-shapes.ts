@@ -26,7 +26,7 @@ const movesRuns: readonly PermissionName[] = [
 ];
 
 /** What every function is told beside the names that its permissions bring: the product's own settings. */
-export const toldToAll: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours', 'requireHttps'];
+export const toldToAll: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours', 'requireHttps', 'metrics'];
 
 /** A run may end, and be moved on, wherever it is looked at: also one whose nodes are messages to a deployment's code. */
 const movesCode: readonly PermissionName[] = ['send code messages', 'end holds on deployments'];

@@ -13,6 +13,7 @@ export interface FunctionsProps {
   readonly places: Places;
   readonly idempotencyHours: number;
   readonly requireHttps: boolean;
+  readonly metrics: boolean;
   /** who may send webhooks, as JSON */
   readonly webhooks: string;
   readonly encryptionKey: kms.IKey | undefined;
@@ -79,6 +80,7 @@ function environmentValues({
   places,
   idempotencyHours,
   requireHttps,
+  metrics,
   webhooks,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus } = places;
@@ -97,6 +99,7 @@ function environmentValues({
     retentionDays: String(storage.retentionDays),
     idempotencyHours: String(idempotencyHours),
     requireHttps: String(requireHttps),
+    metrics: String(metrics),
     webhooks,
   };
 }

@@ -10,6 +10,7 @@ import { MemoryDeployments } from './deployments.ts';
 import { MemoryIds } from './ids.ts';
 import { MemoryJobs } from './jobs.ts';
 import { MemoryKeys } from './keys.ts';
+import { MemoryMetrics } from './metrics.ts';
 import { MemoryNotices } from './notices.ts';
 import { MemoryRecurrences } from './recurrences.ts';
 import { MemoryRunIndex } from './run-index.ts';
@@ -27,6 +28,7 @@ export interface MemoryWorld extends World {
   readonly timers: MemoryTimers;
   readonly recurrences: MemoryRecurrences;
   readonly notices: MemoryNotices;
+  readonly metrics: MemoryMetrics;
   readonly audit: MemoryAudit;
   readonly artifacts: MemoryArtifacts;
 }
@@ -48,6 +50,7 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     recurrences: new MemoryRecurrences(clock),
     blobs: new MemoryBlobs(),
     notices: new MemoryNotices(),
+    metrics: new MemoryMetrics(),
     workflows: new MemoryWorkflowStore(),
     keys: new MemoryKeys(),
     reservations: new MemoryReservations(),

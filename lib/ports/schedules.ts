@@ -9,7 +9,7 @@ import type { DurationMs, Instant } from '../engine/time.ts';
 
 /** What a fire does while a run that the schedule started is open. */
 export const overlapPolicies = ['skip', 'allow', 'cancel_previous'] as const;
-export type OverlapPolicy = (typeof overlapPolicies)[number];
+type OverlapPolicy = (typeof overlapPolicies)[number];
 
 export interface ScheduleTerms {
   readonly workflowName: WorkflowName;

@@ -6,6 +6,7 @@ import type { Audit, Keys, RateWindows, Reservations } from './control.ts';
 import type { Deployments } from './deployments.ts';
 import type { Ids } from './ids.ts';
 import type { Jobs } from './jobs.ts';
+import type { Metrics } from './metrics.ts';
 import type { Notices } from './notices.ts';
 import type { Recurrences } from './recurrences.ts';
 import type { RunIndex } from './run-index.ts';
@@ -26,6 +27,7 @@ export interface World {
   readonly recurrences: Recurrences;
   readonly blobs: Blobs;
   readonly notices: Notices;
+  readonly metrics: Metrics;
   readonly workflows: WorkflowStore;
   readonly keys: Keys;
   readonly reservations: Reservations;

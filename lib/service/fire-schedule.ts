@@ -90,12 +90,12 @@ async function judge(deps: Deps, schedule: Schedule, { scheduledAt, ...of }: Sch
 }
 
 async function isBusy(deps: Deps, schedule: Schedule): Promise<boolean> {
+  const { projectId, environment } = schedule;
   const open = await Promise.all(
-    schedule.fires.map(({ outcome, runId }) =>
-      runId !== undefined && (outcome === 'starting' || outcome === 'started')
-        ? isOpen(deps, { projectId: schedule.projectId, environment: schedule.environment, runId }, outcome === 'starting')
-        : false,
-    ),
+    schedule.fires.map(async ({ outcome, runId }) => {
+      if (runId === undefined || (outcome !== 'starting' && outcome !== 'started')) return false;
+      return isOpen(deps, { projectId, environment, runId }, outcome === 'starting');
+    }),
   );
   return open.some(Boolean);
 }
@@ -133,8 +133,8 @@ async function start(decider: Decider, { schedule, runId }: Taken, fire: Schedul
   });
   const noted = { scheduledAt, at: deps.clock.now() };
   switch (answer.kind) {
+    // An id that is taken follows from the fire, so what exists is what an earlier try of this fire has made.
     case 'started':
-    // Its id follows from the fire, so what exists is what an earlier try of this fire has made.
     case 'run_exists':
       return { ...noted, outcome: 'started', runId };
     case 'idempotency_conflict':

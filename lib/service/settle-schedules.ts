@@ -12,7 +12,7 @@ type Needs = Pick<Deps, 'schedules' | 'recurrences' | 'clock'>;
 /** Longer than whoever made a mark may live: it is still at work until then, and does this itself. */
 const leftAlone = minutes(2);
 /** How often all settings are set again, whether or not anybody knows of a loss. */
-export const resetEveryMinutes = 60;
+const resetEveryMinutes = 60;
 const atOnce = 16;
 
 export const settingOf = ({ projectId, environment, scheduleId, incarnation, setting }: ScheduleSetting): ScheduleSetting => ({

@@ -28,10 +28,10 @@ export const tagNames = [
   'recovered',
   'partial_success',
 ] as const;
-export type TagName = (typeof tagNames)[number];
+type TagName = (typeof tagNames)[number];
 
 export const tagSeverities = ['info', 'warn', 'critical'] as const;
-export type TagSeverity = (typeof tagSeverities)[number];
+type TagSeverity = (typeof tagSeverities)[number];
 
 export interface Tag {
   readonly tag: TagName;

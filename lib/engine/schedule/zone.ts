@@ -16,7 +16,7 @@ export interface WallTime {
 const dayMs = 86_400_000;
 
 /** Days since 1970-01-01 of the Gregorian calendar. */
-export const dayNumber = ({ year, month, day }: Pick<WallTime, 'year' | 'month' | 'day'>): number => {
+const dayNumber = ({ year, month, day }: Pick<WallTime, 'year' | 'month' | 'day'>): number => {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);
   const yearOfEra = y - era * 400;

@@ -60,7 +60,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     results: services.queue('results.fifo'),
   };
   // Timers and the bus are called and have no emulator of their own here.
-  const { timers, recurrences, notices } = memoryWorld();
+  const { timers, recurrences, notices, metrics } = memoryWorld();
   const deps: Deps = {
     clock,
     ids: new SystemIds(),
@@ -69,6 +69,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     jobs: new SqsJobs(services.sqs, urls),
     timers,
     recurrences,
+    metrics,
     schedules: new DynamoSchedules(control),
     notices,
     blobs: new S3Blobs(services.s3, bucket),
