@@ -13,6 +13,7 @@ import type {
 } from '../../lib/api/routes.ts';
 import type { KeyId, Scope } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
+import type { KeyScope } from '../../lib/ports/control.ts';
 import type { Trace } from '../../lib/engine/trace.ts';
 
 /** Who asks. */
@@ -21,6 +22,8 @@ export interface Asker {
   readonly scope: Scope;
   /** the key that asks; undefined where a route needs none */
   readonly caller: KeyId | undefined;
+  /** what that key may do */
+  readonly scopes: readonly KeyScope[];
   /** of this request: what is begun for it goes back to it */
   readonly trace: Trace;
 }

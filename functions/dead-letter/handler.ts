@@ -1,6 +1,8 @@
 /** Takes what nobody could work on, and puts the failure on the record of its run. */
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { parseMessage } from '../../lib/codec/jobs.ts';
+import { parseFire } from '../../lib/codec/schedules.ts';
+import { failLostFire } from '../../lib/service/fire-schedule.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { eachMessage, logKeysOf } from '../batch.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
@@ -10,6 +12,11 @@ const decider = deciderOf('dead-letter');
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   eachMessage(event, context, logger, async (record) => {
+    const fire = parseFire(record.body);
+    if (fire !== undefined) {
+      logger.warn('a dead letter', { messageId: record.messageId, scheduleId: fire.scheduleId });
+      return failLostFire(decider.deps, fire);
+    }
     const message = parseMessage(record.body);
     logger.appendKeys(logKeysOf(message));
     logger.warn('a dead letter', { messageId: record.messageId });

@@ -1,13 +1,15 @@
 /** Every minute: looks at each run whose time to be looked at has come. */
 import type { Context } from 'aws-lambda';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
+import { settleSchedules } from '../../lib/service/settle-schedules.ts';
 import { deciderOf, endOf, loggerOf } from '../wiring.ts';
 
 const logger = loggerOf('sweep');
 const sweeper = deciderOf('sweep');
 
 export async function handler(_event: unknown, context: Context): Promise<void> {
-  const { failed, ...swept } = await recoverRuns(sweeper, endOf(context, sweeper.deps.clock.now()));
+  const mustEndAt = endOf(context, sweeper.deps.clock.now());
+  const { failed, ...swept } = await recoverRuns(sweeper, mustEndAt);
   for (const { run, trouble } of failed) {
     logger.error('a run could not be looked at', {
       runId: run.runId,
@@ -15,4 +17,11 @@ export async function handler(_event: unknown, context: Context): Promise<void> 
     });
   }
   if (swept.looked > 0) logger.info('swept', { ...swept, failed: failed.length });
+  const schedules = await settleSchedules(sweeper.deps, mustEndAt);
+  for (const { setting, trouble } of schedules.failed) {
+    logger.error('a schedule could not be set', {
+      scheduleId: setting.scheduleId,
+      error: trouble instanceof Error ? trouble : String(trouble),
+    });
+  }
 }

@@ -1,7 +1,9 @@
 /** Runs nodes: takes jobs from the node queue and from the queue of delayed jobs, one at a time. */
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseJob } from '../../lib/codec/jobs.ts';
+import { parseFire } from '../../lib/codec/schedules.ts';
 import { unreachable } from '../../lib/engine/invariant.ts';
+import { fireSchedule } from '../../lib/service/fire-schedule.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { tendChild } from '../../lib/service/tend-child.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
@@ -18,6 +20,11 @@ export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResp
   eachMessage(event, context, logger, (record) => take(record, context));
 
 async function take(record: SQSRecord, context: Context): Promise<void> {
+  const fire = parseFire(record.body);
+  if (fire !== undefined) {
+    logger.appendKeys({ scheduleId: fire.scheduleId });
+    return fireSchedule(worker, fire);
+  }
   const job = parseJob(record.body);
   logger.appendKeys(logKeysOf(job));
   const delivery = { isRedelivered: isRedelivered(record), mustEndAt: endOf(context, worker.deps.clock.now()) };

@@ -230,6 +230,12 @@ export const errorCatalogue = {
     message: 'The name means another workflow already.',
     recovery: 'Use another name, or archive the published workflow that has it: DELETE /v1/workflows/{name}.',
   },
+  schedule_exists: {
+    status: 409,
+    trouble: 'caller',
+    message: 'Another schedule has this id.',
+    recovery: 'Choose another id, or change the one that is there: POST /v1/schedules/{scheduleId}.',
+  },
   foreign_project: {
     status: 403,
     trouble: 'caller',

@@ -15,6 +15,8 @@ import * as audit from './schemas/audit.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
+import { scheduleRoutes } from './schedule-routes.ts';
+import { tagRoutes } from './tag-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { signalRoutes } from './signal-routes.ts';
 import { ticketRoutes } from './ticket-routes.ts';
@@ -294,6 +296,8 @@ export const routes = [
     errors: ['cursor_invalid'],
   },
   ...queryRoutes,
+  ...tagRoutes,
+  ...scheduleRoutes,
   ...webhookRoutes,
 ] as const satisfies readonly Route[];
 

@@ -9,19 +9,22 @@ import type { Settings } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
 import { DynamoLenses } from './lenses.ts';
+import { EmfMetrics, noMetrics } from './metrics.ts';
 import { EventBridgeNotices } from './notices.ts';
 import { DynamoQueries } from './queries.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
+import { SchedulerRecurrences } from './recurrences.ts';
 import { DynamoReservations } from './reservations.ts';
 import { DynamoRunIndex, type Tables } from './run-index.ts';
 import { DynamoRunLog } from './run-log.ts';
+import { DynamoSchedules } from './schedules.ts';
 import { DynamoSignals } from './signals.ts';
 import { DynamoStreams } from './streams.ts';
 import { SystemClock } from './system-clock.ts';
 import { SystemIds } from './system-ids.ts';
 import { Table } from './table.ts';
 import { DynamoTickets } from './tickets.ts';
-import { SchedulerTimers } from './timers.ts';
+import { type ScheduleSettings, SchedulerTimers } from './timers.ts';
 import { DynamoWorkflowStore } from './workflow-store.ts';
 
 /** Made at the first call, and the same one ever after. */
@@ -61,13 +64,17 @@ export const awsWorld = (settings: Settings): World => {
   };
   const index = once(() => new DynamoRunIndex(tables, log()));
   const jobs = once(() => new SqsJobs(queueClient(), queues));
-  const timers = once(() => {
+  const scheduling = (): ScheduleSettings => {
     const { scheduleGroup: group, delayQueueArn: queueArn, scheduleRoleArn: roleArn } = settings;
-    return new SchedulerTimers(schedulerClient(), { group, queueArn, roleArn }, clock);
-  });
+    return { group, queueArn, roleArn };
+  };
+  const timers = once(() => new SchedulerTimers(schedulerClient(), scheduling(), clock));
+  const schedules = once(() => new DynamoSchedules(control()));
+  const recurrences = once(() => new SchedulerRecurrences(schedulerClient(), scheduling(), clock));
   const bucket = once(bucketClient);
   const blobs = once(() => new S3Blobs(bucket(), settings.bucket));
   const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName));
+  const metrics = once(() => (settings.metrics ? new EmfMetrics((line) => void process.stdout.write(`${line}\n`)) : noMetrics));
   const workflows = once(() => new DynamoWorkflowStore(control()));
   const keys = once(() => new DynamoKeys(control()));
   const reservations = once(() => new DynamoReservations(control()));
@@ -95,11 +102,20 @@ export const awsWorld = (settings: Settings): World => {
     get timers() {
       return timers();
     },
+    get schedules() {
+      return schedules();
+    },
+    get recurrences() {
+      return recurrences();
+    },
     get blobs() {
       return blobs();
     },
     get notices() {
       return notices();
+    },
+    get metrics() {
+      return metrics();
     },
     get workflows() {
       return workflows();

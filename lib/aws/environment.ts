@@ -25,6 +25,7 @@ const schemas = {
   secrets: filled,
   models: filled,
   moderation: filled,
+  metrics: z.enum(['true', 'false']).transform((text) => text === 'true'),
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
 
@@ -88,6 +89,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get moderation() {
       return setting('moderation', schemas.moderation);
+    },
+    get metrics() {
+      return setting('metrics', schemas.metrics);
     },
     get requireHttps() {
       return setting('requireHttps', schemas.requireHttps);

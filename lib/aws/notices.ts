@@ -1,9 +1,18 @@
 /** Lifecycle events on an EventBridge bus, for whoever in the account listens. */
 import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import type { z } from 'zod';
+import { deploymentActivated, runStatusChange, scheduleFailure } from '../codec/bus-events.ts';
+import type { Scope } from '../engine/ids.ts';
 import { type Instant, iso } from '../engine/time.ts';
-import type { DeploymentNotice, Notices, RunStatusNotice } from '../ports/notices.ts';
+import type { DeploymentNotice, Notices, RunStatusNotice, ScheduleFailureNotice } from '../ports/notices.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { reach } from './reach.ts';
+
+interface BusEvent<Detail extends z.ZodType> {
+  readonly source: string;
+  readonly detailType: string;
+  readonly detail: Detail;
+}
 
 export class EventBridgeNotices implements Notices {
   readonly #client: EventBridgeClient;
@@ -15,20 +24,23 @@ export class EventBridgeNotices implements Notices {
   }
 
   async runStatusChanged(notice: RunStatusNotice): Promise<void> {
-    const at = notice.endedAt ?? notice.startedAt;
-    await this.#tell({ source: 'stepwell.runs', type: 'Run Status Change', at, detail: detailOf(notice) });
+    await this.#tell(runStatusChange, notice.endedAt ?? notice.startedAt, detailOf(notice));
   }
 
   async deploymentActivated({ scope, activatedAt, ...notice }: DeploymentNotice): Promise<void> {
-    const detail = { ...scope, ...notice, activatedAt: iso(activatedAt) };
-    await this.#tell({ source: 'stepwell.deployments', type: 'Deployment Activated', at: activatedAt, detail });
+    await this.#tell(deploymentActivated, activatedAt, { ...whose(scope), ...notice, activatedAt: iso(activatedAt) });
   }
 
-  async #tell({ source, type, at, detail }: { source: string; type: string; at: Instant; detail: object }): Promise<void> {
+  async scheduleFailed({ scope, scheduledAt, failedAt, ...notice }: ScheduleFailureNotice): Promise<void> {
+    const detail = { ...whose(scope), ...notice, scheduledAt: iso(scheduledAt), failedAt: iso(failedAt) };
+    await this.#tell(scheduleFailure, failedAt, detail);
+  }
+
+  async #tell<Detail extends z.ZodType>(event: BusEvent<Detail>, at: Instant, detail: z.input<Detail>): Promise<void> {
     const entry = {
       EventBusName: this.#busName,
-      Source: source,
-      DetailType: type,
+      Source: event.source,
+      DetailType: event.detailType,
       Time: new Date(at),
       Detail: JSON.stringify(detail),
     };
@@ -38,11 +50,14 @@ export class EventBridgeNotices implements Notices {
   }
 }
 
-const detailOf = (notice: RunStatusNotice) => ({
-  ...notice.run,
-  workflow: notice.workflow,
-  status: notice.status,
-  ...(notice.correlationId !== undefined && { correlationId: notice.correlationId }),
-  startedAt: iso(notice.startedAt),
-  ...(notice.endedAt !== undefined && { endedAt: iso(notice.endedAt) }),
+/** A scope may come with more than it needs; the bus is told no more. */
+const whose = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });
+
+const detailOf = ({ run, startedAt, endedAt, workflow, ...notice }: RunStatusNotice): z.input<typeof runStatusChange.detail> => ({
+  ...whose(run),
+  runId: run.runId,
+  ...notice,
+  workflow: { name: workflow.name, ...('version' in workflow && { version: workflow.version }) },
+  startedAt: iso(startedAt),
+  ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
 });

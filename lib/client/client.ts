@@ -8,6 +8,7 @@ import { LensCalls } from './lenses.ts';
 import { type ClientOptions, type ClientParts, partsOf, whole } from './options.ts';
 import { QueryCalls } from './query-calls.ts';
 import { followEvents, rowsOf } from './read-on.ts';
+import { ScheduleCalls } from './schedules.ts';
 import * as shapes from './shapes.ts';
 import { type Answer, type BodyGiven, type EndedRun, type QueryGiven, type Run, routeOf } from './shapes.ts';
 import { type Upload, type UploadOptions, uploaded } from './upload.ts';
@@ -29,6 +30,7 @@ const getRun = routeOf('getRun');
 const listRuns = routeOf('listRuns');
 const listRunEvents = routeOf('listRunEvents');
 const createTicket = routeOf('createTicket');
+const listRunTags = routeOf('listRunTags');
 const cancelRun = routeOf('cancelRun');
 const rerunRun = routeOf('rerunRun');
 const resumeRun = routeOf('resumeRun');
@@ -80,10 +82,13 @@ export class StepwellClient {
 
   readonly queries: QueryCalls;
 
+  readonly schedules: ScheduleCalls;
+
   constructor(options: ClientOptions) {
     this.#parts = partsOf(options);
     this.queries = new QueryCalls(this.#parts);
     this.lenses = new LensCalls(this.#parts);
+    this.schedules = new ScheduleCalls(this.#parts);
   }
 
   health(options?: CallOptions): Promise<Answer<'getHealth'>> {
@@ -221,6 +226,11 @@ export class StepwellClient {
   ): Promise<Answer<'sendRunSignal'>> {
     const asked = { params: { runId }, body, ...keyOf(options), isBodyKeyed: body.signalId !== undefined };
     return ask(this.#parts, sendRunSignal, sendRunSignal.answers[202].schema, asked, options);
+  }
+
+  /** One page of what is worth a glance. */
+  listRunTags(runId: string, query: QueryGiven<'listRunTags'> = {}, options?: CallOptions): Promise<Answer<'listRunTags'>> {
+    return ask(this.#parts, listRunTags, listRunTags.answers[200].schema, { params: { runId }, query }, options);
   }
 
   /** Takes a manifest, and its artifact where it is given; else the answer says where to upload it, if it is not there yet. */

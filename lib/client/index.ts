@@ -20,4 +20,4 @@ export {
 export type { WatchFrom } from './watch.ts';
 export type { Upload, UploadOptions } from './upload.ts';
 export { isDelta } from './shapes.ts';
-export type { EndedRun, Run, RunDelta, RunEvent, RunNews, RunSummary, WorkflowSummary } from './shapes.ts';
+export type { EndedRun, Run, RunDelta, RunEvent, RunNews, RunSummary, ScheduleSummary, WorkflowSummary } from './shapes.ts';

@@ -18,6 +18,10 @@ const doneOnce: readonly string[] = [
   'verifyDeployment',
   'activateDeployment',
   'revokeKey',
+  'createSchedule',
+  'updateSchedule',
+  'pauseSchedule',
+  'resumeSchedule',
 ] satisfies readonly OperationId[];
 
 /** What says whether a request may be repeated. */

@@ -45,6 +45,7 @@ export type RunDelta = Omit<Open<z.output<typeof runDelta>>, 'type'> & { readonl
 export type RunNews = RunEvent | RunDelta;
 /** A later service may have other names of events, so the name alone does not tell a type checker. */
 export const isDelta = (news: RunNews): news is RunDelta => news.type === deltaEventName;
+export type ScheduleSummary = Answer<'listSchedules'>['data'][number];
 export type WorkflowSummary = Answer<'listWorkflows'>['data'][number];
 /** A run that nothing will change any more. */
 export type EndedRun = Omit<Run, 'status'> & { readonly status: TerminalStatus };

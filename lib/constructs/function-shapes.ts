@@ -26,7 +26,7 @@ const movesRuns: readonly PermissionName[] = [
 ];
 
 /** What every function is told beside the names that its permissions bring: the product's own settings. */
-export const toldToAll: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours', 'requireHttps'];
+export const toldToAll: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours', 'requireHttps', 'metrics'];
 
 /** A run may end, and be moved on, wherever it is looked at: also one whose nodes are messages to a deployment's code. */
 const movesCode: readonly PermissionName[] = ['send code messages', 'end holds on deployments'];
@@ -72,13 +72,29 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Keeps what workflows use: lenses, queries and schedules',
     memoryMb: 512,
     timeoutSeconds: 29,
-    may: ['read control records', 'list control records', 'write control records'],
+    may: [
+      'read control records',
+      'list control records',
+      'write control records',
+      'release reservations',
+      'read runs',
+      'keep schedules',
+    ],
   },
   worker: {
     description: 'Runs the nodes of workflows',
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
-    may: [...movesRuns, ...movesCode, 'hold deployments', 'send results', 'read secrets of nodes', 'ask models'],
+    may: [
+      ...movesRuns,
+      ...movesCode,
+      'hold deployments',
+      'send results',
+      'read secrets of nodes',
+      'ask models',
+      'note fires',
+      'start scheduled runs',
+    ],
   },
   collect: {
     description: 'Gathers the results of wide joins',
@@ -90,13 +106,13 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Finds the runs that nothing moves, and moves them',
     memoryMb: 512,
     timeoutSeconds: 300,
-    may: [...movesRuns, ...movesCode, 'note the sweep'],
+    may: [...movesRuns, ...movesCode, 'note the sweep', 'keep schedules', 'settle schedules'],
   },
   'dead-letter': {
     description: 'Fails the nodes whose messages nobody could work on',
     memoryMb: 512,
     timeoutSeconds: 60,
-    may: [...movesRuns, ...movesCode],
+    may: [...movesRuns, ...movesCode, 'note fires'],
   },
   code: {
     description: 'Runs the code of deployments',

@@ -13,6 +13,7 @@ export interface FunctionsProps {
   readonly places: Places;
   readonly idempotencyHours: number;
   readonly requireHttps: boolean;
+  readonly metrics: boolean;
   /** who may send webhooks, as JSON */
   readonly webhooks: string;
   /** which secrets the nodes of which project may use, as JSON */
@@ -84,6 +85,7 @@ function environmentValues({
   places,
   idempotencyHours,
   requireHttps,
+  metrics,
   webhooks,
   secrets,
   models,
@@ -105,6 +107,7 @@ function environmentValues({
     retentionDays: String(storage.retentionDays),
     idempotencyHours: String(idempotencyHours),
     requireHttps: String(requireHttps),
+    metrics: String(metrics),
     webhooks,
     secrets,
     models,

@@ -176,6 +176,44 @@ export const permissions = {
       allow(['iam:PassRole'], [timers.role.roleArn], { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } }),
     ],
   },
+  /** Schedules of workflows: made, and taken away again when nobody wants them. */
+  'keep schedules': {
+    environment: timerEnvironment,
+    statements: ({ timers }) => [
+      allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], [timers.schedulesArn]),
+      allow(['iam:PassRole'], [timers.role.roleArn], { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } }),
+    ],
+  },
+  /** What the sweep looks at to set schedules right: the partition `~schedules`. */
+  'settle schedules': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(
+        ['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
+        [storage.controlTable.tableArn],
+        ofPartitions('~schedules'),
+      ),
+    ],
+  },
+  /** A fire is noted on the record of its schedule, which lies in `<project>#<environment>#schedules`. */
+  'note fires': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [storage.controlTable.tableArn], ofPartitions('*#schedules')),
+    ],
+  },
+  /** What a fire's run is begun with, and the mark that an alarm is nobody's any more. */
+  'start scheduled runs': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(
+        ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
+        [storage.controlTable.tableArn],
+        ofPartitions('*#idempotency#*', '*#deployment#*', '~schedules'),
+      ),
+      allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#idempotency#*')),
+    ],
+  },
   'keep the first key': {
     environment: [],
     statements: ({ firstKeySecretArn }) => [

@@ -129,7 +129,7 @@ export class ProductFunction extends Construct {
         'Artifacts are named by project, deployment and digest; the prefix holds nothing else.',
       );
     }
-    if (shape.may.includes('set timers')) {
+    if (shape.may.includes('set timers') || shape.may.includes('keep schedules')) {
       acknowledgeWildcard(
         this.role,
         places.timers.schedulesArn,

@@ -32,6 +32,11 @@ export interface StepwellProps {
   readonly idempotencyHours?: number;
   /** Whether requests are refused that the gateway does not say came over HTTPS. Default: true. */
   readonly requireHttps?: boolean;
+  /**
+   * Counts what runs and nodes do as metrics of CloudWatch, which are billed by the metric.
+   * @default false
+   */
+  readonly metrics?: boolean;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
   /** The project and environment of the first admin key, and its limit. Default: `default` and `production`, the usual limit. */
@@ -154,6 +159,7 @@ export class Stepwell extends Construct {
       },
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
+      metrics: props.metrics ?? false,
       webhooks: webhooksText,
       secrets: secretsText,
       models: modelsText,

@@ -18,6 +18,8 @@ export const environmentNames = {
   retentionDays: 'STEPWELL_RETENTION_DAYS',
   /** how long an idempotency key is remembered, in hours */
   idempotencyHours: 'STEPWELL_IDEMPOTENCY_HOURS',
+  /** `true`: what runs and nodes do is counted in CloudWatch */
+  metrics: 'STEPWELL_METRICS',
   /** `true`: requests that are not proven to have come over HTTPS are refused */
   requireHttps: 'STEPWELL_REQUIRE_HTTPS',
   /** JSON: who may send webhooks, by name. It names secrets and holds none. */

@@ -23,6 +23,8 @@ export type DeploymentId = Brand<string, 'DeploymentId'>;
 export type KeyId = Brand<string, 'KeyId'>;
 /** Tells one signal from another; two sendings with the same one are one. */
 export type SignalId = Brand<string, 'SignalId'>;
+/** A standing order to start runs, by the name that its author gave it. */
+export type ScheduleId = Brand<string, 'ScheduleId'>;
 /** Says whose put won a slot of the log; one per slot attempt, unchanged over retries. */
 export type Nonce = Brand<string, 'Nonce'>;
 /** Commit numbers of a run are 1, 2, 3 … without a gap. */
@@ -46,6 +48,7 @@ export const lensNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
 export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
+export const scheduleIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 /** Printable ASCII that a header can hold: no space at either end. */
 export const correlationIdPattern = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
@@ -75,6 +78,7 @@ export const queryName = matching<QueryName>('a name of a query', queryNamePatte
 export const lensName = matching<LensName>('a lens name', lensNamePattern);
 export const deploymentId = matching<DeploymentId>('a deployment id', deploymentIdPattern);
 export const keyId = matching<KeyId>('a key id', keyIdPattern);
+export const scheduleId = matching<ScheduleId>('a schedule id', scheduleIdPattern);
 export const signalId = matching<SignalId>('a signal id', signalIdPattern);
 export const correlationId = matching<CorrelationId>('a correlation id', correlationIdPattern);
 export const nonce = matching<Nonce>('a nonce', /^[0-9A-Za-z_-]{1,64}$/);

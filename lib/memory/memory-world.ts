@@ -11,11 +11,14 @@ import { MemoryIds } from './ids.ts';
 import { MemoryJobs } from './jobs.ts';
 import { MemoryKeys } from './keys.ts';
 import { MemoryLenses } from './lenses.ts';
+import { MemoryMetrics } from './metrics.ts';
 import { MemoryNotices } from './notices.ts';
 import { MemoryQueries } from './queries.ts';
+import { MemoryRecurrences } from './recurrences.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
 import { MemoryRuns } from './runs.ts';
+import { MemorySchedules } from './schedules.ts';
 import { MemorySignals } from './signals.ts';
 import { MemoryStreams } from './streams.ts';
 import { MemoryTickets } from './tickets.ts';
@@ -27,7 +30,9 @@ export interface MemoryWorld extends World {
   readonly ids: MemoryIds;
   readonly jobs: MemoryJobs;
   readonly timers: MemoryTimers;
+  readonly recurrences: MemoryRecurrences;
   readonly notices: MemoryNotices;
+  readonly metrics: MemoryMetrics;
   readonly audit: MemoryAudit;
   readonly artifacts: MemoryArtifacts;
 }
@@ -45,8 +50,11 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     index: new MemoryRunIndex(runs),
     jobs: new MemoryJobs(clock),
     timers: new MemoryTimers(clock),
+    schedules: new MemorySchedules(),
+    recurrences: new MemoryRecurrences(clock),
     blobs: new MemoryBlobs(),
     notices: new MemoryNotices(),
+    metrics: new MemoryMetrics(),
     workflows: new MemoryWorkflowStore(),
     keys: new MemoryKeys(),
     reservations: new MemoryReservations(),

@@ -1,5 +1,5 @@
 /** Telling others what a run's status became, and which deployment is active. At least once; nothing correct depends on it. */
-import type { DeploymentId, RunAddress, Scope } from '../engine/ids.ts';
+import type { DeploymentId, RunAddress, ScheduleId, Scope, WorkflowName } from '../engine/ids.ts';
 import type { RunCreation, RunStatus } from '../engine/log/head.ts';
 import type { CorrelationId } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -8,6 +8,10 @@ export interface RunStatusNotice {
   readonly run: RunAddress;
   readonly workflow: RunCreation['workflow'];
   readonly status: RunStatus;
+  /** whose code it runs; absent: it runs a graph */
+  readonly deploymentId?: DeploymentId;
+  /** the schedule that started it */
+  readonly scheduleId?: ScheduleId;
   /** of the request that asked for the run */
   readonly correlationId?: CorrelationId;
   readonly startedAt: Instant;
@@ -24,7 +28,20 @@ export interface DeploymentNotice {
   readonly activatedAt: Instant;
 }
 
+/** A time at which a schedule was due, and at which it started nothing though it should have. */
+export interface ScheduleFailureNotice {
+  readonly scope: Scope;
+  readonly scheduleId: ScheduleId;
+  readonly workflowName: WorkflowName;
+  readonly scheduledAt: Instant;
+  readonly failedAt: Instant;
+  /** stable, as the API answers it to a start; `missed` and `lost` besides */
+  readonly code: string;
+  readonly message: string;
+}
+
 export interface Notices {
   runStatusChanged(notice: RunStatusNotice): Promise<void>;
   deploymentActivated(notice: DeploymentNotice): Promise<void>;
+  scheduleFailed(notice: ScheduleFailureNotice): Promise<void>;
 }

@@ -84,7 +84,12 @@ async function underLimits(
 
 const timedOut = (node: PlanNode): Outcome => ({
   kind: 'failed',
-  failure: { cause: 'timeout', message: `the attempt took longer than ${node.policy.timeoutMs} ms`, code: 'timeout' },
+  failure: {
+    cause: 'timeout',
+    message: `the attempt took longer than ${node.policy.timeoutMs} ms`,
+    code: 'timeout',
+    details: { timeoutMs: node.policy.timeoutMs },
+  },
 });
 
 /** A runner threw, which none should: our bug, said as such, and the run goes on by the node's policy. */

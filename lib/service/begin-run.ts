@@ -6,6 +6,7 @@
 import { decideFetchStart } from '../engine/fetch/decide.ts';
 import { workflowQueue } from '../engine/fetch/message.ts';
 import { decideStart } from '../engine/graph/decide.ts';
+import type { Plan } from '../engine/graph/plan.ts';
 import type { WorkflowVersion } from '../engine/graph/definition.ts';
 import { type KeptNode, decideRerunFrom } from '../engine/graph/rerun-from.ts';
 import {
@@ -31,6 +32,7 @@ import { isWon, untilDefinite } from './append.ts';
 import { carryOut } from './carry-out.ts';
 import { newMessage } from './decide-fetch-run.ts';
 import { type Decider, keepWaitsOf } from './decide-run.ts';
+import { measureCommit } from './measure-commit.ts';
 import { decideTools } from './graph.ts';
 import { spillEvents, spillInput, withPayloads } from './payloads.ts';
 
@@ -185,7 +187,7 @@ export async function createHead(
   await deps.index.markDue({ run: address, minute: minuteOf(after(now, firstLook)) });
   const result = await untilDefinite(deps, () => deps.log.create(creation));
   if (!isWon(result, creation.commit)) return { kind: 'run_exists', runId: standing.runId };
-  await sendFirstJobs(decider, creation);
+  await sendFirstJobs(decider, creation, 'version' in resolved ? decider.plans.keep(address, resolved.version) : undefined);
   return creation;
 }
 
@@ -249,12 +251,13 @@ async function firstOfCode(
   };
 }
 
-async function sendFirstJobs(decider: Decider, creation: RunCreation): Promise<void> {
+async function sendFirstJobs(decider: Decider, creation: RunCreation, plan: Plan | undefined): Promise<void> {
   const state = emptyState();
   applyCommit(state, creation.commit);
   const head: Head = { ...creation, projection: { status: 'pending', asOf: firstCommit } };
   try {
     const fold = { head, state, snapshotAt: 0 };
+    measureCommit(decider.deps, fold, creation.commit, plan);
     await carryOut(decider.deps, fold, creation.commit);
     await keepWaitsOf(decider, fold, creation.commit);
   } catch (trouble) {

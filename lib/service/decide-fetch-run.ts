@@ -6,6 +6,7 @@ import { type Appended, append } from './append.ts';
 import { carryOut } from './carry-out.ts';
 import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
+import { measureCommit } from './measure-commit.ts';
 import type { RunFold } from './read-log.ts';
 
 export async function decideFetchRun(
@@ -17,7 +18,10 @@ export async function decideFetchRun(
   const appended = await append(deps, fold, by, () =>
     decideFetch(fold.state, facts, { now: deps.clock.now(), deadlineAt, chance: () => deps.ids.chance() }),
   );
-  if (appended.kind === 'committed') await carryOut(deps, fold, appended.commit);
+  if (appended.kind === 'committed') {
+    measureCommit(deps, fold, appended.commit);
+    await carryOut(deps, fold, appended.commit);
+  }
   return appended;
 }
 

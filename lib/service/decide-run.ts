@@ -8,6 +8,7 @@ import { type Appended, append } from './append.ts';
 import { carryOut } from './carry-out.ts';
 import type { Deps } from './deps.ts';
 import { keepWaits } from './keep-waits.ts';
+import { measureCommit } from './measure-commit.ts';
 import type { Meeter } from './meet-signals.ts';
 import { type Plans, decideTools } from './graph.ts';
 import type { RunFold } from './read-log.ts';
@@ -33,6 +34,7 @@ export async function decideRun(
   );
   if (appended.kind === 'committed') {
     const { commit } = appended;
+    measureCommit(deps, fold, commit, plan);
     await carryOut(deps, fold, commit);
     await keepWaitsOf(decider, fold, commit);
   }

@@ -4,7 +4,7 @@
  */
 import { invariant } from '../engine/invariant.ts';
 import { isTerminal } from '../engine/log/fold.ts';
-import { callerOf } from '../engine/log/lineage.ts';
+import { callerOf, scheduleOf } from '../engine/log/lineage.ts';
 import { durationMs } from '../engine/time.ts';
 import type { Deps } from './deps.ts';
 import { childJob } from './jobs-of.ts';
@@ -14,10 +14,13 @@ export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<v
   const { progress, asOf } = state;
   invariant(isTerminal(progress) && asOf !== 0, 'only an ended run has last duties');
   await tellFamily(deps, { head, state });
+  const schedule = scheduleOf(head);
   await deps.notices.runStatusChanged({
     run: head.address,
     workflow: head.workflow,
     status: progress.status,
+    ...(head.deploymentId === null ? {} : { deploymentId: head.deploymentId }),
+    ...(schedule === undefined ? {} : { scheduleId: schedule.scheduleId }),
     ...(head.trace === undefined ? {} : { correlationId: head.trace.correlationId }),
     startedAt: head.createdAt,
     endedAt: progress.endedAt,

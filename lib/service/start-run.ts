@@ -18,7 +18,8 @@ export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
   readonly deploymentId?: DeploymentId;
 }
 
-type Wanted = Pick<StartRequest, 'scope' | 'workflowName' | 'input' | 'deploymentId'>;
+/** What a start is looked up by. */
+export type StartAsked = Pick<StartRequest, 'scope' | 'workflowName' | 'input' | 'deploymentId'>;
 
 export type StartRefusal =
   | NotReady
@@ -35,7 +36,10 @@ export const startRun = (decider: Decider, request: StartRequest): Promise<Start
   beginRun(decider, { endpoint: startEndpoint, ...request }, () => resolveStart(decider, request));
 
 /** The graph of that name; else the active deployment's workflow of that name; or the one of the deployment that was named. */
-export async function resolveStart({ deps, plans }: Decider, request: Wanted): Promise<Resolved | StartRefusal> {
+export async function resolveStart(
+  { deps, plans }: Pick<Decider, 'deps' | 'plans'>,
+  request: StartAsked,
+): Promise<Resolved | StartRefusal> {
   const { scope, workflowName, deploymentId } = request;
   if (deploymentId !== undefined) return onDeployment(deps, request, deploymentId);
   const summary = await deps.workflows.summary(scope, workflowName);
@@ -57,7 +61,7 @@ export async function resolveStart({ deps, plans }: Decider, request: Wanted): P
 
 async function onDeployment(
   deps: Deps,
-  { scope, workflowName, input = {} }: Wanted,
+  { scope, workflowName, input = {} }: StartAsked,
   deploymentId: DeploymentId,
 ): Promise<Resolved | NotReady> {
   const ready = await readyDeployment(deps, scope, deploymentId, workflowName);

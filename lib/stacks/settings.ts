@@ -29,6 +29,7 @@ const orJson = <Schema extends z.ZodType>(schema: Schema) =>
 const productSchema = z.object({
   idempotencyHours: count.exactOptional(),
   requireHttps: claim.exactOptional(),
+  metrics: claim.exactOptional(),
   workerTimeoutSeconds: count.exactOptional(),
   codeTimeoutSeconds: count.exactOptional(),
   codeConcurrency: count.exactOptional(),

@@ -18,6 +18,7 @@ const complete: Record<EnvironmentName, string> = {
   retentionDays: '30',
   idempotencyHours: '24',
   requireHttps: 'true',
+  metrics: 'false',
   webhooks: '{}',
   secrets: '{}',
   models: '{}',
@@ -28,7 +29,13 @@ const variables = Object.fromEntries(
 );
 
 test('settings are read by the names that the stacks give them', () => {
-  expect({ ...settingsFrom(variables) }).toEqual({ ...complete, retentionDays: 30, idempotencyHours: 24, requireHttps: true });
+  expect({ ...settingsFrom(variables) }).toEqual({
+    ...complete,
+    retentionDays: 30,
+    idempotencyHours: 24,
+    requireHttps: true,
+    metrics: false,
+  });
 });
 
 test.for<[string, string]>([

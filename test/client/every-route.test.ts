@@ -19,6 +19,10 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   activateDeployment: true,
   verifyDeployment: true,
   revokeKey: true,
+  createSchedule: true,
+  updateSchedule: true,
+  pauseSchedule: true,
+  resumeSchedule: true,
   // The second time finds another state, or makes a second one.
   createWorkflow: false,
   publishVersion: false,
@@ -36,6 +40,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   publishMessage: false,
   createKey: false,
   rotateKey: false,
+  deleteSchedule: false,
 };
 const safe = new Map<ClientOperation, boolean>(Object.entries(isSafeTwice).map(([id, is]) => [routeId(id), is]));
 

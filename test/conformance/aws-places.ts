@@ -20,6 +20,8 @@ import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
+import { noMetrics } from '../../lib/aws/metrics.ts';
+import { DynamoSchedules } from '../../lib/aws/schedules.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { DynamoTickets } from '../../lib/aws/tickets.ts';
@@ -101,6 +103,9 @@ export const startAwsPlaces = async (): Promise<AwsPlaces> => {
         streams: new DynamoStreams(runs),
         queries: new DynamoQueries(control),
         lenses: new DynamoLenses(control),
+        schedules: new DynamoSchedules(control),
+        recurrences: memoryWorld().recurrences,
+        metrics: noMetrics,
         tickets: new DynamoTickets(control),
         deployments: new DynamoDeployments(control),
       },

@@ -11,6 +11,7 @@ import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
+import { DynamoSchedules } from '../../lib/aws/schedules.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { allOf } from '../../lib/aws/table.ts';
@@ -24,6 +25,7 @@ import { queriesSuite } from './queries.suite.ts';
 import { lensesSuite } from './lenses.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
+import { schedulesSuite } from './schedules.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
@@ -66,6 +68,7 @@ for (const { name, start } of dynamoImplementations) {
 
     queriesSuite({ name, open: async () => ({ port: new DynamoQueries(await createControlTable(client)), close }) });
 
+    schedulesSuite({ name, open: async () => ({ port: new DynamoSchedules(await createControlTable(client)), close }) });
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });
 
     streamsSuite({ name, open: async () => ({ port: new DynamoStreams(await createRunsTable(client)), close }) });

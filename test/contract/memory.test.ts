@@ -13,6 +13,8 @@ import { queriesSuite } from './queries.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
+import { recurrencesSuite } from './recurrences.suite.ts';
+import { schedulesSuite } from './schedules.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
@@ -39,6 +41,8 @@ controlSuite({
   })),
 });
 deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
+schedulesSuite({ name, open: open(({ schedules }) => schedules) });
+recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, held: async () => recurrences.standing() })) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
 streamsSuite({ name, open: open(({ streams }) => streams) });
 ticketsSuite({ name, open: open(({ tickets }) => tickets) });
@@ -76,6 +80,12 @@ noticesSuite({
         ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
       })),
       ...notices.activations.map(({ scope, activatedAt, ...notice }) => ({ ...scope, ...notice, activatedAt: iso(activatedAt) })),
+      ...notices.scheduleFailures.map(({ scope, scheduledAt, failedAt, ...notice }) => ({
+        ...scope,
+        ...notice,
+        scheduledAt: iso(scheduledAt),
+        failedAt: iso(failedAt),
+      })),
     ],
   })),
 });

@@ -1,6 +1,6 @@
 /** What every bus of notices must tell. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deploymentId } from '../../lib/engine/ids.ts';
+import { correlationId, deploymentId, scheduleId, workflowName } from '../../lib/engine/ids.ts';
 import { after, iso, minutes } from '../../lib/engine/time.ts';
 import type { Notices } from '../../lib/ports/notices.ts';
 import { freshRun, freshScope, noon } from './samples.ts';
@@ -33,6 +33,21 @@ export const noticesSuite = ({ name, open }: Subject<Told>) =>
       ]);
     });
 
+    test('a run of code names its deployment, one of a schedule its schedule, and both the request', async () => {
+      const { notices, told } = opened.port;
+      const before = (await told()).length;
+      const run = freshRun();
+      const facts = {
+        workflow: { name: 'order' },
+        status: 'completed' as const,
+        deploymentId: deploymentId('dep_1'),
+        scheduleId: scheduleId('nightly'),
+        correlationId: correlationId('order 17/retry'),
+      };
+      await notices.runStatusChanged({ run, ...facts, startedAt: noon, endedAt: noon });
+      expect((await told()).slice(before)).toEqual([{ ...run, ...facts, startedAt: iso(noon), endedAt: iso(noon) }]);
+    });
+
     test('an activation is told with its scope, what was active before and the revision of the pointer', async () => {
       const { notices, told } = opened.port;
       const before = (await told()).length;
@@ -44,6 +59,18 @@ export const noticesSuite = ({ name, open }: Subject<Told>) =>
       expect((await told()).slice(before)).toEqual([
         { ...facts, previousDeploymentId: 'dep_1' },
         { ...facts, previousDeploymentId: null },
+      ]);
+    });
+
+    test('a fire that started nothing is told with its schedule, its time and why', async () => {
+      const { notices, told } = opened.port;
+      const before = (await told()).length;
+      const scope = freshScope();
+      const failed = { code: 'workflow_archived', message: 'the workflow is archived' };
+      const notice = { scheduleId: scheduleId('nightly'), workflowName: workflowName('order'), ...failed };
+      await notices.scheduleFailed({ scope, ...notice, scheduledAt: noon, failedAt: after(noon, minutes(1)) });
+      expect((await told()).slice(before)).toEqual([
+        { ...scope, ...notice, scheduledAt: iso(noon), failedAt: iso(after(noon, minutes(1))) },
       ]);
     });
   });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { EventBridgeNotices } from '../../lib/aws/notices.ts';
 import { SchedulerTimers } from '../../lib/aws/timers.ts';
+import { busEvents } from '../../lib/codec/bus-events.ts';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { deploymentId } from '../../lib/engine/ids.ts';
 import { durationMs, after, instant, iso, minutes } from '../../lib/engine/time.ts';
@@ -160,6 +161,16 @@ describe('EventBridge', () => {
     expect(last && entriesIn(last)).toEqual([
       expect.objectContaining({ Source: 'stepwell.deployments', DetailType: 'Deployment Activated' }),
     ]);
+  });
+
+  test('every event that was sent fits its schema', () => {
+    const sent = recorder.requests.flatMap(entriesIn);
+    expect(new Set(sent.map(({ DetailType }) => DetailType)).size).toBe(busEvents.length);
+    for (const { Source, DetailType, Detail } of sent) {
+      const event = busEvents.find(({ source, detailType }) => source === Source && detailType === DetailType);
+      expect(event?.detail.safeParse(JSON.parse(Detail)).error, Detail).toBeUndefined();
+      expect(event, DetailType).toBeDefined();
+    }
   });
 
   test('an event that the bus did not take is trouble, though the bus answers 200', async () => {

@@ -12,6 +12,8 @@ import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
 import { mostShownInPasses } from '../../lib/service/get-run.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { queryLimits } from '../../lib/engine/query/definition.ts';
+import { longestRate } from '../../lib/engine/schedule/timing.ts';
+import { mostFiresKept } from '../../lib/service/note-fire.ts';
 import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { deepestCall } from '../../lib/service/make-child.ts';
@@ -72,6 +74,8 @@ const queryDefinition = 'lib/engine/query/definition.ts';
 const loop = 'lib/nodes/loop/shape.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
+
+const scheduleBodies = 'lib/api/schemas/schedules.ts';
 
 /** row → [what its second cell begins with, the file that its last cell names] */
 const real: Readonly<Record<string, readonly [string, string]>> = {
@@ -150,6 +154,20 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     bytes(numberIn('lib/api/signal-routes.ts', 'const signalLimitBytes = ')),
     'lib/api/signal-routes.ts',
   ],
+  'Body that makes or changes a schedule': [
+    bytes(numberIn('lib/api/schedule-routes.ts', 'const scheduleLimitBytes = ')),
+    'lib/api/schedule-routes.ts',
+  ],
+  'Page of schedules': [
+    `${numberIn(scheduleBodies, 'limit.default(')}, at most ${numberIn('lib/api/schemas/parts.ts', 'z.coerce.number().int().min(1).max(')}`,
+    scheduleBodies,
+  ],
+  'Rate of a schedule': [days(longestRate), 'lib/engine/schedule/timing.ts'],
+  "Lateness of a schedule's time": [
+    `${count(numberIn(scheduleBodies, 'const mostCatchUpSeconds = '))} s, at least ${numberIn(scheduleBodies, 'const leastCatchUpSeconds = ')} s`,
+    scheduleBodies,
+  ],
+  'Times of a schedule that are remembered': [count(mostFiresKept), 'lib/service/note-fire.ts'],
   'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
   'Nesting of a body': [
     `${count(numberIn('functions/api/pipeline/read-json.ts', 'const deepest = '))} levels`,
@@ -184,6 +202,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Page of events': [
     `${count(numberIn(runs, 'max(1_000).default('))}, at most ${count(numberIn(runs, 'limit: z.coerce.number().int().min(1).max('))}`,
     runs,
+  ],
+  'Page of tags': [
+    `${count(numberIn('lib/api/schemas/tags.ts', 'max(1_000).default('))}, at most ${count(numberIn('lib/api/schemas/tags.ts', 'limit: z.coerce.number().int().min(1).max('))}`,
+    'lib/api/schemas/tags.ts',
   ],
   'Page of events, in bytes': [bytes(largestPageBytes), 'lib/service/list-events.ts'],
   'Values in the answer about a run': [

@@ -220,6 +220,12 @@ describe('refused at the door', () => {
       const runId = await begin('forks', {});
       return cloud.call('POST', `/v1/runs/${runId}/rerun`, { fromNode: 'there' }, { 'idempotency-key': 'not-reached' });
     },
+    schedule_exists: async () => {
+      await begin('scheduled', {});
+      const schedule = { scheduleId: 'twice', workflowName: 'scheduled', rate: '1 day' };
+      await cloud.call('POST', '/v1/schedules', schedule);
+      return cloud.call('POST', '/v1/schedules', { ...schedule, rate: '2 days' });
+    },
     foreign_project: () => cloud.call('POST', '/v1/keys', { scopes: ['runs:read'], projectId: 'somebody-elses' }),
     key_in_use: () => cloud.call('DELETE', `/v1/keys/${ownKeyId()}`),
     key_retired: async () => {

@@ -13,7 +13,13 @@ const all: readonly Route[] = routes;
 const mutating = all.filter(({ action, scope }) => action !== undefined && scope !== null);
 const reading = all.filter(({ action, scope }) => action === undefined && scope !== null);
 const entriesOf = (api: Http) => [...api.world.audit.entries.values()];
-const unknown = { runId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV', name: 'nothing', keyId: 'unknownkey', deploymentId: 'unknown' };
+const unknown = {
+  runId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+  name: 'nothing',
+  keyId: 'unknownkey',
+  deploymentId: 'unknown',
+  scheduleId: 'unknown',
+};
 const filled = (path: string, values: Readonly<Record<string, string>> = unknown): string =>
   path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => values[name] ?? 'x');
 const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -93,6 +99,7 @@ describe('what was done', () => {
     void (await api.call('POST', `/v1/deployments/${id}/activate`, { key }));
   type Ask = (api: Http, key: string, runId: string) => Promise<readonly [method: string, path: string, options?: CallOptions]>;
 
+  const nightly = { scheduleId: 'nightly', workflowName: 'flow', rate: '1 day' };
   /** One good request for each action of the table: a new one is asked for here, or this stops. */
   const good: Readonly<Record<string, Ask>> = {
     'workflows.create': async () => ['POST', '/v1/workflows', { body: { name: 'new', ...openGraph } }],
@@ -123,6 +130,23 @@ describe('what was done', () => {
     'signals.send': async () => ['POST', '/v1/signals', { body: { name: 'paid', correlation: 'order-7' } }],
     'runs.wake': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/wake`],
     'tickets.create': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/tickets`],
+    'schedules.create': async () => ['POST', '/v1/schedules', { body: nightly }],
+    'schedules.update': async (api, key) => {
+      await api.call('POST', '/v1/schedules', { key, body: nightly });
+      return ['POST', '/v1/schedules/nightly', { body: { rate: '2 days' } }];
+    },
+    'schedules.pause': async (api, key) => {
+      await api.call('POST', '/v1/schedules', { key, body: nightly });
+      return ['POST', '/v1/schedules/nightly/pause'];
+    },
+    'schedules.resume': async (api, key) => {
+      await api.call('POST', '/v1/schedules', { key, body: nightly });
+      return ['POST', '/v1/schedules/nightly/resume'];
+    },
+    'schedules.delete': async (api, key) => {
+      await api.call('POST', '/v1/schedules', { key, body: nightly });
+      return ['DELETE', '/v1/schedules/nightly'];
+    },
     'keys.create': async () => ['POST', '/v1/keys', { body: { scopes: ['runs:read'] } }],
     'keys.revoke': async (api) => ['DELETE', `/v1/keys/${(await api.key(['runs:read'])).split('_')[2]}`],
     'keys.rotate': async (api) => ['POST', `/v1/keys/${(await api.key(['runs:read'])).split('_')[2]}/rotate`],

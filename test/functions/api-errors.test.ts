@@ -240,6 +240,13 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     await api.call('POST', '/v1/workflows', { key, body: { name: 'hello', ...instantGraph() } });
     return api.call('POST', '/v1/deployments/d/activate', { key });
   },
+  schedule_exists: async () => {
+    const [api, key] = await withKey();
+    await started(api, key);
+    const body = { scheduleId: 'nightly', workflowName: 'flow', rate: '1 day' };
+    await api.call('POST', '/v1/schedules', { key, body });
+    return api.call('POST', '/v1/schedules', { key, body: { ...body, rate: '2 days' } });
+  },
   foreign_project: async () => {
     const [api, key] = await withKey();
     return api.call('POST', '/v1/keys', { key, body: { projectId: 'rival', scopes: ['runs:read'] } });

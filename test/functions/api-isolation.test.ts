@@ -27,11 +27,11 @@ const ask = (
   api: Http,
   key: string,
   route: (typeof named)[number],
-  ids: { runId: string; name: string; keyId: string; deploymentId: string },
+  ids: { runId: string; name: string; keyId: string; deploymentId: string; scheduleId: string },
 ): Promise<Answered> =>
   api.call(
     route.method,
-    route.path.replace(/\{(runId|name|keyId|deploymentId)\}/, (_, id: keyof typeof ids) => ids[id]),
+    route.path.replace(/\{(runId|name|keyId|deploymentId|scheduleId)\}/, (_, id: keyof typeof ids) => ids[id]),
     {
       key,
       ...bodyFor(route.operationId),
@@ -44,8 +44,16 @@ describe.each(others)('a key of $project/$env', (other) => {
     const api = http();
     const own = await api.key(['admin']);
     const keyId = (await api.key(['admin'])).split('_')[2] ?? '';
-    const ids = { runId: await started(api, own, { graph: openGraph }), name: 'flow', keyId, deploymentId: 'dep_1' };
+    const ids = {
+      runId: await started(api, own, { graph: openGraph }),
+      name: 'flow',
+      keyId,
+      deploymentId: 'dep_1',
+      scheduleId: 'nightly',
+    };
+    const schedule = { scheduleId: 'nightly', workflowName: 'flow', rate: '1 day' };
     expect((await api.call('POST', '/v1/queries', { key: own, body: { ...findOrder, name: 'flow' } })).status).toBe(201);
+    expect((await api.call('POST', '/v1/schedules', { key: own, body: schedule })).status).toBe(201);
     const { manifest } = await packedDeployment('dep_1');
     expect((await api.call('POST', '/v1/lenses', { key: own, body: { name: 'flow', template: '[[text]]' } })).status).toBe(201);
     expect((await api.call('POST', '/v1/deployments', { key: own, body: manifest })).status).toBe(201);
@@ -56,6 +64,7 @@ describe.each(others)('a key of $project/$env', (other) => {
       name: 'nothing',
       keyId: 'unknownkey',
       deploymentId: 'dep_9',
+      scheduleId: 'nothing',
     });
     const without = ({ correlationId: _correlationId, ...body }: Answered['body']) => body;
     expect(theirs.status).toBe(404);
@@ -69,6 +78,8 @@ describe.each(others)('a key of $project/$env', (other) => {
     const lens = (await api.call('GET', '/v1/lenses/flow', { key: own })).body;
     expect([lens['latestVersion'], lens['archivedAt']]).toEqual([1, undefined]);
     expect((await api.call('GET', '/v1/deployments/dep_1', { key: own })).body).toMatchObject({ status: 'created' });
+    const standing = await api.call('GET', '/v1/schedules/nightly', { key: own });
+    expect(standing.body).toMatchObject({ paused: false, updatedAt: standing.body['createdAt'] });
     const key = await api.world.keys.key(toKeyId(keyId));
     expect([key?.revokedAt, key?.replacedBy, key?.expiresAt]).toEqual([undefined, undefined, undefined]);
   });
@@ -82,7 +93,10 @@ describe.each(others)('a key of $project/$env', (other) => {
       await api.call('POST', '/v1/lenses', { key: own, body: { name, template: '[[text]]' } });
     }
     const foreign = await api.key(['admin'], other);
-    for (const path of ['/v1/runs', '/v1/workflows', '/v1/queries', '/v1/lenses']) {
+    for (const scheduleId of ['a', 'b']) {
+      await api.call('POST', '/v1/schedules', { key: own, body: { scheduleId, workflowName: 'a', rate: '1 day' } });
+    }
+    for (const path of ['/v1/runs', '/v1/workflows', '/v1/queries', '/v1/lenses', '/v1/schedules']) {
       expect((await api.call('GET', path, { key: foreign })).body).toMatchObject({ data: [], hasMore: false, cursor: null });
       const cursor = textIn(await api.call('GET', path, { key: own, query: { limit: '1' } }), 'cursor');
       const stolen = await api.call('GET', path, { key: foreign, query: { limit: '1', cursor } });

@@ -38,7 +38,7 @@ test('no role of a function carries a managed policy', () => {
 
 test('only the role of the timers may be passed on, and only to the scheduler', () => {
   const passing = grants.filter(({ Action }) => Action.includes('iam:PassRole'));
-  expect(passing).toHaveLength(7);
+  expect(passing).toHaveLength(8);
   for (const grant of passing) {
     expect(grant.Action).toEqual(['iam:PassRole']);
     expect(grant.Resource).toEqual([`<${byId(runtime, 'StepwellTimersRole').id}.Arn>`]);
@@ -81,7 +81,7 @@ test('nobody may delete from the Runs table, and nobody may scan or batch', () =
   const deleting = grants.filter(({ Action }) => Action.includes('dynamodb:DeleteItem'));
   for (const { Resource } of deleting) expect(Resource).toEqual([expect.stringMatching(controlTable)]);
   const anywhere = deleting.filter(({ Condition }) => Condition['ForAllValues:StringLike'] === undefined);
-  expect(anywhere.map(({ role }) => role.replace(/Role.*/, ''))).toEqual(['StepwellFunctionsApi']);
+  expect(anywhere.map(({ role }) => role.replace(/Role.*/, ''))).toEqual(['StepwellFunctionsApi', 'StepwellFunctionsLibrary']);
 });
 
 const isOfSignals = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('#signal#');
@@ -90,8 +90,16 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
   const deleting = grants.filter(
     ({ Action, Condition }) => Action.includes('dynamodb:DeleteItem') && Condition['Null'] !== undefined,
   );
-  // One that takes webhooks gives its own reservations back, too.
-  const ending = deleting.filter((grant) => !isOfSignals(grant) && JSON.stringify(grant.Condition).includes('#deployment'));
+  // Reservations of starts that came to nothing, and marks of schedules that are right again.
+  const isOfStarts = ({ Condition }: (typeof grants)[number]): boolean =>
+    /#idempotency#|~schedules/.test(JSON.stringify(Condition));
+  const ending = deleting.filter((grant) => !isOfSignals(grant) && !isOfStarts(grant));
+  expect(
+    deleting
+      .filter(isOfStarts)
+      .map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))
+      .toSorted(),
+  ).toEqual(['Sweep', 'Webhooks', 'Worker']);
   expect(ending.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual([
     'Api',
     'Code',
@@ -156,8 +164,21 @@ test('whoever moves runs reads and writes the Runs table, and reads definitions'
       'dynamodb:Query',
       'dynamodb:UpdateItem',
     ]);
-    expect(actionsOn(noHolds, role, controlTable), role).toEqual(['dynamodb:GetItem']);
+    const unnamed = noHolds.filter(({ Condition }) => Condition['ForAllValues:StringLike'] === undefined);
+    expect(actionsOn(unnamed, role, controlTable), role).toEqual(['dynamodb:GetItem']);
   }
+});
+
+test('only the functions that keep schedules take alarms away, and a fire is noted by two others', () => {
+  const removing = grants.filter(({ Action }) => Action.includes('scheduler:DeleteSchedule'));
+  expect(removing.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual(['Library', 'Sweep']);
+  for (const { Resource } of removing)
+    expect(Resource).toEqual([expect.stringMatching(/schedule\/StepwellRuntime-Stepwell-Timers-Group.*\/\*$/)]);
+  const noting = grants.filter(({ Condition }) => JSON.stringify(Condition).includes('"*#schedules"'));
+  expect(noting.map(({ role, Action }) => [role.replace(/^StepwellFunctions|Role.*/g, ''), Action])).toEqual([
+    ['Worker', ['dynamodb:GetItem', 'dynamodb:UpdateItem']],
+    ['DeadLetter', ['dynamodb:GetItem', 'dynamodb:UpdateItem']],
+  ]);
 });
 
 test('only the function of deployments puts and removes artifacts, and it reads no payloads', () => {

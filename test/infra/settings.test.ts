@@ -56,6 +56,15 @@ test('a retention is told to the functions as it is applied to the bucket', () =
 });
 
 test.each([
+  [{}, 'false'],
+  [{ metrics: true }, 'true'],
+])('%j tells every function whether to count: %s', (settings, told) => {
+  for (const { id, Properties } of ofType(synthesize(settings).runtime, 'Lambda::Function')) {
+    expect(Properties, id).toMatchObject({ Environment: { Variables: { STEPWELL_METRICS: told } } });
+  }
+});
+
+test.each([
   [{}, 'true'],
   [{ requireHttps: false }, 'false'],
 ])('%j tells every function whether HTTPS is required: %s', (settings, told) => {

@@ -6,6 +6,7 @@ import { keyOperations } from './keys.ts';
 import { runOperations } from './runs.ts';
 import { serviceOperations } from './service.ts';
 import { signalOperations } from './signals.ts';
+import { tagOperations } from './tags.ts';
 import { ticketOperations } from './tickets.ts';
 import { workflowOperations } from './workflows.ts';
 import { worldOperations } from './world.ts';
@@ -19,4 +20,5 @@ export const apiOperations = (tools: Tools): Operations<'api'> => ({
   ...signalOperations(tools),
   ...ticketOperations(tools),
   ...worldOperations(tools),
+  ...tagOperations(tools),
 });

@@ -3,8 +3,10 @@ import type { Operations } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 import { lensOperations } from './lenses.ts';
 import { queryOperations } from './queries.ts';
+import { scheduleOperations } from './schedules.ts';
 
 export const libraryOperations = (tools: Tools): Operations<'library'> => ({
   ...lensOperations(tools),
   ...queryOperations(tools),
+  ...scheduleOperations(tools),
 });

@@ -13,7 +13,7 @@ import { type HttpCall, isProvenHttps } from './http-call.ts';
 import { readRequest } from './read-request.ts';
 
 /** Routes without a key look at no records, so whose they would be is nobody's. */
-const nobody = { scope: { projectId: projectId('-'), environment: environment('-') }, caller: undefined } as const;
+const nobody = { scope: { projectId: projectId('-'), environment: environment('-') }, caller: undefined, scopes: [] } as const;
 
 export const answerRoute = async (
   tools: Tools,
@@ -67,7 +67,12 @@ const answerKey = async (
   // Not recorded: a key that is over its limit must not cost a write for each refusal.
   if (refusal !== undefined) return { ...refusal, headers };
 
-  const asker = { scope: { projectId: key.projectId, environment: key.environment }, caller: key.keyId, trace };
+  const asker = {
+    scope: { projectId: key.projectId, environment: key.environment },
+    caller: key.keyId,
+    scopes: key.scopes,
+    trace,
+  };
   const answer = await recorded(trail, key, async () => checkScopeOf(route.scope, key) ?? run(route, operation, call, asker));
   return { ...answer, headers: { ...headers, ...answer.headers } };
 };

@@ -2,7 +2,7 @@
 import type { AnswerOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import type { Head, RunStatus } from '../../../lib/engine/log/head.ts';
-import { callerOf, rerunFrom, rerunOf } from '../../../lib/engine/log/lineage.ts';
+import { callerOf, rerunFrom, rerunOf, scheduleOf } from '../../../lib/engine/log/lineage.ts';
 import { countsOf } from '../../../lib/engine/log/loop-state.ts';
 import type { NodeState, WaitingNode } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
@@ -25,10 +25,12 @@ const lineageOf = (head: Head) => {
   const original = rerunOf(head);
   const from = rerunFrom(head);
   const caller = callerOf(head);
+  const schedule = scheduleOf(head);
   return {
     ...(original === undefined ? {} : { rerunOf: original }),
     ...(from === undefined ? {} : { rerunFrom: from }),
     ...(caller === undefined ? {} : { calledBy: { runId: caller.runId, nodeId: caller.nodeId } }),
+    ...(schedule === undefined ? {} : { scheduleId: schedule.scheduleId, scheduledAt: iso(schedule.scheduledAt) }),
   };
 };
 

@@ -10,6 +10,7 @@ export const projectId = text(ids.projectIdPattern, 'a project id').transform(id
 export const environment = text(ids.environmentPattern, 'an environment').transform(ids.environment);
 export const keyId = text(ids.keyIdPattern, 'a key id').transform(ids.keyId);
 export const signalId = text(ids.signalIdPattern, 'a signal id').transform(ids.signalId);
+export const scheduleId = text(ids.scheduleIdPattern, 'a schedule id').transform(ids.scheduleId);
 export const runId = text(ids.runIdPattern, 'a run id').transform(ids.runId);
 export const correlationId = text(ids.correlationIdPattern, 'a correlation id').transform(ids.correlationId);
 export const nodeId = text(ids.nodeIdPattern, 'a node id').transform(ids.nodeId);

@@ -96,6 +96,8 @@ const runFacts = {
     .strictObject({ runId: z.string(), nodeId: z.string() })
     .exactOptional()
     .meta({ description: 'the node that called this run as its subflow' }),
+  scheduleId: z.string().exactOptional().meta({ description: 'the schedule that started it' }),
+  scheduledAt: moment.exactOptional().meta({ description: 'the time at which that schedule was due' }),
   specVersion: z.literal(1),
   createdAt: moment,
   availableAt: moment.exactOptional(),

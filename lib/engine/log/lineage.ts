@@ -1,17 +1,21 @@
-/** Which run a run was made from or called by: said in its first commit, so that its head alone can tell. */
+/** Which run, node or schedule a run was made from or by: said in its first commit, so that its head alone can tell. */
 import {
   type Attempt,
   type IterationKey,
   type NodeId,
   type RunId,
+  type ScheduleId,
   attempt,
   iterationKey,
   nodeId,
   nodeIdPattern,
   runId,
   runIdPattern,
+  scheduleId,
+  scheduleIdPattern,
 } from '../ids.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
+import { type Instant, instant } from '../time.ts';
 import type { RunCreation } from './head.ts';
 
 const rerunOfKey = '__rerunOf';
@@ -67,6 +71,24 @@ function callerIn(value: JsonObject): Caller | undefined {
     depth,
     whenLeft: whenLeft === 'go_on' ? 'go_on' : 'cancel',
   };
+}
+
+const scheduleIdKey = '__scheduleId';
+const scheduledAtKey = '__scheduledAt';
+
+export const systemOfSchedule = (id: ScheduleId, scheduledAt: Instant): Readonly<Record<string, JsonValue>> => ({
+  [scheduleIdKey]: id,
+  [scheduledAtKey]: String(scheduledAt),
+});
+
+/** The schedule that started this run, and the time that was due; undefined where somebody asked for it. */
+export function scheduleOf(
+  run: Pick<RunCreation, 'commit'>,
+): { readonly scheduleId: ScheduleId; readonly scheduledAt: Instant } | undefined {
+  const id = said(run, scheduleIdKey);
+  const at = said(run, scheduledAtKey);
+  if (id === undefined || at === undefined || !scheduleIdPattern.test(id) || !/^\d{1,15}$/.test(at)) return undefined;
+  return { scheduleId: scheduleId(id), scheduledAt: instant(Number(at)) };
 }
 
 function said(run: Pick<RunCreation, 'commit'>, key: string): string | undefined {

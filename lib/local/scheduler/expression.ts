@@ -9,6 +9,14 @@ export interface Timing {
   next(due: number, now: number): number | undefined;
 }
 
+/** The members of a definition that say when. */
+interface Written {
+  readonly ScheduleExpression: string;
+  readonly ScheduleExpressionTimezone: string;
+  readonly StartDate?: number | undefined;
+  readonly EndDate?: number | undefined;
+}
+
 const unitMs: Readonly<Record<string, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 
 function at(text: string, timezone: string): Timing | undefined {
@@ -30,11 +38,22 @@ function rate(count: number, unit: string): Timing | undefined {
   };
 }
 
+/** `5/15` of AWS is `5-59/15` of croner. */
+const spelled = (field: string | undefined, most: number): string => (field ?? '').replaceAll(/(^|,)(\w+)\//g, `$1$2-${most}/`);
+
 /** AWS has minutes, hours, day of month, month, day of week (1 is Sunday) and year. */
 function cron(text: string, timezone: string): Timing | undefined {
   const [minutes, hours, day, month, weekday, year, ...more] = text.trim().split(/\s+/);
   if (year === undefined || more.length > 0) return undefined;
-  const pattern = new Cron(`0 ${minutes} ${hours} ${day} ${month} ${weekday} ${year}`, {
+  const fields = [
+    spelled(minutes, 59),
+    spelled(hours, 23),
+    spelled(day, 31),
+    spelled(month, 12),
+    spelled(weekday, 7),
+    spelled(year, 2199),
+  ];
+  const pattern = new Cron(`0 ${fields.join(' ')}`, {
     timezone,
     paused: true,
     alternativeWeekdays: true,
@@ -43,6 +62,18 @@ function cron(text: string, timezone: string): Timing | undefined {
   });
   const after = (moment: number): number | undefined => pattern.nextRun(new Date(moment))?.getTime();
   return { isOneTime: false, first: (created) => after(created), next: (due, now) => after(Math.max(due, now)) };
+}
+
+/** A timing within its dates, in epoch seconds: nothing before the one, nothing after the other. */
+function between(timing: Timing, startDate: number | undefined, endDate: number | undefined): Timing {
+  const start = startDate === undefined ? -Infinity : startDate * 1_000;
+  const end = endDate === undefined ? Infinity : endDate * 1_000;
+  const untilEnd = (at: number | undefined) => (at === undefined || at > end ? undefined : at);
+  return {
+    ...timing,
+    first: (created) => untilEnd(timing.first(Math.max(created, start))),
+    next: (due, now) => untilEnd(timing.next(due, now)),
+  };
 }
 
 /** undefined where the expression or the time zone is not understood. */
@@ -57,4 +88,10 @@ export function parseExpression(expression: string, timezone = 'UTC'): Timing | 
   } catch {
     return undefined;
   }
+}
+
+/** What a definition says; undefined where that is not understood. */
+export function timingOf(definition: Written): Timing | undefined {
+  const timing = parseExpression(definition.ScheduleExpression, definition.ScheduleExpressionTimezone);
+  return timing && between(timing, definition.StartDate, definition.EndDate);
 }

@@ -1,6 +1,6 @@
 /** Fires schedules when they are due, tries again what failed, and removes what is done. Delivery is at least once. */
 import { arns } from '../place.ts';
-import { parseExpression } from './expression.ts';
+import { timingOf } from './expression.ts';
 import type { Definition, Schedule, ScheduleStore } from './schedule-store.ts';
 
 export interface Delivery {
@@ -57,7 +57,7 @@ function inputOf({ group, name, definition, dueAt, failures }: Schedule, executi
 /** The schedule after its due time has been dealt with; undefined where it is to be deleted. */
 function advance(schedule: Schedule, now: number): Schedule | undefined {
   const { definition, dueAt } = schedule;
-  const timing = parseExpression(definition.ScheduleExpression, definition.ScheduleExpressionTimezone);
+  const timing = timingOf(definition);
   const next = dueAt === undefined ? undefined : timing?.next(dueAt, now);
   if (next === undefined && definition.ActionAfterCompletion === 'DELETE') return undefined;
   return { ...schedule, dueAt: next, tryAt: next, failures: 0 };

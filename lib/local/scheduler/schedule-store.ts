@@ -8,6 +8,9 @@ export const definitionShape = z.looseObject({
   State: z.enum(['ENABLED', 'DISABLED']).default('ENABLED'),
   ActionAfterCompletion: z.enum(['NONE', 'DELETE']).default('NONE'),
   Description: z.string().optional(),
+  /** epoch seconds, as the wire has them */
+  StartDate: z.number().optional(),
+  EndDate: z.number().optional(),
   FlexibleTimeWindow: z.looseObject({ Mode: z.string() }),
   Target: z.looseObject({
     Arn: z.string(),

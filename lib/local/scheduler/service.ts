@@ -10,7 +10,7 @@ import {
 } from '../aws/wire.ts';
 import { arns } from '../place.ts';
 import type { Need } from '../policy/evaluate.ts';
-import { parseExpression } from './expression.ts';
+import { timingOf } from './expression.ts';
 import { definitionShape, type Definition, type Schedule, type ScheduleName, type ScheduleStore } from './schedule-store.ts';
 
 const operations: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ const groupOf = (request: WireRequest, body: unknown): string => {
 
 /** A schedule as it is when it begins; undefined where the expression is not understood. */
 export function newSchedule(name: ScheduleName, definition: Definition, now: number): Schedule | undefined {
-  const timing = parseExpression(definition.ScheduleExpression, definition.ScheduleExpressionTimezone);
+  const timing = timingOf(definition);
   if (timing === undefined) return undefined;
   const dueAt = definition.State === 'ENABLED' ? timing.first(now) : undefined;
   return { ...name, definition, createdAt: now, dueAt, tryAt: dueAt, failures: 0 };

@@ -22,6 +22,7 @@ import { DynamoRunIndex } from '../../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../../lib/aws/run-log.ts';
 import { SystemClock } from '../../../lib/aws/system-clock.ts';
 import { SystemIds } from '../../../lib/aws/system-ids.ts';
+import { DynamoSchedules } from '../../../lib/aws/schedules.ts';
 import { DynamoSignals } from '../../../lib/aws/signals.ts';
 import { DynamoStreams } from '../../../lib/aws/streams.ts';
 import { DynamoTickets } from '../../../lib/aws/tickets.ts';
@@ -68,7 +69,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     results: services.queue('results.fifo'),
   };
   // Timers and the bus are called and have no emulator of their own here.
-  const { timers, notices } = memoryWorld();
+  const { timers, recurrences, notices, metrics } = memoryWorld();
   const deps: Deps = {
     clock,
     ids: new SystemIds(),
@@ -76,6 +77,9 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     index: new DynamoRunIndex({ runs, control }, log),
     jobs: new SqsJobs(services.sqs, urls),
     timers,
+    recurrences,
+    metrics,
+    schedules: new DynamoSchedules(control),
     notices,
     blobs: new S3Blobs(services.s3, bucket),
     artifacts: new S3Artifacts(services.s3, bucket, clock),

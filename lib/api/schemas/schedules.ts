@@ -1,0 +1,110 @@
+/** Bodies about schedules. */
+import * as z from 'zod';
+import { runStatuses } from '../../engine/log/head.ts';
+import { overlapPolicies } from '../../ports/schedules.ts';
+import { cursor, json, limit, moment, page, scheduleId, time, workflowName } from './parts.ts';
+
+/** A fire may come a minute after its time by itself, and waits in a queue then. */
+const leastCatchUpSeconds = 120;
+/** For longer the scheduler does not try to deliver it. */
+const mostCatchUpSeconds = 86_400;
+
+const cron = z.string().min(1).max(256).meta({
+  description: 'six fields as EventBridge Scheduler writes them: minutes, hours, day of month, month, day of week, year',
+});
+const rate = z.string().min(1).max(64).meta({ description: 'such as `5 minutes`, `1 hour` or `7 days`' });
+const timeZone = z.string().min(1).max(64).meta({ description: 'of the IANA database; absent: UTC' });
+const overlap = z.enum(overlapPolicies).meta({ description: 'what a time that is due does while a run of the schedule is open' });
+const catchUpSeconds = z
+  .int()
+  .min(leastCatchUpSeconds)
+  .max(mostCatchUpSeconds)
+  .meta({ description: 'what comes later than this after its time starts nothing' });
+const version = z.int().min(1).meta({ description: 'of the graph; absent: the latest at each time' });
+
+export const createScheduleBody = z
+  .strictObject({
+    scheduleId,
+    workflowName,
+    version: version.exactOptional(),
+    input: json.exactOptional(),
+    cron: cron.exactOptional(),
+    rate: rate.exactOptional(),
+    timeZone: timeZone.exactOptional(),
+    startAt: time.exactOptional(),
+    endAt: time.exactOptional(),
+    overlap: overlap.default('skip'),
+    catchUpSeconds: catchUpSeconds.default(mostCatchUpSeconds),
+    paused: z.boolean().default(false),
+  })
+  .meta({ id: 'CreateSchedule' });
+
+export const updateScheduleBody = z
+  .strictObject({
+    workflowName: workflowName.exactOptional(),
+    version: version.nullable().exactOptional(),
+    input: json.exactOptional(),
+    cron: cron.exactOptional(),
+    rate: rate.exactOptional(),
+    timeZone: timeZone.exactOptional(),
+    startAt: time.nullable().exactOptional(),
+    endAt: time.nullable().exactOptional(),
+    overlap: overlap.exactOptional(),
+    catchUpSeconds: catchUpSeconds.exactOptional(),
+  })
+  .meta({ id: 'UpdateSchedule' });
+
+export const scheduleParams = z.strictObject({ scheduleId });
+export const listSchedulesQuery = z.strictObject({ limit: limit.default(50), cursor: cursor.exactOptional() });
+
+const fire = z
+  .strictObject({
+    scheduledAt: moment,
+    at: moment.meta({ description: 'when this was noted' }),
+    outcome: z.enum(['starting', 'started', 'skipped', 'missed', 'failed']),
+    runId: z.string().exactOptional(),
+    code: z.string().exactOptional(),
+    message: z.string().exactOptional(),
+  })
+  .meta({ id: 'ScheduleFire' });
+
+const lastRun = z
+  .strictObject({
+    runId: z.string(),
+    scheduledAt: moment,
+    startedAt: moment,
+    status: z
+      .enum(runStatuses)
+      .exactOptional()
+      .meta({ description: 'as the list of runs shows it; absent in lists of schedules' }),
+  })
+  .meta({ id: 'ScheduleLastRun' });
+
+const summary = {
+  scheduleId: z.string(),
+  workflowName: z.string(),
+  version: z.int().exactOptional(),
+  cron: z.string().exactOptional(),
+  rate: z.string().exactOptional(),
+  timeZone: z.string().exactOptional(),
+  startAt: moment.exactOptional(),
+  endAt: moment.exactOptional(),
+  overlap: z.enum(overlapPolicies),
+  catchUpSeconds: z.int(),
+  paused: z.boolean(),
+  createdAt: moment,
+  updatedAt: moment,
+  nextRunAt: moment.exactOptional().meta({ description: 'absent: paused, or over' }),
+  lastRun: lastRun.exactOptional(),
+  lastFailure: fire.exactOptional(),
+};
+
+export const scheduleAnswer = z
+  .strictObject({
+    ...summary,
+    input: json.exactOptional(),
+    recentFires: z.array(fire).readonly().meta({ description: 'the last ones, the latest first' }),
+  })
+  .meta({ id: 'Schedule' });
+export const scheduleList = page(z.strictObject(summary).meta({ id: 'ScheduleSummary' }));
+export const deletedScheduleAnswer = z.strictObject({ scheduleId: z.string(), deleted: z.literal(true) });

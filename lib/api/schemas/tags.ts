@@ -1,0 +1,29 @@
+/** Bodies about the tags of a run. */
+import * as z from 'zod';
+import { tagNames, tagSeverities } from '../../engine/log/tags.ts';
+import { jsonObject, moment } from './parts.ts';
+
+export const listTagsQuery = z.strictObject({
+  after: z.string().max(32).exactOptional().meta({ description: 'the id of the last event seen; only tags of later ones' }),
+  limit: z.coerce.number().int().min(1).max(1_000).default(200),
+});
+
+export const tagList = z.strictObject({
+  data: z
+    .array(
+      z
+        .strictObject({
+          tag: z.enum(tagNames),
+          severity: z.enum(tagSeverities),
+          nodeId: z.string().exactOptional().meta({ description: 'absent: it is about the run' }),
+          iteration: z.string().exactOptional(),
+          eventId: z.int().meta({ description: 'of the event that it follows from' }),
+          timestamp: moment,
+          metadata: jsonObject,
+        })
+        .meta({ id: 'RunTag' }),
+    )
+    .readonly(),
+  cursor: z.string().meta({ description: 'pass it as `after` to go on, now or later' }),
+  hasMore: z.boolean(),
+});

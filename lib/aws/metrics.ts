@@ -1,0 +1,70 @@
+/**
+ * CloudWatch metrics in the embedded metric format: lines of the function's own log, which CloudWatch reads as they come
+ * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
+ */
+import { type Measure, type MeasureName, measureUnits } from '../engine/log/measures.ts';
+import type { Instant } from '../engine/time.ts';
+import type { Metrics } from '../ports/metrics.ts';
+
+export const metricNamespace = 'Stepwell';
+/** The format's limit for the values of one metric in one line. */
+const mostValues = 100;
+
+export class EmfMetrics implements Metrics {
+  readonly isOn = true;
+  readonly #write: (line: string) => void;
+
+  /** @param write takes a line as it is: a logger would put its own envelope around it */
+  constructor(write: (line: string) => void) {
+    this.#write = write;
+  }
+
+  emit(measures: readonly Measure[], at: Instant): void {
+    for (const { dimensions, values } of grouped(measures)) {
+      const longest = Math.max(...[...values.values()].map((each) => each.length));
+      for (let first = 0; first < longest; first += mostValues) {
+        const part = [...values].flatMap(([name, all]) => {
+          const some = all.slice(first, first + mostValues);
+          return some.length === 0 ? [] : [{ name, some }];
+        });
+        this.#write(lineOf(dimensions, part, at));
+      }
+    }
+  }
+}
+
+export const noMetrics: Metrics = { isOn: false, emit: () => undefined };
+
+type Dimensions = Measure['dimensions'];
+
+/** What shares its dimensions shares a line. */
+function grouped(measures: readonly Measure[]) {
+  const groups = new Map<string, { readonly dimensions: Dimensions; readonly values: Map<MeasureName, number[]> }>();
+  for (const { name, value, dimensions } of measures) {
+    const key = JSON.stringify(Object.entries(dimensions));
+    const group = groups.get(key) ?? { dimensions, values: new Map<MeasureName, number[]>() };
+    groups.set(key, group);
+    group.values.set(name, [...(group.values.get(name) ?? []), value]);
+  }
+  return groups.values();
+}
+
+const lineOf = (
+  dimensions: Dimensions,
+  part: readonly { readonly name: MeasureName; readonly some: readonly number[] }[],
+  at: Instant,
+): string =>
+  JSON.stringify({
+    _aws: {
+      Timestamp: at,
+      CloudWatchMetrics: [
+        {
+          Namespace: metricNamespace,
+          Dimensions: [Object.keys(dimensions)],
+          Metrics: part.map(({ name }) => ({ Name: name, Unit: measureUnits[name] })),
+        },
+      ],
+    },
+    ...dimensions,
+    ...Object.fromEntries(part.map(({ name, some }) => [name, some.length === 1 ? some[0] : some])),
+  });

@@ -1,0 +1,99 @@
+/** Recurring schedules of EventBridge Scheduler that deliver to the delay queue, one for each setting of a schedule. */
+import { createHash } from 'node:crypto';
+import {
+  ConflictException,
+  CreateScheduleCommand,
+  DeleteScheduleCommand,
+  ResourceNotFoundException,
+  type SchedulerClient,
+} from '@aws-sdk/client-scheduler';
+import { fireBody } from '../codec/schedules.ts';
+import type { Recurrence as Recurring, Timing } from '../engine/schedule/timing.ts';
+import type { Instant } from '../engine/time.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Recurrence, Recurrences } from '../ports/recurrences.ts';
+import type { ScheduleSetting } from '../ports/schedules.ts';
+import { reach } from './reach.ts';
+import { scopeKey } from './run-keys.ts';
+import type { ScheduleSettings } from './timers.ts';
+
+/** The service puts the time that was due in its place: the same one, however often it tries. */
+const dueTime = '<aws.scheduler.scheduled-time>';
+/** The service's bounds of a retry policy, in seconds. */
+const [leastAge, mostAge] = [60, 86_400];
+
+export class SchedulerRecurrences implements Recurrences {
+  readonly #client: SchedulerClient;
+  readonly #settings: ScheduleSettings;
+  readonly #clock: Clock;
+
+  constructor(client: SchedulerClient, settings: ScheduleSettings, clock: Clock) {
+    this.#client = client;
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  async set({ of, timing, firstAt, deliveredWithin }: Recurrence): Promise<void> {
+    const name = nameOf(of);
+    const command = new CreateScheduleCommand({
+      Name: name,
+      GroupName: this.#settings.group,
+      ClientToken: name,
+      Description: `${of.projectId}/${of.environment}: schedule ${of.scheduleId}`,
+      ...expressionOf(timing.recurrence),
+      ...this.#beginning(timing, firstAt),
+      ...(timing.endAt === undefined ? {} : { EndDate: new Date(timing.endAt) }),
+      ActionAfterCompletion: 'DELETE',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      Target: {
+        Arn: this.#settings.queueArn,
+        RoleArn: this.#settings.roleArn,
+        Input: fireBody(of, dueTime),
+        RetryPolicy: {
+          MaximumEventAgeInSeconds: Math.min(mostAge, Math.max(leastAge, Math.ceil(deliveredWithin / 1_000))),
+          MaximumRetryAttempts: 185,
+        },
+      },
+    });
+    try {
+      await reach('the scheduler', () => this.#client.send(command));
+    } catch (error) {
+      // A setting never changes, so what has its name is it.
+      if (!(error instanceof ConflictException)) throw error;
+    }
+  }
+
+  async remove(of: ScheduleSetting): Promise<void> {
+    const command = new DeleteScheduleCommand({ Name: nameOf(of), GroupName: this.#settings.group });
+    try {
+      await reach('the scheduler', () => this.#client.send(command));
+    } catch (error) {
+      if (!(error instanceof ResourceNotFoundException)) throw error;
+    }
+  }
+
+  /** A rate counts from its beginning. One in the past is refused. */
+  #beginning({ recurrence, startAt }: Timing, firstAt: Instant): { readonly StartDate?: Date } {
+    if (recurrence.kind === 'rate') return { StartDate: new Date(firstAt) };
+    return startAt === undefined || startAt <= this.#clock.now() ? {} : { StartDate: new Date(startAt) };
+  }
+}
+
+const expressionOf = (recurrence: Recurring) =>
+  recurrence.kind === 'cron'
+    ? { ScheduleExpression: `cron(${recurrence.cron})`, ScheduleExpressionTimezone: recurrence.timeZone }
+    : { ScheduleExpression: `rate(${rateText(recurrence.rate)})`, ScheduleExpressionTimezone: 'UTC' };
+
+/** The service wants `1 minute` and `2 minutes`. */
+const rateText = (rate: string): string => {
+  const [count = '', unit = ''] = rate.trim().split(' ');
+  return `${count} ${unit.replace(/s$/, '')}${count === '1' ? '' : 's'}`;
+};
+
+/** A name has at most 64 characters of `[0-9a-zA-Z-_.]`; a digest has 43 of them. */
+const nameOf = (of: ScheduleSetting): string => {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([scopeKey(of), of.scheduleId, of.incarnation, of.setting]))
+    .digest('base64url');
+  return `schedule-${digest}`;
+};

@@ -1,0 +1,135 @@
+/** Schedules in the control table: one item each in the scope's own partition, and what the sweep looks at in one of all scopes. */
+import { z } from 'zod';
+import { scheduleMark, scheduleSetting, storedSchedule } from '../codec/schedules.ts';
+import { unpack } from '../codec/packed.ts';
+import { read, readJson } from '../codec/unreadable.ts';
+import { controlTableKeys } from '../contract/environment.ts';
+import type { ScheduleId, Scope } from '../engine/ids.ts';
+import type { Schedule, ScheduleMark, ScheduleSetting, Schedules } from '../ports/schedules.ts';
+import { type Item, number, packed, packedAttribute, text } from './attributes.ts';
+import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { scopeKey } from './run-keys.ts';
+import { type Key, type Table, allOf, firstOf, isFree } from './table.ts';
+
+type Listed = Awaited<ReturnType<Schedules['list']>>;
+
+const partition = (scope: Scope): string => `${scopeKey(scope)}#schedules`;
+const scheduleKey = (scope: Scope, id: ScheduleId): Key => ({ pk: partition(scope), sk: id });
+
+/** No project id holds a `~`, so this is nobody's partition. */
+const sweptPartition = '~schedules';
+const settingSort = (of: ScheduleSetting): string => `${scopeKey(of)}#${of.scheduleId}#${of.incarnation}#${of.setting}`;
+const markKey = (of: ScheduleSetting): Key => ({ pk: sweptPartition, sk: `marked#${settingSort(of)}` });
+const keptKey = (of: ScheduleSetting): Key => ({ pk: sweptPartition, sk: `kept#${settingSort(of)}` });
+
+const exists = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
+
+export class DynamoSchedules implements Schedules {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async schedule(scope: Scope, id: ScheduleId): Promise<Schedule | undefined> {
+    const item = await this.#table.get(scheduleKey(scope, id));
+    return item && scheduleIn(item);
+  }
+
+  async create(schedule: Schedule): Promise<'stored' | 'occupied'> {
+    const put = await this.#table.put(scheduleKey(schedule, schedule.scheduleId), attributesOf(schedule), isFree);
+    // Its own earlier try may be what stands.
+    return put.kind === 'stored' || scheduleIn(put.standing).incarnation === schedule.incarnation ? 'stored' : 'occupied';
+  }
+
+  async replace(schedule: Schedule): Promise<boolean> {
+    const changed = await this.#table.update(
+      scheduleKey(schedule, schedule.scheduleId),
+      {
+        expression: 'SET revision = :revision, schedule = :schedule',
+        values: { ':revision': number(schedule.revision), ':schedule': packed(schedule) },
+      },
+      {
+        expression: 'incarnation = :incarnation AND revision = :before',
+        values: { ':incarnation': text(schedule.incarnation), ':before': number(schedule.revision - 1) },
+      },
+    );
+    return changed !== undefined;
+  }
+
+  async remove(schedule: Parameters<Schedules['remove']>[0]): Promise<void> {
+    await this.#table.delete(scheduleKey(schedule, schedule.scheduleId), {
+      expression: 'incarnation = :incarnation',
+      values: { ':incarnation': text(schedule.incarnation) },
+    });
+  }
+
+  async list(scope: Scope, { limit, after }: Parameters<Schedules['list']>[1]): Promise<Listed> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
+      ExpressionAttributeValues: { ':pk': text(partition(scope)), ...(after && { ':after': text(after) }) },
+    });
+    const found = (await firstOf(items, limit + 1)).map(scheduleIn);
+    const schedules = found.slice(0, limit);
+    const last = schedules.at(-1);
+    return found.length > limit && last !== undefined ? { schedules, next: last.scheduleId } : { schedules };
+  }
+
+  async mark(mark: ScheduleMark): Promise<void> {
+    await this.#table.put(markKey(mark), { v: itemVersion, mark: packed(mark) });
+  }
+
+  async unmark(setting: ScheduleSetting): Promise<void> {
+    await this.#table.delete(markKey(setting), exists);
+  }
+
+  async marked(): Promise<readonly ScheduleMark[]> {
+    return (await this.#swept('marked#')).map((item) => {
+      const { mark } = read('a mark of a schedule', markItem, item);
+      return readJson('a mark of a schedule', scheduleMark, unpack('a mark of a schedule', mark));
+    });
+  }
+
+  async keep(setting: ScheduleSetting): Promise<void> {
+    await this.#table.put(keptKey(setting), { v: itemVersion, setting: packed(setting) });
+  }
+
+  async drop(setting: ScheduleSetting): Promise<void> {
+    await this.#table.delete(keptKey(setting), exists);
+  }
+
+  async kept(): Promise<readonly ScheduleSetting[]> {
+    return (await this.#swept('kept#')).map((item) => {
+      const { setting } = read('a setting of a schedule', keptItem, item);
+      return readJson('a setting of a schedule', scheduleSetting, unpack('a setting of a schedule', setting));
+    });
+  }
+
+  #swept(prefix: string): Promise<readonly Item[]> {
+    return allOf(
+      this.#table.query({
+        ConsistentRead: true,
+        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':pk': text(sweptPartition), ':prefix': text(prefix) },
+      }),
+    );
+  }
+}
+
+const markItem = z.object({ v: itemVersionAttribute, mark: packedAttribute });
+const keptItem = z.object({ v: itemVersionAttribute, setting: packedAttribute });
+
+/** Beside the record itself, what conditions look at. */
+const attributesOf = (schedule: Schedule): Item => ({
+  v: itemVersion,
+  incarnation: text(schedule.incarnation),
+  revision: number(schedule.revision),
+  schedule: packed(schedule),
+});
+
+const scheduleItem = z.object({ v: itemVersionAttribute, schedule: packedAttribute });
+const scheduleIn = (item: Item): Schedule => {
+  const { schedule } = read('a schedule', scheduleItem, item);
+  return readJson('a schedule', storedSchedule, unpack('a schedule', schedule));
+};

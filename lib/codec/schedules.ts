@@ -1,0 +1,80 @@
+/** Schedules as they are stored, and their fires as the queue of delayed jobs carries them. */
+import { z } from 'zod';
+import type { JsonValue } from '../engine/json.ts';
+import type { Timing } from '../engine/schedule/timing.ts';
+import { instant as toInstant } from '../engine/time.ts';
+import type { ScheduleFire } from '../ports/recurrences.ts';
+import {
+  type Fire,
+  type Schedule,
+  type ScheduleMark,
+  type ScheduleSetting,
+  type ScheduleTerms,
+  overlapPolicies,
+} from '../ports/schedules.ts';
+import { exactly } from './exact.ts';
+import { durationMs, environment, instant, nonce, projectId, runId, scheduleId, workflowName } from './ids.ts';
+import { readJson } from './unreadable.ts';
+
+const recurrence = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('cron'), cron: z.string(), timeZone: z.string() }),
+  z.strictObject({ kind: z.literal('rate'), rate: z.string(), anchor: instant }),
+]);
+const timing = exactly<Timing>()(
+  z.strictObject({ recurrence, startAt: instant.exactOptional(), endAt: instant.exactOptional() }),
+);
+
+const terms = exactly<ScheduleTerms>()(
+  z.strictObject({
+    workflowName,
+    version: z.int().min(1).exactOptional(),
+    input: z.custom<JsonValue>((value) => value !== undefined).exactOptional(),
+    timing,
+    overlap: z.enum(overlapPolicies),
+    catchUpMs: durationMs,
+    isPaused: z.boolean(),
+  }),
+);
+
+const fireShape = exactly<Fire>()(
+  z.strictObject({
+    scheduledAt: instant,
+    at: instant,
+    outcome: z.enum(['starting', 'started', 'skipped', 'missed', 'failed']),
+    runId: runId.exactOptional(),
+    code: z.string().exactOptional(),
+    message: z.string().exactOptional(),
+  }),
+);
+
+const setting = { projectId, environment, scheduleId, incarnation: nonce, setting: z.int().min(1) };
+export const scheduleSetting = exactly<ScheduleSetting>()(z.strictObject(setting));
+export const scheduleMark = exactly<ScheduleMark>()(z.strictObject({ ...setting, at: instant }));
+
+export const storedSchedule = exactly<Schedule>()(
+  z.strictObject({
+    ...setting,
+    bodyHash: z.string(),
+    terms,
+    createdAt: instant,
+    updatedAt: instant,
+    fires: z.array(fireShape).readonly(),
+    lastFailure: fireShape.exactOptional(),
+    revision: z.int().min(1),
+  }),
+);
+
+const messageVersion = 1;
+const rfc3339 = z.iso.datetime({ offset: true }).transform((text) => toInstant(Date.parse(text)));
+const fireMessage = z.strictObject({ v: z.literal(messageVersion), fire: z.strictObject({ ...setting, scheduledAt: rfc3339 }) });
+
+/** @param scheduledAt the time that is due, or what the world's scheduler puts it in the place of */
+export const fireBody = (of: ScheduleSetting, scheduledAt: string): string => {
+  const { projectId: project, environment: env, scheduleId: id, incarnation, setting: number } = of;
+  const fire = { projectId: project, environment: env, scheduleId: id, incarnation, setting: number, scheduledAt };
+  return JSON.stringify({ v: messageVersion, fire });
+};
+
+/** The fire in a message's body; undefined where it is another kind of message, which its own reader judges. */
+export const parseFire = (text: string): ScheduleFire | undefined =>
+  text.startsWith(`{"v":${messageVersion},"fire":`) ? readJson('a fire of a schedule', fireMessage, text).fire : undefined;

@@ -1,0 +1,95 @@
+/**
+ * What a commit adds to the metrics: how long runs and nodes took, how often they were tried, why they failed. Dimensions
+ * are words of a small set, and the names of workflows; never an id of a run, and nothing that a user brought.
+ */
+import type { NodeId } from '../ids.ts';
+import { type Instant, between } from '../time.ts';
+import type { Commit } from './commit.ts';
+import type { RunEvent } from './events.ts';
+import type { RunState } from './fold.ts';
+import { TagReader } from './tags.ts';
+
+export const measureUnits = {
+  RunsEnded: 'Count',
+  RunDuration: 'Milliseconds',
+  NodeDuration: 'Milliseconds',
+  NodeAttempts: 'Count',
+  AttemptsFailed: 'Count',
+  Tags: 'Count',
+} as const;
+export type MeasureName = keyof typeof measureUnits;
+
+export interface Measure {
+  readonly name: MeasureName;
+  readonly value: number;
+  readonly dimensions: Readonly<Record<string, string>>;
+}
+
+export interface Measured {
+  readonly workflowName: string;
+  readonly createdAt: Instant;
+  /** after the commit */
+  readonly state: RunState;
+  /** the type of a node, as its author wrote it */
+  readonly typeOf: (id: NodeId) => string;
+}
+
+export function measuresOf(commit: Commit, run: Measured): readonly Measure[] {
+  return [...commit.events.flatMap((event) => measuresIn(event, commit.at, run)), ...tagsIn(commit, run.state)];
+}
+
+function measuresIn(event: RunEvent, at: Instant, run: Measured): readonly Measure[] {
+  switch (event.type) {
+    case 'RUN_COMPLETED':
+      return runEnded('completed', at, run);
+    case 'RUN_FAILED':
+    case 'RUN_TIMED_OUT':
+      return runEnded('failed', at, run);
+    case 'RUN_CANCELLED':
+      return runEnded('cancelled', at, run);
+    case 'NODE_RETRIED':
+      return [attemptFailed(event, run)];
+    case 'NODE_FAILED':
+      return [attemptFailed(event, run), ...nodeEnded(event, 'failed', run)];
+    case 'NODE_COMPLETED':
+      return nodeEnded(event, 'completed', run);
+    default:
+      return [];
+  }
+}
+
+function runEnded(status: string, at: Instant, { workflowName, createdAt }: Measured): readonly Measure[] {
+  const dimensions = { WorkflowName: workflowName, Status: status };
+  return [
+    { name: 'RunsEnded', value: 1, dimensions },
+    { name: 'RunDuration', value: between(createdAt, at), dimensions },
+  ];
+}
+
+type Ended = Extract<RunEvent, { type: 'NODE_COMPLETED' | 'NODE_FAILED' }>;
+function nodeEnded({ nodeId, attempt, startedAt, endedAt }: Ended, status: string, { typeOf }: Measured): readonly Measure[] {
+  const dimensions = { NodeType: typeOf(nodeId), Status: status };
+  return [
+    { name: 'NodeDuration', value: between(startedAt, endedAt), dimensions },
+    { name: 'NodeAttempts', value: attempt, dimensions },
+  ];
+}
+
+const attemptFailed = (
+  { nodeId, failure }: Extract<RunEvent, { type: 'NODE_RETRIED' | 'NODE_FAILED' }>,
+  { typeOf }: Measured,
+): Measure => ({ name: 'AttemptsFailed', value: 1, dimensions: { NodeType: typeOf(nodeId), Cause: failure.cause } });
+
+/** Tags that somebody should look at. What a tag knows from earlier commits is not needed to count it. */
+function tagsIn(commit: Commit, state: RunState): readonly Measure[] {
+  const tags = new TagReader().read(commit).filter(({ severity, tag }) => severity !== 'info' && tag !== 'partial_success');
+  const counted: readonly { readonly tag: string; readonly severity: string }[] = tags;
+  const isCompleted = commit.events.some(({ type }) => type === 'RUN_COMPLETED');
+  const hasFailed =
+    isCompleted && [...state.nodes.entries()].some(([, { status }]) => status === 'failed' || status === 'timed_out');
+  return [...counted, ...(hasFailed ? [{ tag: 'partial_success', severity: 'warn' }] : [])].map(({ tag, severity }) => ({
+    name: 'Tags',
+    value: 1,
+    dimensions: { Tag: tag, Severity: severity },
+  }));
+}

@@ -1,0 +1,77 @@
+/** Which days a cron expression means: by their place in the month, or by the day of the week. */
+import { type ReadField, fieldShapes, readField, readValue, spanOf } from './cron-field.ts';
+import { daysInMonth, weekdayOf } from './zone.ts';
+
+export type DayRule =
+  | { readonly by: 'month'; readonly days: readonly number[] }
+  /** the last day of the month */
+  | { readonly by: 'last' }
+  /** the weekday, Monday to Friday, nearest to a day, within its month */
+  | { readonly by: 'nearest weekday'; readonly day: number }
+  | { readonly by: 'week'; readonly weekdays: readonly number[] }
+  /** the last of a weekday in the month */
+  | { readonly by: 'last of weekday'; readonly weekday: number }
+  /** the first, second … of a weekday in the month */
+  | { readonly by: 'nth of weekday'; readonly weekday: number; readonly nth: number };
+
+export type ReadDay = { readonly kind: 'read'; readonly rule: DayRule } | { readonly kind: 'refused'; readonly why: string };
+
+export function readDayOfMonth(text: string): ReadDay {
+  if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'last' } };
+  const [, nearest] = /^(\d{1,2})W$/i.exec(text) ?? [];
+  if (nearest === undefined) return plain(readField(fieldShapes.dayOfMonth, text), (days) => ({ by: 'month', days }));
+  const day = readValue(fieldShapes.dayOfMonth, nearest);
+  return day === undefined
+    ? { kind: 'refused', why: `takes ${spanOf(fieldShapes.dayOfMonth)} before W, and not ${JSON.stringify(nearest)}` }
+    : { kind: 'read', rule: { by: 'nearest weekday', day } };
+}
+
+export function readDayOfWeek(text: string): ReadDay {
+  // Alone it is the last day of the week.
+  if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'week', weekdays: [fieldShapes.dayOfWeek.most] } };
+  const [, lastOf] = /^(\w+)L$/i.exec(text) ?? [];
+  if (lastOf !== undefined) return weekdayAnd(lastOf, (weekday) => ({ by: 'last of weekday', weekday }));
+  if (!text.includes('#')) return plain(readField(fieldShapes.dayOfWeek, text), (weekdays) => ({ by: 'week', weekdays }));
+  const [, name = '', nth = ''] = /^(\w+)#([1-5])$/.exec(text) ?? [];
+  if (nth === '') return { kind: 'refused', why: `takes one weekday, # and 1 to 5, and not ${JSON.stringify(text)}` };
+  return weekdayAnd(name, (weekday) => ({ by: 'nth of weekday', weekday, nth: Number(nth) }));
+}
+
+const plain = (field: ReadField, rule: (values: readonly number[]) => DayRule): ReadDay =>
+  field.kind === 'read' ? { kind: 'read', rule: rule(field.values) } : field;
+
+function weekdayAnd(name: string, rule: (weekday: number) => DayRule): ReadDay {
+  const weekday = readValue(fieldShapes.dayOfWeek, name);
+  return weekday === undefined
+    ? { kind: 'refused', why: `takes ${spanOf(fieldShapes.dayOfWeek)}, and not ${JSON.stringify(name)}` }
+    : { kind: 'read', rule: rule(weekday) };
+}
+
+/** The days of a month that the rule means, in ascending order. */
+export function daysIn(rule: DayRule, year: number, month: number): readonly number[] {
+  const last = daysInMonth(year, month);
+  const all = Array.from({ length: last }, (_, index) => index + 1);
+  const weekday = (day: number): number => weekdayOf({ year, month, day });
+  switch (rule.by) {
+    case 'month':
+      return rule.days.filter((day) => day <= last);
+    case 'last':
+      return [last];
+    case 'nearest weekday':
+      return rule.day > last ? [] : [nearestWeekday(rule.day, last, weekday(rule.day))];
+    case 'week':
+      return all.filter((day) => rule.weekdays.includes(weekday(day)));
+    case 'last of weekday':
+      return all.filter((day) => weekday(day) === rule.weekday).slice(-1);
+    case 'nth of weekday':
+      return all.filter((day) => weekday(day) === rule.weekday).slice(rule.nth - 1, rule.nth);
+  }
+}
+
+const sunday = 1;
+const saturday = 7;
+function nearestWeekday(day: number, last: number, weekday: number): number {
+  if (weekday === saturday) return day === 1 ? day + 2 : day - 1;
+  if (weekday === sunday) return day === last ? day - 2 : day + 1;
+  return day;
+}

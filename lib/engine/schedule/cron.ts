@@ -1,0 +1,102 @@
+/**
+ * Cron expressions as EventBridge Scheduler writes them: minutes, hours, day of month, month, day of week, year
+ * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based). A time that clocks leave out is
+ * passed over; one that they show twice counts once, the first time.
+ */
+import type { Instant } from '../time.ts';
+import { type DayRule, type ReadDay, daysIn, readDayOfMonth, readDayOfWeek } from './cron-day.ts';
+import { type CronFieldName, type FieldShape, fieldShapes, readField } from './cron-field.ts';
+import { type WallTime, firstShown, wallTimeAt } from './zone.ts';
+
+export interface Cron {
+  readonly minutes: readonly number[];
+  readonly hours: readonly number[];
+  readonly months: readonly number[];
+  readonly years: readonly number[];
+  readonly day: DayRule;
+}
+
+export type ReadCron =
+  | { readonly kind: 'read'; readonly cron: Cron }
+  /** each a whole sentence that follows "cron" */
+  | { readonly kind: 'refused'; readonly faults: readonly string[] };
+
+export function readCron(text: string): ReadCron {
+  const [minutes, hours, dayOfMonth, month, dayOfWeek, year, ...more] = text.trim().split(/\s+/);
+  if (
+    minutes === undefined ||
+    hours === undefined ||
+    dayOfMonth === undefined ||
+    month === undefined ||
+    dayOfWeek === undefined ||
+    year === undefined ||
+    more.length > 0
+  ) {
+    return { kind: 'refused', faults: ['must have six fields: minutes, hours, day of month, month, day of week, year'] };
+  }
+  const faults: string[] = [];
+  const values = (shape: FieldShape, field: string): readonly number[] => {
+    const read = readField(shape, field);
+    if (read.kind === 'read') return read.values;
+    faults.push(faultIn(shape.name, read.why));
+    return [];
+  };
+  const cron = {
+    minutes: values(fieldShapes.minutes, minutes),
+    hours: values(fieldShapes.hours, hours),
+    months: values(fieldShapes.month, month),
+    years: values(fieldShapes.year, year),
+  };
+  const day = readDay(dayOfMonth, dayOfWeek);
+  if (day.kind === 'refused') faults.push(day.why);
+  return day.kind === 'refused' || faults.length > 0
+    ? { kind: 'refused', faults }
+    : { kind: 'read', cron: { ...cron, day: day.rule } };
+}
+
+const faultIn = (name: CronFieldName, why: string): string => `the field ${name} ${why}`;
+
+/** One of the two says which days, the other leaves it open. */
+function readDay(dayOfMonth: string, dayOfWeek: string): ReadDay {
+  if ((dayOfMonth === '?') === (dayOfWeek === '?')) {
+    return { kind: 'refused', why: 'exactly one of the fields day of month and day of week must be ?' };
+  }
+  const name = dayOfWeek === '?' ? 'day of month' : 'day of week';
+  const read = dayOfWeek === '?' ? readDayOfMonth(dayOfMonth) : readDayOfWeek(dayOfWeek);
+  return read.kind === 'refused' ? { kind: 'refused', why: faultIn(name, read.why) } : read;
+}
+
+/** The first time after `after` that the expression means in this zone; undefined where there is none. */
+export function nextCronTime(cron: Cron, zone: string, after: Instant): Instant | undefined {
+  const from = wallTimeAt(zone, after);
+  for (const year of cron.years.filter((each) => each >= from.year)) {
+    for (const month of cron.months.filter((each) => year > from.year || each >= from.month)) {
+      for (const day of daysIn(cron.day, year, month)) {
+        const found = firstOfDay(cron, zone, { year, month, day }, from, after);
+        if (found !== undefined) return found;
+      }
+    }
+  }
+  return undefined;
+}
+
+function firstOfDay(
+  { hours, minutes }: Cron,
+  zone: string,
+  date: Pick<WallTime, 'year' | 'month' | 'day'>,
+  from: WallTime,
+  after: Instant,
+): Instant | undefined {
+  const isFirst = date.year === from.year && date.month === from.month;
+  if (isFirst && date.day < from.day) return undefined;
+  // Later wall times are first shown later, so what lies before `from` on its own day need not be asked for.
+  const isSameDay = isFirst && date.day === from.day;
+  for (const hour of hours) {
+    for (const minute of minutes) {
+      if (isSameDay && (hour < from.hour || (hour === from.hour && minute < from.minute))) continue;
+      const at = firstShown(zone, { ...date, hour, minute });
+      if (at !== undefined && at > after) return at;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,174 @@
+/**
+ * A schedule is due. The time that was due names the run that it starts, so that a fire that comes twice starts one run.
+ * What is about to be started is noted before it is, so that the next fire sees it whoever dies in between.
+ */
+import { createHash } from 'node:crypto';
+import type { RunAddress, RunId } from '../engine/ids.ts';
+import { isTerminal } from '../engine/log/fold.ts';
+import { terminalStatuses } from '../engine/log/head.ts';
+import { systemOfSchedule } from '../engine/log/lineage.ts';
+import { between } from '../engine/time.ts';
+import type { ScheduleFire } from '../ports/recurrences.ts';
+import type { Fire, Schedule } from '../ports/schedules.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import { beginRun } from './begin-run.ts';
+import { cancelRun } from './cancel-run.ts';
+import type { Decider } from './decide-run.ts';
+import type { Deps } from './deps.ts';
+import { scheduledRunId } from './scheduled-run-id.ts';
+import { noteFire, withFire } from './note-fire.ts';
+import { readRun } from './read-log.ts';
+import { type ScheduledRefusal, messageOf, resolveScheduled } from './scheduled-start.ts';
+import { isOf, markSettings } from './settle-schedules.ts';
+
+/** How often another change of the record may come in between. */
+const mostRivals = 20;
+/** The endpoint under which a fire's start is remembered: no caller's key is ever looked up there. */
+const fireEndpoint = 'schedule';
+
+interface Taken {
+  readonly schedule: Schedule;
+  readonly runId: RunId;
+}
+
+export async function fireSchedule(decider: Decider, fire: ScheduleFire): Promise<void> {
+  const taken = await take(decider, fire);
+  if (taken === undefined) return;
+  const { schedule, runId } = taken;
+  const cancels = schedule.terms.overlap === 'cancel_previous';
+  if (cancels) await cancelEarlier(decider, schedule, fire);
+  const result = await start(decider, taken, fire);
+  const noted = await noteFire(decider.deps, fire, result);
+  // A later fire that found no run yet could not cancel this one.
+  if (cancels && noted !== undefined && result.outcome === 'started' && placeOf(noted, fire) > 0) {
+    await cancelRun(decider, { ...scopeOf(fire), runId }, superseded);
+  }
+}
+
+const superseded = 'the next run of its schedule has begun';
+const scopeOf = ({ projectId, environment }: ScheduleFire) => ({ projectId, environment });
+const placeOf = ({ fires }: Schedule, { scheduledAt }: ScheduleFire): number =>
+  fires.findIndex((one) => one.scheduledAt === scheduledAt);
+
+/** Decides what becomes of the fire and notes it; undefined where it starts nothing, or has been dealt with. */
+async function take(decider: Decider, fire: ScheduleFire): Promise<Taken | undefined> {
+  const { deps } = decider;
+  for (let round = 0; round < mostRivals; round += 1) {
+    const schedule = await deps.schedules.schedule(fire, fire.scheduleId);
+    if (schedule === undefined || !isOf(schedule, fire) || schedule.terms.isPaused) {
+      // Nobody wants this alarm any more: the sweep removes what is left of it.
+      await markSettings(deps, fire);
+      return undefined;
+    }
+    const known = schedule.fires.find(({ scheduledAt }) => scheduledAt === fire.scheduledAt);
+    if (known !== undefined) {
+      return known.outcome === 'starting' && known.runId !== undefined ? { schedule, runId: known.runId } : undefined;
+    }
+    const judged = await judge(deps, schedule, fire);
+    if (judged.outcome === 'missed') await tellFailure(deps, schedule, judged);
+    const noted = withFire(schedule, judged);
+    if (!(await deps.schedules.replace(noted))) continue;
+    return judged.outcome === 'starting' && judged.runId !== undefined ? { schedule: noted, runId: judged.runId } : undefined;
+  }
+  throw new Unavailable(`the record of schedule ${fire.scheduleId}`);
+}
+
+async function judge(deps: Deps, schedule: Schedule, { scheduledAt, ...of }: ScheduleFire): Promise<Fire> {
+  const at = deps.clock.now();
+  const { catchUpMs, overlap } = schedule.terms;
+  if (between(scheduledAt, at) > catchUpMs) {
+    const message = `it came ${Math.round(between(scheduledAt, at) / 1_000)} s after its time`;
+    return { scheduledAt, at, outcome: 'missed', code: 'missed', message };
+  }
+  const runId = scheduledRunId(of, scheduledAt);
+  // Older than what is kept of the fires, and come again: its run is there.
+  const wasStarted = (await deps.log.head({ ...of, runId })) !== undefined;
+  if (overlap === 'skip' && !wasStarted && (await isBusy(deps, schedule))) {
+    return { scheduledAt, at, outcome: 'skipped', code: 'overlap', message: 'a run that it started before is open' };
+  }
+  return { scheduledAt, at, outcome: 'starting', runId };
+}
+
+async function isBusy(deps: Deps, schedule: Schedule): Promise<boolean> {
+  const { projectId, environment } = schedule;
+  const open = await Promise.all(
+    schedule.fires.map(async ({ outcome, runId }) => {
+      if (runId === undefined || (outcome !== 'starting' && outcome !== 'started')) return false;
+      return isOpen(deps, { projectId, environment, runId }, outcome === 'starting');
+    }),
+  );
+  return open.some(Boolean);
+}
+
+/** @param otherwise what a run is that there is not, or not yet */
+async function isOpen(deps: Deps, run: RunAddress, otherwise: boolean): Promise<boolean> {
+  const head = await deps.log.head(run);
+  if (head === undefined) return otherwise;
+  // The projection may be late about an end, and is never wrong about one.
+  if (terminalStatuses.some((status) => status === head.projection.status)) return false;
+  const fold = await readRun(deps, run);
+  return fold !== undefined && !isTerminal(fold.state.progress);
+}
+
+async function cancelEarlier(decider: Decider, schedule: Schedule, fire: ScheduleFire): Promise<void> {
+  for (const { runId } of schedule.fires.slice(placeOf(schedule, fire) + 1)) {
+    if (runId !== undefined) await cancelRun(decider, { ...scopeOf(fire), runId }, superseded);
+  }
+}
+
+async function start(decider: Decider, { schedule, runId }: Taken, fire: ScheduleFire): Promise<Fire> {
+  const { deps } = decider;
+  const { scheduledAt, scheduleId } = fire;
+  const scope = scopeOf(fire);
+  const request = {
+    scope,
+    endpoint: fireEndpoint,
+    idempotencyKey: runId,
+    bodyHash: createHash('sha256').update(runId).digest('hex'),
+    runId,
+  };
+  const answer = await beginRun<ScheduledRefusal>(decider, request, async () => {
+    const resolved = await resolveScheduled(decider, scope, schedule.terms);
+    return resolved.kind === 'found' ? { ...resolved, system: systemOfSchedule(scheduleId, scheduledAt) } : resolved;
+  });
+  const noted = { scheduledAt, at: deps.clock.now() };
+  switch (answer.kind) {
+    // An id that is taken follows from the fire, so what exists is what an earlier try of this fire has made.
+    case 'started':
+    case 'run_exists':
+      return { ...noted, outcome: 'started', runId };
+    case 'idempotency_conflict':
+      throw new Error(`the fire of ${scheduleId} at ${scheduledAt} is another one of the same name`);
+    default: {
+      const failed = { ...noted, outcome: 'failed' as const, code: answer.kind, message: messageOf(answer).slice(0, 1_024) };
+      await tellFailure(deps, schedule, failed);
+      return failed;
+    }
+  }
+}
+
+async function tellFailure(deps: Pick<Deps, 'notices'>, schedule: Schedule, failed: Fire): Promise<void> {
+  const { projectId, environment, scheduleId, terms } = schedule;
+  await deps.notices.scheduleFailed({
+    scope: { projectId, environment },
+    scheduleId,
+    workflowName: terms.workflowName,
+    scheduledAt: failed.scheduledAt,
+    failedAt: failed.at,
+    code: failed.code ?? 'failed',
+    message: failed.message ?? '',
+  });
+}
+
+/** A fire that no worker could deal with: the record says so, and the next one is no longer held up by it. */
+export async function failLostFire(deps: Deps, fire: ScheduleFire): Promise<void> {
+  const schedule = await deps.schedules.schedule(fire, fire.scheduleId);
+  if (schedule === undefined || !isOf(schedule, fire)) return;
+  const known = schedule.fires.find(({ scheduledAt }) => scheduledAt === fire.scheduledAt);
+  if (known !== undefined && known.outcome !== 'starting') return;
+  const { scheduledAt } = fire;
+  const message = 'its message was given to workers again and again, and none of them could start the run';
+  const failed = { scheduledAt, at: deps.clock.now(), outcome: 'failed' as const, code: 'lost', message };
+  await tellFailure(deps, schedule, failed);
+  await noteFire(deps, fire, failed);
+}

@@ -1,0 +1,13 @@
+/** docs/METRICS.md names each metric with its unit. */
+import { expect, test } from 'vitest';
+import { metricNamespace } from '../../lib/aws/metrics.ts';
+import { measureUnits } from '../../lib/engine/log/measures.ts';
+import { quotedIn, read, rowsIn } from './documents.ts';
+
+const text = read('docs/METRICS.md');
+
+test('every metric with its unit, and no other; and the namespace', () => {
+  const rows = rowsIn(text).map(({ cells: [name = '', unit = ''] }) => [quotedIn(name)[0], unit]);
+  expect(rows).toEqual(Object.entries(measureUnits));
+  expect(text).toContain(`namespace \`${metricNamespace}\``);
+});

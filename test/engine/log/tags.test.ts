@@ -1,0 +1,90 @@
+/** Tags: what each event of a log makes worth a glance. */
+import { expect, test } from 'vitest';
+import { TagReader, tagNames } from '../../../lib/engine/log/tags.ts';
+import { seconds } from '../../../lib/engine/time.ts';
+import { commit, eventOfEachType } from '../../contract/samples.ts';
+import { failed, graph, ms, passes, threeAttempts } from '../graphs.ts';
+import { type Play, started } from '../play.ts';
+
+const tagsOf = (play: Play) => {
+  const reader = new TagReader();
+  return play.commits.flatMap((each) => reader.read(each));
+};
+const named = (play: Play) => tagsOf(play).map(({ tag, nodeId, severity }) => [tag, nodeId, severity]);
+
+const drawn = () =>
+  started(graph({ nodes: { start: passes, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] }));
+
+test('an attempt that is tried again, and the end of a node, with their facts', () => {
+  const play = drawn();
+  play.ends('a', failed('timeout'));
+  play.pass(seconds(1));
+  play.say(play.started('a'));
+  play.pass(ms(40));
+  play.ends('a');
+  const of = tagsOf(play).filter(({ nodeId }) => nodeId === 'a');
+  expect(of.map(({ tag, severity, metadata }) => [tag, severity, metadata])).toEqual([
+    ['node_started', 'info', { attempt: 1, wave: 1 }],
+    ['timed_out', 'warn', {}],
+    ['node_retried', 'warn', { attempt: 1, cause: 'timeout', delayMs: 1_000 }],
+    ['node_started', 'info', { attempt: 2, wave: 1 }],
+    ['node_completed', 'info', { durationMs: 0 }],
+  ]);
+  // Each follows from an event that is there, in order.
+  const ids = tagsOf(play).map(({ eventId }) => eventId);
+  expect(ids).toEqual(ids.toSorted((one, other) => one - other));
+  expect(ids.at(-1)).toBeLessThanOrEqual(play.events.length);
+});
+
+test('a failure that an edge takes care of is a warning, and the run that completes is a partial success', () => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a -> b', 'a/error -> rescue'] }));
+  play.ends('a', failed());
+  play.ends('rescue');
+  expect(play.status).toBe('completed');
+  expect(named(play)).toContainEqual(['node_failed', 'a', 'warn']);
+  expect(named(play).at(-1)).toEqual(['partial_success', undefined, 'warn']);
+  expect(tagsOf(play).at(-1)?.metadata).toEqual({ failed: ['a'], failures: 1 });
+});
+
+test('a failure that nobody takes care of is critical, and nothing is a partial success', () => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a'] }));
+  play.ends('a', failed('contract_violated'));
+  expect(play.status).toBe('failed');
+  expect(named(play)).toContainEqual(['node_failed', 'a', 'critical']);
+  expect(named(play)).toContainEqual(['contract_violated', 'a', 'warn']);
+  expect(named(play).map(([tag]) => tag)).not.toContain('partial_success');
+});
+
+test('what was open when a run was cancelled is cancelled with it, once each', () => {
+  const play = started(graph({ nodes: { start: passes }, edges: ['start -> a', 'start -> b', 'start -> c'] }));
+  play.ends('a');
+  play.say({ kind: 'cancel-requested' });
+  const cancelled = named(play).filter(([tag]) => tag === 'node_cancelled');
+  expect(cancelled).toEqual([
+    ['node_cancelled', 'b', 'info'],
+    ['node_cancelled', 'c', 'info'],
+  ]);
+});
+
+test('a run that was mended says so', () => {
+  const reader = new TagReader();
+  expect(reader.read(commit(1, { events: [eventOfEachType.RUN_RECOVERED] }))).toMatchObject([
+    { tag: 'recovered', severity: 'warn', metadata: { nodes: ['fetch-1', 'body@each[3]/inner[12]'] } },
+  ]);
+});
+
+test('every tag of the table is made by some event, and every event is read', () => {
+  const made = new Set<string>();
+  const { NODE_RETRIED, NODE_FAILED, RUN_COMPLETED, RUN_CANCELLED, RUN_RECOVERED, NODE_COMPLETED, NODE_STARTED } =
+    eventOfEachType;
+  const violated = { ...NODE_FAILED, failure: { cause: 'contract_violated', message: '' } as const };
+  for (const events of [
+    Object.values(eventOfEachType),
+    [NODE_STARTED, NODE_RETRIED, NODE_COMPLETED],
+    [violated, RUN_RECOVERED, RUN_COMPLETED],
+    [NODE_STARTED, RUN_CANCELLED],
+  ]) {
+    for (const { tag } of new TagReader().read(commit(1, { events }))) made.add(tag);
+  }
+  expect([...made].toSorted()).toEqual([...tagNames].toSorted());
+});

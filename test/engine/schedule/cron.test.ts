@@ -1,0 +1,161 @@
+/** Cron expressions: what they take, and when they are due, also on the days when clocks change. */
+import { Cron } from 'croner';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { nextCronTime, readCron } from '../../../lib/engine/schedule/cron.ts';
+import { wallTimeAt } from '../../../lib/engine/schedule/zone.ts';
+import { type Instant, instant, iso } from '../../../lib/engine/time.ts';
+
+const at = (text: string): Instant => instant(Date.parse(text));
+const cronOf = (text: string) => {
+  const read = readCron(text);
+  if (read.kind === 'refused') throw new Error(read.faults.join('; '));
+  return read.cron;
+};
+const fires = (text: string, from: string, count: number, zone = 'UTC'): readonly string[] => {
+  const found: string[] = [];
+  let last: Instant | undefined = at(from);
+  while (found.length < count && last !== undefined) {
+    last = nextCronTime(cronOf(text), zone, last);
+    if (last !== undefined) found.push(iso(last).slice(0, 16));
+  }
+  return found;
+};
+
+describe('each field', () => {
+  test.each([
+    ['0 12 * * ? *', '2026-01-01T12:00:00Z', ['2026-01-02T12:00', '2026-01-03T12:00']],
+    ['0/20 9-10 ? * MON-FRI *', '2026-01-02T10:30:00Z', ['2026-01-02T10:40', '2026-01-05T09:00', '2026-01-05T09:20']],
+    ['*/30 0 1 JAN,jul ? 2026-2027', '2026-01-01T00:00:00Z', ['2026-01-01T00:30', '2026-07-01T00:00', '2026-07-01T00:30']],
+    ['0 0 L * ? *', '2028-01-31T12:00:00Z', ['2028-02-29T00:00', '2028-03-31T00:00']],
+    ['0 0 ? * L *', '2026-01-01T00:00:00Z', ['2026-01-03T00:00', '2026-01-10T00:00']],
+    ['0 10 ? * 6L *', '2026-01-01T00:00:00Z', ['2026-01-30T10:00', '2026-02-27T10:00']],
+    ['0 10 ? * TUE#2 *', '2026-01-01T00:00:00Z', ['2026-01-13T10:00', '2026-02-10T10:00']],
+    ['0 10 ? * 1#5 *', '2026-01-01T00:00:00Z', ['2026-03-29T10:00', '2026-05-31T10:00']],
+    // The 1st of August 2026 is a Saturday, the 31st of January 2027 a Sunday, the 15th of February 2026 a Sunday.
+    ['0 0 1W 8 ? 2026', '2026-01-01T00:00:00Z', ['2026-08-03T00:00']],
+    ['0 0 31W 1 ? 2027', '2026-01-01T00:00:00Z', ['2027-01-29T00:00']],
+    ['0 0 15W 2 ? 2026', '2026-01-01T00:00:00Z', ['2026-02-16T00:00']],
+    ['0 0 31W 2 ? 2026', '2026-01-01T00:00:00Z', []],
+    ['0 0 30 2 ? *', '2026-01-01T00:00:00Z', []],
+    ['0 0 29 2 ? *', '2026-01-01T00:00:00Z', ['2028-02-29T00:00', '2032-02-29T00:00']],
+    ['15 10 1 1 ? 2025', '2026-01-01T00:00:00Z', []],
+  ])('%s', (text, from, expected) => {
+    expect(fires(text, from, Math.max(1, expected.length))).toEqual(expected);
+  });
+});
+
+test.each([
+  ['* * * * *', 'six fields'],
+  ['* * * * ? * *', 'six fields'],
+  ['* * * * * *', 'exactly one'],
+  ['* * ? * ? *', 'exactly one'],
+  ['* * 1 * MON *', 'exactly one'],
+  ['60 * * * ? *', 'the field minutes takes 0 to 59'],
+  ['* 24 * * ? *', 'the field hours takes 0 to 23'],
+  ['* * 0 * ? *', 'the field day of month takes 1 to 31'],
+  ['* * * 13 ? *', 'the field month takes 1 to 12, or JAN to DEC'],
+  ['* * ? * 0 *', 'the field day of week takes 1 to 7, or SUN to SAT'],
+  ['* * ? * 8#1 *', 'the field day of week takes 1 to 7'],
+  ['* * ? * MON#6 *', '# and 1 to 5'],
+  ['* * ? * XL *', 'the field day of week takes'],
+  ['* * 32W * ? *', 'before W'],
+  ['* * L-3 * ? *', 'the field day of month'],
+  ['* * * * ? 1969', 'the field year takes 1970 to 2199'],
+  ['1/0 * * * ? *', 'no whole number from 1 up'],
+  ['1/2/3 * * * ? *', 'two steps'],
+  ['5-1 * * * ? *', 'ends before it begins'],
+  ['1-2-3 * * * ? *', 'more than two ends'],
+  [', * * * ? *', 'the field minutes takes'],
+  ['-1 * * * ? *', 'the field minutes takes'],
+  ['1e1 * * * ? *', 'the field minutes takes'],
+])('%s is refused: %s', (text, why) => {
+  const read = readCron(text);
+  expect(read.kind).toBe('refused');
+  expect(JSON.stringify(read)).toContain(JSON.stringify(why).slice(1, -1));
+});
+
+test('all that is wrong is said at once', () => {
+  expect(readCron('60 24 1 * MON *')).toMatchObject({ kind: 'refused', faults: { length: 3 } });
+});
+
+describe('clocks that change', () => {
+  test('a time that is left out in spring is passed over', () => {
+    expect(fires('30 2 * * ? *', '2026-03-27T12:00:00Z', 3, 'Europe/Berlin')).toEqual([
+      '2026-03-28T01:30',
+      '2026-03-30T00:30',
+      '2026-03-31T00:30',
+    ]);
+    expect(fires('30 2 * * ? *', '2026-03-07T12:00:00Z', 1, 'America/New_York')).toEqual(['2026-03-09T06:30']);
+  });
+
+  test('a time that comes twice in autumn counts once, the first time', () => {
+    expect(fires('30 2 * * ? *', '2026-10-24T12:00:00Z', 2, 'Europe/Berlin')).toEqual(['2026-10-25T00:30', '2026-10-26T01:30']);
+    // Asked between the two.
+    expect(fires('30 2 * * ? *', '2026-10-25T01:00:00Z', 1, 'Europe/Berlin')).toEqual(['2026-10-26T01:30']);
+    expect(fires('0/30 * * * ? *', '2026-10-24T23:45:00Z', 4, 'Europe/Berlin')).toEqual([
+      '2026-10-25T00:00',
+      '2026-10-25T00:30',
+      '2026-10-25T02:00',
+      '2026-10-25T02:30',
+    ]);
+  });
+
+  test('a zone that moves by half an hour, and a day that a zone left out', () => {
+    expect(fires('15 2 * * ? *', '2026-10-03T00:00:00Z', 1, 'Australia/Lord_Howe')).toEqual(['2026-10-04T15:15']);
+    expect(fires('0 12 * * ? *', '2011-12-29T00:00:00Z', 2, 'Pacific/Apia')).toEqual(['2011-12-29T22:00', '2011-12-30T22:00']);
+  });
+});
+
+const zones = [
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Australia/Lord_Howe',
+  'Asia/Kolkata',
+  'America/St_Johns',
+  'Africa/Casablanca',
+];
+const field = (least: number, most: number) =>
+  fc.oneof(
+    fc.constant('*'),
+    fc.integer({ min: least, max: most }).map(String),
+    fc.integer({ min: least, max: most }).map((first) => `${first}-${most}/7`),
+  );
+const expression = fc
+  .tuple(field(0, 59), field(0, 23), field(1, 31), field(1, 12), field(1, 7), fc.boolean())
+  .map(
+    ([minute, hour, day, month, weekday, byWeek]) =>
+      `${minute} ${hour} ${byWeek ? '?' : day} ${month} ${byWeek ? weekday : '?'} *`,
+  );
+const moment = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2035, 0) }).map(instant);
+
+test('what is found is later, is what the expression says, and nothing that it says lies between', () => {
+  fc.assert(
+    fc.property(expression, fc.constantFrom(...zones), moment, (text, zone, after) => {
+      const cron = cronOf(text);
+      const next = nextCronTime(cron, zone, after);
+      if (next === undefined) return;
+      expect(next).toBeGreaterThan(after);
+      expect(next % 60_000).toBe(0);
+      const wall = wallTimeAt(zone, next);
+      expect(cron.minutes).toContain(wall.minute);
+      expect(cron.hours).toContain(wall.hour);
+      expect(cron.months).toContain(wall.month);
+      // Asked from anywhere before, it is the same one.
+      const between = instant(after + Math.floor((next - after) / 2));
+      expect(nextCronTime(cron, zone, between)).toBe(next);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('where clocks do not change, another reader of cron expressions finds the same times', () => {
+  fc.assert(
+    fc.property(expression, fc.constantFrom('UTC', 'Asia/Kolkata'), moment, (text, timezone, after) => {
+      const other = new Cron(`0 ${text}`, { timezone, paused: true, alternativeWeekdays: true, domAndDow: true });
+      expect(nextCronTime(cronOf(text), timezone, after)).toBe(other.nextRun(new Date(after))?.getTime());
+    }),
+    { numRuns: 1_000 },
+  );
+});

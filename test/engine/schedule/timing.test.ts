@@ -1,0 +1,81 @@
+/** Rates, windows, and what is said of a timing that is none. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type TimingAsked, askedOf, judgeTiming } from '../../../lib/engine/schedule/judge-timing.ts';
+import { nextFire, readRate } from '../../../lib/engine/schedule/timing.ts';
+import { type Instant, days, hours, instant, minutes } from '../../../lib/engine/time.ts';
+
+const at = (text: string): Instant => instant(Date.parse(text));
+const now = at('2026-01-01T00:00:30Z');
+
+test.each([
+  ['1 minute', minutes(1)],
+  ['1 minutes', minutes(1)],
+  ['90 minutes', minutes(90)],
+  ['6 hours', hours(6)],
+  ['365 days', days(365)],
+])('%s is a rate', (text, length) => expect(readRate(text)).toBe(length));
+test.each(['0 minutes', '1 second', '-1 days', '1.5 hours', '366 days', '999999 days', 'daily', '5minutes', ''])(
+  '%s is none',
+  (text) => expect(readRate(text)).toBeUndefined(),
+);
+
+test('a rate keeps to its anchor, whenever it is asked', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 10_000_000 }), fc.integer({ min: 1, max: 500 }), (offset, count) => {
+      const timing = { recurrence: { kind: 'rate' as const, rate: `${count} minutes`, anchor: now } };
+      const asked = instant(now + offset);
+      const next = nextFire(timing, asked);
+      if (next === undefined) throw new Error('a rate has no end');
+      expect(next).toBeGreaterThan(asked);
+      expect(next - asked).toBeLessThanOrEqual(count * 60_000);
+      expect((next - now) % (count * 60_000)).toBe(0);
+    }),
+  );
+});
+
+test('nothing is due before the start, and nothing at the end or after it', () => {
+  const recurrence = { kind: 'cron', cron: '0 * * * ? *', timeZone: 'UTC' } as const;
+  const timing = { recurrence, startAt: at('2026-01-02T00:00:00Z'), endAt: at('2026-01-02T02:00:00Z') };
+  expect(nextFire(timing, now)).toBe(timing.startAt);
+  expect(nextFire(timing, at('2026-01-02T00:00:00Z'))).toBe(at('2026-01-02T01:00:00Z'));
+  expect(nextFire(timing, at('2026-01-02T01:00:00Z'))).toBeUndefined();
+});
+
+describe('a timing that is none', () => {
+  test.each<[TimingAsked, ...(readonly [place: string, code: string])[]]>([
+    [{}, ['', 'timing_missing']],
+    [{ cron: '0 0 * * ? *', rate: '1 day' }, ['/rate', 'timing_twice']],
+    [{ cron: '0 0 * * *' }, ['/cron', 'cron_invalid']],
+    [{ rate: '5 parsecs' }, ['/rate', 'rate_invalid']],
+    [{ cron: '0 0 * * ? *', timeZone: 'Middle/Earth' }, ['/timeZone', 'time_zone_unknown']],
+    [{ cron: '0 0 * * ? *', timeZone: '+01:00' }, ['/timeZone', 'time_zone_unknown']],
+    [{ cron: '0 0 * * ? *', timeZone: 'Europe/berlin' }, ['/timeZone', 'time_zone_unknown']],
+    [{ rate: '1 day', timeZone: 'Europe/Berlin' }, ['/timeZone', 'time_zone_unused']],
+    [{ rate: '1 day', startAt: instant(now + 2), endAt: instant(now + 1) }, ['/endAt', 'ends_before_start']],
+    [{ rate: '1 day', endAt: instant(now + 1_000) }, ['/endAt', 'never_fires']],
+    [{ cron: '0 0 30 2 ? *' }, ['/cron', 'never_fires']],
+    [
+      { cron: '99 99 * * ? *', timeZone: 'x' },
+      ['/cron', 'cron_invalid'],
+      ['/cron', 'cron_invalid'],
+      ['/timeZone', 'time_zone_unknown'],
+    ],
+  ])('%j', (asked, ...faults) => {
+    const verdict = judgeTiming(asked, now, now);
+    if (verdict.kind === 'accepted') throw new Error('it was accepted');
+    expect(verdict.faults.map(({ place, code }) => [place, code])).toEqual(faults);
+  });
+});
+
+test.each<TimingAsked>([
+  { cron: '0 0 * * ? *', timeZone: 'Asia/Calcutta' },
+  { cron: '0 0 * * ? *', timeZone: 'Asia/Kolkata', startAt: now },
+  { cron: '0 0 * * ? *', timeZone: 'UTC' },
+  { cron: '0 0 * * ? *', timeZone: 'Etc/GMT+3' },
+  { rate: '5 minutes', endAt: at('2027-01-01T00:00:00Z') },
+])('%j is a timing, and is shown as it was asked for', (asked) => {
+  const verdict = judgeTiming(asked, now, now);
+  if (verdict.kind === 'refused') throw new Error(JSON.stringify(verdict.faults));
+  expect(askedOf(verdict.timing)).toEqual(asked);
+});

@@ -1,0 +1,489 @@
+/** Schedules: from the record to the runs, with whatever goes wrong in between. */
+import { describe, expect, test } from 'vitest';
+import { type ScheduleId, commitNo, scheduleId, workflowName } from '../../lib/engine/ids.ts';
+import { scheduleOf } from '../../lib/engine/log/lineage.ts';
+import { type DurationMs, days, hours, iso, minutes, seconds } from '../../lib/engine/time.ts';
+import type { ScheduleFire } from '../../lib/ports/recurrences.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { archiveWorkflow } from '../../lib/service/archive-workflow.ts';
+import { cancelRun } from '../../lib/service/cancel-run.ts';
+import { changeSchedule, deleteSchedule } from '../../lib/service/change-schedule.ts';
+import { type TermsAsked, createSchedule } from '../../lib/service/create-schedule.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { failLostFire, fireSchedule } from '../../lib/service/fire-schedule.ts';
+import { getSchedule, listSchedules } from '../../lib/service/get-schedule.ts';
+import { settleSchedules } from '../../lib/service/settle-schedules.ts';
+import { finished, house, scope, workflow } from './house.ts';
+
+const id = scheduleId('nightly');
+const flow = workflowName('flow');
+const hourly: TermsAsked = {
+  workflowName: flow,
+  timing: { rate: '1 hour' },
+  overlap: 'skip',
+  catchUpMs: days(1),
+  isPaused: false,
+};
+
+/** Ends the process at the n-th call of a port, before or after it has its effect. */
+const dying = () => {
+  const state = { calls: 0, diesAt: Infinity, isAfter: false };
+  const wrapped = <Port extends object>(port: Port): Port =>
+    new Proxy(port, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== 'function') return member;
+        return async (...given: unknown[]): Promise<unknown> => {
+          state.calls += 1;
+          const dies = state.calls === state.diesAt;
+          if (dies && !state.isAfter) throw new Unavailable('this process');
+          const answer: unknown = await Reflect.apply(member, target, given);
+          if (dies) throw new Unavailable('this process');
+          return answer;
+        };
+      },
+    });
+  return { state, wrapped };
+};
+
+const scheduling = (options: Parameters<typeof house>[0] = {}) => {
+  const it = house(options);
+  const { world, deps, worker } = it;
+  const self = {
+    ...it,
+    create: (terms: Partial<TermsAsked> = {}, bodyHash = 'h') =>
+      createSchedule(worker, { scope, scheduleId: id, bodyHash, terms: { ...hourly, ...terms } }),
+    standing: () => world.recurrences.standing().map(({ of }) => of.setting),
+    pass: (time: DurationMs): readonly ScheduleFire[] => {
+      world.clock.advance(time);
+      return world.recurrences.takeDue();
+    },
+    fire: async (fires: readonly ScheduleFire[]): Promise<void> => {
+      for (const each of fires) await fireSchedule(worker, each);
+    },
+    record: async (of: ScheduleId = id) => {
+      const schedule = await world.schedules.schedule(scope, of);
+      if (schedule === undefined) throw new Error('there is no such schedule');
+      return schedule;
+    },
+    outcomes: async () => (await self.record()).fires.map(({ outcome }) => outcome).toReversed(),
+    runs: async () => (await world.index.list(scope, { limit: 100 })).heads,
+    sweep: () => settleSchedules(deps, Infinity as never),
+  };
+  return self;
+};
+const published = async (options: Parameters<typeof house>[0] = {}) => {
+  const it = scheduling(options);
+  await it.publish(workflow('flow', 'a>b'));
+  return it;
+};
+
+describe('a time that is due', () => {
+  test('starts one run, which knows its schedule and its time', async () => {
+    const it = await published();
+    await it.create({ input: { n: 1 } });
+    const [fire, ...more] = it.pass(minutes(61));
+    if (fire === undefined) throw new Error('nothing was due');
+    expect(more).toEqual([]);
+    await it.fire([fire, fire]);
+    const [head, ...others] = await it.runs();
+    if (head === undefined) throw new Error('there is no run');
+    expect(others).toEqual([]);
+    expect(scheduleOf(head)).toEqual({ scheduleId: id, scheduledAt: fire.scheduledAt });
+    expect((await it.record()).fires).toMatchObject([
+      { outcome: 'started', runId: head.address.runId, scheduledAt: fire.scheduledAt },
+    ]);
+    await it.settle();
+    const told = it.world.notices.told.at(-1);
+    expect(told).toMatchObject({ status: 'completed', scheduleId: id });
+    expect(await getSchedule(it.deps, scope, id)).toMatchObject({
+      nextRunAt: fire.scheduledAt + hours(1),
+      lastRun: { runId: head.address.runId, status: 'completed' },
+    });
+  });
+
+  test('takes the latest version, or the one that is pinned', async () => {
+    const it = await published();
+    await it.create({ overlap: 'allow' });
+    await createSchedule(it.worker, { scope, scheduleId: scheduleId('pinned'), bodyHash: 'h', terms: { ...hourly, version: 1 } });
+    await it.publish({ ...workflow('flow', 'a>b'), version: 2 });
+    await it.fire(it.pass(minutes(61)));
+    const versions = (await it.runs()).map((head) => [scheduleOf(head)?.scheduleId, head.workflow]);
+    expect(versions).toHaveLength(2);
+    expect(versions).toContainEqual([id, { name: 'flow', version: 2 }]);
+    expect(versions).toContainEqual(['pinned', { name: 'flow', version: 1 }]);
+  });
+
+  test('twice at once starts one run', async () => {
+    const it = await published();
+    await it.create();
+    const [fire] = it.pass(minutes(61));
+    if (fire === undefined) throw new Error('nothing was due');
+    await Promise.all(Array.from({ length: 8 }, () => fireSchedule(it.worker, fire)));
+    expect(await it.runs()).toHaveLength(1);
+    expect(await it.outcomes()).toEqual(['started']);
+  });
+
+  test('again after ten others starts nothing more', async () => {
+    const it = await published();
+    await it.create({ overlap: 'allow' });
+    const fires = it.pass(hours(13));
+    expect(fires.length).toBeGreaterThan(11);
+    await it.fire(fires);
+    await it.fire(fires);
+    expect(await it.runs()).toHaveLength(fires.length);
+    expect((await it.record()).fires).toHaveLength(10);
+  });
+
+  test('that comes later than it may starts nothing, and that is told', async () => {
+    const it = await published();
+    await it.create({ catchUpMs: minutes(5) });
+    const [fire] = it.pass(minutes(66));
+    if (fire === undefined) throw new Error('nothing was due');
+    await it.fire([fire]);
+    expect(await it.runs()).toEqual([]);
+    expect(await it.record()).toMatchObject({ fires: [{ outcome: 'missed' }], lastFailure: { code: 'missed' } });
+    expect(it.world.notices.scheduleFailures).toMatchObject([{ scheduleId: id, code: 'missed', workflowName: 'flow' }]);
+  });
+
+  test('of an archived workflow starts nothing, says so on the record and is told; the next one may', async () => {
+    const it = await published();
+    await it.create();
+    await archiveWorkflow(it.deps, scope, flow);
+    const fires = it.pass(minutes(61));
+    await it.fire([...fires, ...fires]);
+    expect(await it.runs()).toEqual([]);
+    const failed = { outcome: 'failed', code: 'workflow_archived', message: 'the workflow is archived' };
+    expect(await it.record()).toMatchObject({ fires: [failed], lastFailure: failed });
+    expect(it.world.notices.scheduleFailures).toMatchObject([{ code: 'workflow_archived' }]);
+  });
+
+  test('that no worker could take is on the record, and the next is not held up by it', async () => {
+    const it = await published();
+    await it.create();
+    const [first] = it.pass(minutes(61));
+    if (first === undefined) throw new Error('nothing was due');
+    await failLostFire(it.deps, first);
+    await failLostFire(it.deps, first);
+    expect(await it.record()).toMatchObject({ fires: [{ outcome: 'failed', code: 'lost' }] });
+    expect(it.world.notices.scheduleFailures).toHaveLength(1);
+    await it.fire(it.pass(hours(1)));
+    expect(await it.outcomes()).toEqual(['failed', 'started']);
+  });
+
+  test('whoever dies at any point of it, the message that comes again starts one run', async () => {
+    const wrapping =
+      ({ wrapped }: ReturnType<typeof dying>) =>
+      (deps: Deps) => ({
+        ...deps,
+        schedules: wrapped(deps.schedules),
+        index: wrapped(deps.index),
+        reservations: wrapped(deps.reservations),
+      });
+    const counted = dying();
+    const whole = await published({ wrap: wrapping(counted) });
+    await whole.create();
+    counted.state.calls = 0;
+    await whole.fire(whole.pass(minutes(61)));
+    const { calls } = counted.state;
+    expect(calls).toBeGreaterThan(4);
+    for (let at = 1; at <= calls; at += 1) {
+      for (const isAfter of [false, true]) {
+        const dies = dying();
+        const { state } = dies;
+        const it = await published({ wrap: wrapping(dies) });
+        await it.create();
+        const [fire] = it.pass(minutes(61));
+        if (fire === undefined) throw new Error('nothing was due');
+        Object.assign(state, { calls: 0, diesAt: at, isAfter });
+        await fireSchedule(it.worker, fire).catch((trouble: unknown) => expect(trouble).toBeInstanceOf(Unavailable));
+        await fireSchedule(it.worker, fire);
+        expect(await it.runs(), `${at} ${isAfter}`).toHaveLength(1);
+        expect(await it.outcomes(), `${at} ${isAfter}`).toEqual(['started']);
+      }
+    }
+  });
+});
+
+describe('a run of it that is open', () => {
+  const twice = async (overlap: TermsAsked['overlap']) => {
+    const it = await published();
+    await it.create({ overlap });
+    await it.fire(it.pass(minutes(61)));
+    await it.fire(it.pass(hours(1)));
+    return it;
+  };
+
+  test('makes the next be skipped, which is not a failure; once it has ended, one is started again', async () => {
+    const it = await twice('skip');
+    expect(await it.outcomes()).toEqual(['started', 'skipped']);
+    expect(await it.runs()).toHaveLength(1);
+    expect(await it.record()).not.toHaveProperty('lastFailure');
+    await it.settle();
+    await it.fire(it.pass(hours(1)));
+    expect(await it.outcomes()).toEqual(['started', 'skipped', 'started']);
+  });
+
+  test('makes no difference where overlaps are allowed', async () => {
+    const it = await twice('allow');
+    expect(await it.runs()).toHaveLength(2);
+  });
+
+  test('is cancelled where the next takes its place', async () => {
+    const it = await twice('cancel_previous');
+    const [second, first] = await Promise.all((await it.runs()).map(({ address }) => it.fold(address)));
+    expect([first?.state.progress.status, second?.state.progress.status]).toEqual(['cancelled', 'pending']);
+    expect(it.world.notices.told).toMatchObject([{ status: 'cancelled', scheduleId: id }]);
+  });
+
+  test('a fire that is still at work counts as an open run', async () => {
+    const it = await published();
+    await it.create();
+    const [first, second] = it.pass(minutes(121));
+    if (first === undefined || second === undefined) throw new Error('nothing was due');
+    const { state, wrapped } = dying();
+    const dies = { ...it.worker, deps: { ...it.deps, reservations: wrapped(it.deps.reservations) } satisfies Deps };
+    state.diesAt = 1;
+    await expect(fireSchedule(dies, first)).rejects.toThrow(Unavailable);
+    await it.fire([second]);
+    expect(await it.outcomes()).toEqual(['starting', 'skipped']);
+    await it.fire([first]);
+    expect(await it.outcomes()).toEqual(['started', 'skipped']);
+    expect(await it.runs()).toHaveLength(1);
+  });
+
+  test('one that is begun after its successor is cancelled too', async () => {
+    const it = await published();
+    await it.create({ overlap: 'cancel_previous' });
+    const [first, second] = it.pass(minutes(121));
+    if (first === undefined || second === undefined) throw new Error('nothing was due');
+    const { state, wrapped } = dying();
+    state.diesAt = 1;
+    await expect(
+      fireSchedule({ ...it.worker, deps: { ...it.deps, reservations: wrapped(it.deps.reservations) } }, first),
+    ).rejects.toThrow(Unavailable);
+    await it.fire([second, first]);
+    const statuses = await Promise.all(
+      (await it.runs()).map(async (head) => [scheduleOf(head)?.scheduledAt, (await it.fold(head.address)).state.progress.status]),
+    );
+    expect(statuses).toContainEqual([first.scheduledAt, 'cancelled']);
+    expect(statuses).toContainEqual([second.scheduledAt, 'pending']);
+  });
+});
+
+describe('making one', () => {
+  test('says everything that is wrong before anything is written', async () => {
+    const it = scheduling();
+    expect(await it.create({ timing: { cron: '0 0 * * *', timeZone: 'x' } })).toMatchObject({
+      kind: 'timing_invalid',
+      faults: { length: 2 },
+    });
+    expect(await it.create()).toEqual({ kind: 'no_active_deployment' });
+    await it.publish({ ...workflow('flow', 'a>b'), options: { args: [{ name: 'n', type: 'number', required: true }] } });
+    expect(await it.create()).toMatchObject({ kind: 'input_invalid' });
+    expect(await it.create({ version: 7, input: { n: 1 } })).toEqual({ kind: 'version_not_found' });
+    await archiveWorkflow(it.deps, scope, flow);
+    expect(await it.create({ input: { n: 1 } })).toEqual({ kind: 'workflow_archived' });
+    expect(await it.create({ version: 1, input: { n: 1 } })).toEqual({ kind: 'workflow_archived' });
+    expect(await listSchedules(it.deps, scope, { limit: 10 })).toEqual({ schedules: [] });
+    expect(it.standing()).toEqual([]);
+    expect(await it.world.schedules.marked()).toEqual([]);
+  });
+
+  test('the same again is the same one; another of its id is refused', async () => {
+    const it = await published();
+    expect(await it.create()).toMatchObject({ kind: 'created', isNew: true });
+    expect(await it.create()).toMatchObject({ kind: 'created', isNew: false });
+    expect(await it.create({ overlap: 'allow' }, 'another')).toEqual({ kind: 'schedule_exists' });
+    expect(it.standing()).toEqual([1]);
+  });
+
+  test.each(['create', 'change', 'pause', 'resume', 'delete'] as const)(
+    'whoever dies at any point of %s, the sweep brings record and scheduler together',
+    async (what) => {
+      const act = async (it: Awaited<ReturnType<typeof published>>): Promise<unknown> => {
+        switch (what) {
+          case 'create':
+            return it.create();
+          case 'change':
+            return changeSchedule(it.worker, scope, id, { rate: '2 hours' });
+          case 'pause':
+            return changeSchedule(it.worker, scope, id, { isPaused: true });
+          case 'resume':
+            return changeSchedule(it.worker, scope, id, { isPaused: false });
+          case 'delete':
+            return deleteSchedule(it.deps, scope, id);
+        }
+      };
+      for (let at = 1; at < 40; at += 1) {
+        for (const isAfter of [false, true]) {
+          const { state, wrapped } = dying();
+          const it = await published({
+            wrap: (deps) => ({ ...deps, schedules: wrapped(deps.schedules), recurrences: wrapped(deps.recurrences) }),
+          });
+          if (what !== 'create') await it.create({ isPaused: what === 'resume' });
+          Object.assign(state, { calls: 0, diesAt: at, isAfter });
+          const died = await act(it).then(
+            () => false,
+            () => true,
+          );
+          state.diesAt = Infinity;
+          it.world.clock.advance(minutes(3));
+          await it.sweep();
+          const schedule = await it.world.schedules.schedule(scope, id);
+          const wanted = schedule === undefined || schedule.terms.isPaused ? [] : [schedule.setting];
+          expect(it.standing(), `${at} ${isAfter}`).toEqual(wanted);
+          expect((await it.world.schedules.kept()).map(({ setting }) => setting)).toEqual(wanted);
+          expect(await it.world.schedules.marked()).toEqual([]);
+          if (!died && state.calls < at) return;
+        }
+      }
+      throw new Error('it has no end');
+    },
+  );
+
+  test('one that is paused while its alarm is being set does not keep it', async () => {
+    const it = await published();
+    const { recurrences } = it.deps;
+    const set = async (recurrence: Parameters<typeof recurrences.set>[0]): Promise<void> => {
+      await recurrences.set(recurrence);
+      const standing = await it.record();
+      await it.world.schedules.replace({
+        ...standing,
+        terms: { ...standing.terms, isPaused: true },
+        revision: standing.revision + 1,
+      });
+    };
+    const deps = {
+      ...it.deps,
+      recurrences: { set, remove: (of: Parameters<typeof recurrences.remove>[0]) => recurrences.remove(of) },
+    };
+    await createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly });
+    expect(it.standing()).toEqual([]);
+    expect(await it.world.schedules.kept()).toEqual([]);
+  });
+
+  test('what is at work is left alone by the sweep', async () => {
+    const it = await published();
+    const { state, wrapped } = dying();
+    state.diesAt = 1;
+    const deps = { ...it.deps, recurrences: wrapped(it.deps.recurrences) };
+    await expect(createSchedule({ ...it.worker, deps }, { scope, scheduleId: id, bodyHash: 'h', terms: hourly })).rejects.toThrow(
+      Unavailable,
+    );
+    it.world.clock.advance(seconds(100));
+    await it.sweep();
+    expect(it.standing()).toEqual([]);
+    it.world.clock.advance(seconds(30));
+    await it.sweep();
+    expect(it.standing()).toEqual([1]);
+  });
+
+  test('what the scheduler has lost is set again within the hour, and a rate keeps its beat', async () => {
+    const it = await published();
+    await it.create();
+    it.world.clock.advance(minutes(7));
+    it.world.recurrences.forget();
+    await it.sweep();
+    expect(it.standing()).toEqual([]);
+    it.world.clock.advance(minutes(53));
+    await it.sweep();
+    expect(it.standing()).toEqual([1]);
+    const [fire] = it.pass(hours(1));
+    expect(iso(fire?.scheduledAt ?? it.world.clock.now())).toBe('2026-01-01T02:00:00.000Z');
+  });
+});
+
+describe('a change', () => {
+  test('holds at once: a fire of what was before starts nothing, and what is left of it is removed', async () => {
+    const it = await published();
+    await it.create();
+    const old = it.pass(minutes(61));
+    expect(await changeSchedule(it.worker, scope, id, { cron: '30 * * * ? *', endAt: null })).toMatchObject({ kind: 'changed' });
+    expect(it.standing()).toEqual([2]);
+    await it.fire(old);
+    expect(await it.runs()).toEqual([]);
+    expect((await it.world.schedules.marked()).map(({ setting }) => setting)).toEqual([1]);
+    it.world.clock.advance(minutes(3));
+    await it.sweep();
+    expect(it.standing()).toEqual([2]);
+    await it.fire(it.pass(hours(1)));
+    expect(await it.runs()).toHaveLength(1);
+  });
+
+  test('of what the scheduler does not know leaves it alone', async () => {
+    const it = await published();
+    await it.create();
+    await changeSchedule(it.worker, scope, id, { overlap: 'allow', input: { n: 2 } });
+    expect(await it.record()).toMatchObject({ setting: 1, terms: { overlap: 'allow', input: { n: 2 } } });
+  });
+
+  test('pauses and goes on: what was due meanwhile is not made up for', async () => {
+    const it = await published();
+    await it.create();
+    const late = it.pass(minutes(61));
+    await changeSchedule(it.worker, scope, id, { isPaused: true });
+    expect(await getSchedule(it.deps, scope, id)).not.toHaveProperty('nextRunAt');
+    await it.fire(late);
+    expect(it.pass(hours(5))).toEqual([]);
+    await changeSchedule(it.worker, scope, id, { isPaused: false });
+    await it.fire(late);
+    expect(await it.runs()).toEqual([]);
+    await it.fire(it.pass(hours(1)));
+    expect(await it.runs()).toHaveLength(1);
+  });
+
+  test('that leaves no timing is refused, and changes nothing', async () => {
+    const it = await published();
+    await it.create();
+    const before = await it.record();
+    expect(await changeSchedule(it.worker, scope, id, { timeZone: 'Europe/Berlin' })).toMatchObject({ kind: 'timing_invalid' });
+    expect(await changeSchedule(it.worker, scope, id, { workflowName: workflowName('other') })).toMatchObject({
+      kind: 'no_active_deployment',
+    });
+    expect(await changeSchedule(it.worker, scope, scheduleId('other'), {})).toEqual({ kind: 'not_found' });
+    expect(await it.record()).toEqual(before);
+  });
+
+  test('a deleted one starts nothing, and one made anew under its id is another', async () => {
+    const it = await published();
+    await it.create();
+    const old = it.pass(minutes(61));
+    await it.fire(old);
+    await it.settle();
+    expect(await deleteSchedule(it.deps, scope, id)).toEqual({ kind: 'deleted' });
+    expect(await deleteSchedule(it.deps, scope, id)).toEqual({ kind: 'not_found' });
+    expect(it.standing()).toEqual([]);
+    await it.create();
+    await it.fire(old);
+    expect(await it.runs()).toHaveLength(1);
+    expect((await it.record()).fires).toEqual([]);
+  });
+
+  test('two changes at once both hold', async () => {
+    const it = await published();
+    await it.create();
+    await Promise.all([
+      changeSchedule(it.worker, scope, id, { rate: '3 hours' }),
+      changeSchedule(it.worker, scope, id, { overlap: 'allow' }),
+      changeSchedule(it.worker, scope, id, { catchUpMs: hours(2) }),
+    ]);
+    const record = await it.record();
+    expect(record).toMatchObject({
+      terms: { timing: { recurrence: { rate: '3 hours' } }, overlap: 'allow', catchUpMs: hours(2) },
+    });
+    expect(it.standing()).toEqual([record.setting]);
+  });
+});
+
+test('a run that was cancelled by hand does not hold up the next', async () => {
+  const it = await published({ answer: (node) => finished(node) });
+  await it.create();
+  await it.fire(it.pass(minutes(61)));
+  const [head] = await it.runs();
+  if (head === undefined) throw new Error('there is no run');
+  expect(head.commit.number).toBe(commitNo(1));
+  await cancelRun(it.worker, head.address);
+  await it.fire(it.pass(hours(1)));
+  expect(await it.outcomes()).toEqual(['started', 'started']);
+});
