@@ -15,6 +15,7 @@ import * as service from './schemas/service.ts';
 import * as workflows from './schemas/workflows.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { signalRoutes } from './signal-routes.ts';
+import { testRunRoutes } from './test-run-routes.ts';
 import { worldRoutes } from './world-routes.ts';
 
 /** A start's input ends in the run's log, or beside it in the bucket. */
@@ -245,6 +246,7 @@ export const routes = [
       'idempotency_required',
       'idempotency_conflict',
       'not_found',
+      'test_run',
       'workflow_archived',
       'workflow_not_found',
       'input_invalid',
@@ -268,6 +270,7 @@ export const routes = [
     errors: ['not_found', 'run_terminal'],
   },
   ...signalRoutes,
+  ...testRunRoutes,
   ...deploymentRoutes,
   ...worldRoutes,
   ...keyRoutes,

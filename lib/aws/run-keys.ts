@@ -27,6 +27,12 @@ export const nodeIn = (sort: string): string => sort.slice(beatPrefix.length);
 export const attachmentKey = (run: RunAddress, name: string): Key => ({ pk: runPartition(run), sk: `item#${name}` });
 export const snapshotKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'snapshot' });
 
+export const dueNoteSorts = 'due#';
+/** Where a run notes that it has a due entry, where it does. */
+export const dueNoteKey = (run: RunAddress, minute: number): Key => ({ pk: runPartition(run), sk: `${dueNoteSorts}${minute}` });
+export const minuteNoted = (sort: string): number => Number(sort.slice(dueNoteSorts.length));
+export const isLogSort = (sort: string): boolean => sort.startsWith(logPrefix);
+
 /** Eight partitions for what many runs write at once: a minute's due entries, a project's newest runs. */
 export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const shardOf = (run: RunAddress): number => createHash('sha256').update(run.runId).digest().readUInt8(0) % shards.length;

@@ -31,6 +31,9 @@ const resumeRun = routeOf('resumeRun');
 const wakeRun = routeOf('wakeRun');
 const sendSignal = routeOf('sendSignal');
 const sendRunSignal = routeOf('sendRunSignal');
+const testWorkflow = routeOf('testWorkflow');
+const stopTestRun = routeOf('stopTestRun');
+const viewRun = routeOf('viewRun');
 const createDeployment = routeOf('createDeployment');
 const listDeployments = routeOf('listDeployments');
 const getDeployment = routeOf('getDeployment');
@@ -202,6 +205,22 @@ export class StepwellClient {
   ): Promise<Answer<'sendRunSignal'>> {
     const asked = { params: { runId }, body, ...keyOf(options), isBodyKeyed: body.signalId !== undefined };
     return ask(this.#parts, sendRunSignal, sendRunSignal.answers[202].schema, asked, options);
+  }
+
+  /** Runs a graph that nobody has published, as one test run, however often the request has to be sent. */
+  async testWorkflow(body: BodyGiven<'testWorkflow'>, options: TriggerOptions = {}): Promise<Answer<'testWorkflow'>> {
+    const idempotencyKey = this.#keyOf(options);
+    return ask(this.#parts, testWorkflow, testWorkflow.answers[202].schema, { body, idempotencyKey }, options);
+  }
+
+  /** Ends a test run and deletes every trace of it; once more finds no run. */
+  stopTestRun(runId: string, options?: CallOptions): Promise<Answer<'stopTestRun'>> {
+    return ask(this.#parts, stopTestRun, stopTestRun.answers[200].schema, { params: { runId } }, options);
+  }
+
+  /** The configuration, with every template looked up in the run's context as it is now. */
+  viewRun(runId: string, body: BodyGiven<'viewRun'>, options?: CallOptions): Promise<Answer<'viewRun'>> {
+    return ask(this.#parts, viewRun, viewRun.answers[200].schema, { params: { runId }, body }, options);
   }
 
   /** Takes a manifest, and its artifact where it is given; else the answer says where to upload it, if it is not there yet. */

@@ -101,6 +101,7 @@ const members = {
       output: payload,
       handle: z.string().nullable(),
       end: z.enum(['success', 'error']).exactOptional(),
+      isPinned: z.literal(true).exactOptional(),
     }),
   ),
   NODE_RETRIED: is<'NODE_RETRIED'>()(

@@ -47,6 +47,7 @@ export const functionNames = [
   'events',
   'deployments',
   'library',
+  'test-runs',
   'worker',
   'collect',
   'sweep',

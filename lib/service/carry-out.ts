@@ -2,16 +2,16 @@
 import { attempt } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
-import { minuteOf, nextLook } from '../engine/log/silence.ts';
+import { nextLook } from '../engine/log/silence.ts';
 import type { WorkJob } from '../ports/jobs.ts';
 import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
 import { workJob, wakeJob } from './jobs-of.ts';
 import { later } from './later.ts';
+import { markDue } from './mark-due.ts';
 import type { RunFold } from './read-log.ts';
 
 export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promise<void> {
-  const run = fold.head.address;
   const now: WorkJob[] = [];
   let hasParked = false;
   for (const event of commit.events) {
@@ -39,6 +39,5 @@ export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promi
   }
   if (now.length > 0) await deps.jobs.send(now);
   if (isTerminal(fold.state.progress)) return finishRun(deps, fold);
-  if (hasParked)
-    await deps.index.markDue({ run, minute: minuteOf(nextLook(fold.state, fold.head.deadlineAt, deps.clock.now())) });
+  if (hasParked) await markDue(deps, fold.head, nextLook(fold.state, fold.head.deadlineAt, deps.clock.now()));
 }

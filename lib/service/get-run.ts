@@ -18,6 +18,8 @@ export interface ShownNode {
   /** absent: it has not begun, and in an ended run it never will */
   readonly state?: NodeState;
   readonly output?: Shown;
+  /** a test said what it ends with */
+  readonly isPinned?: true;
 }
 
 export interface RunView {
@@ -44,8 +46,8 @@ export async function getRun(
   const fold = await readRun(deps, address);
   if (fold === undefined) return { kind: 'not_found' };
   const { head, state } = fold;
-  const named =
-    head.kind === 'fetch' ? messagesOf(state) : [...(await plans.of(deps, address, pinnedVersion(head))).nodes.values()];
+  const plan = head.kind === 'fetch' ? undefined : await plans.of(deps, address, pinnedVersion(head));
+  const named = plan === undefined ? messagesOf(state) : [...plan.nodes.values()];
 
   const budget = { bytes: withValues ? largestValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<Shown | undefined> => {
@@ -62,7 +64,12 @@ export async function getRun(
   const nodes = named.map(async (node: ShownNode['node']): Promise<ShownNode> => {
     const known = stateOf(state, node);
     const value = await shown(known?.status === 'completed' ? known.output : undefined);
-    return { node, ...(known === undefined ? {} : { state: known }), ...(value === undefined ? {} : { output: value }) };
+    return {
+      node,
+      ...(known === undefined ? {} : { state: known }),
+      ...(value === undefined ? {} : { output: value }),
+      ...(plan?.pinned?.has(node.id) === true ? { isPinned: true as const } : {}),
+    };
   });
   const [givenInput, givenOutput, given] = await Promise.all([input, output, Promise.all(nodes)]);
   return {

@@ -10,6 +10,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   // Its key keeps it to one.
   startRun: true,
   rerunRun: true,
+  testWorkflow: true,
   // What is so already stays so.
   archiveWorkflow: true,
   cancelRun: true,
@@ -26,6 +27,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   sendRunSignal: false,
   rollbackDeployment: false,
   removeDeployment: false,
+  stopTestRun: false,
   publishMessage: false,
   createKey: false,
   rotateKey: false,

@@ -6,6 +6,7 @@ import { keyOperations } from './keys.ts';
 import { runOperations } from './runs.ts';
 import { serviceOperations } from './service.ts';
 import { signalOperations } from './signals.ts';
+import { testRunOperations } from './test-runs.ts';
 import { workflowOperations } from './workflows.ts';
 import { worldOperations } from './world.ts';
 
@@ -16,5 +17,6 @@ export const apiOperations = (tools: Tools): Operations<'api'> => ({
   ...keyOperations(tools),
   ...auditOperations(tools),
   ...signalOperations(tools),
+  ...testRunOperations(tools),
   ...worldOperations(tools),
 });

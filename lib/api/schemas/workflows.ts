@@ -42,7 +42,7 @@ const options = z.strictObject({
   deadlineSeconds: z.int().min(1).max(longestDeadlineSeconds).exactOptional(),
 });
 
-const graph = { nodes: z.array(node), edges: z.array(edge).default([]), options: options.default({}) };
+export const graph = { nodes: z.array(node), edges: z.array(edge).default([]), options: options.default({}) };
 
 export const createWorkflowBody = z.strictObject({ name: workflowName, ...graph }).meta({ id: 'CreateWorkflow' });
 /** The name may be repeated, so that the same document serves both; it must be the path's. */

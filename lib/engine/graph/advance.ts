@@ -15,6 +15,7 @@ import { finish, haltRun } from './finish.ts';
 import { inputOf } from './inputs.ts';
 import { verdict } from './join.ts';
 import { type Outcome, errorHandle, mainHandle } from './outcome.ts';
+import type { PinnedOutput } from './pins.ts';
 import type { PlanNode } from './plan.ts';
 
 /**
@@ -32,7 +33,10 @@ export function advance(draft: Draft, ended: readonly PlanNode[], begin: readonl
   const fire = (node: PlanNode): void => {
     if (hasEnded(draft)) return;
     seen.add(node.id);
-    if (node.policy.isDisabled) {
+    const pin = draft.tools.plan.pinned?.get(node.id);
+    if (pin !== undefined) {
+      endPinned(draft, node, pin);
+    } else if (node.policy.isDisabled) {
       settle(draft, node, { kind: 'finished', output: inline(null), handle: mainHandle });
     } else if (node.isPure) {
       const input = inputOf(draft.tools.plan, node, topLevel, draft.state, draft.state.nextEventId, draft.tools.loaded);
@@ -86,6 +90,13 @@ function consider(draft: Draft, node: PlanNode, fire: (node: PlanNode) => void, 
       fail(draft, node, { cause: 'upstream_failure', message: 'upstream_failure', code: 'upstream_failure' });
       return ended();
   }
+}
+
+/** A pinned node is not run, whatever it is: it ends with what was pinned. */
+function endPinned(draft: Draft, node: PlanNode, { output, handle = mainHandle }: PinnedOutput): void {
+  const { now } = draft.tools;
+  const times = { attempt: firstAttempt, startedAt: now, endedAt: now };
+  emit(draft, { ...completed(node, { kind: 'finished', output: inline(output), handle }, times), isPinned: true });
 }
 
 /** Records what became of a node that needs no worker. It is not retried: the same context gives the same answer. */

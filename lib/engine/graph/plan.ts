@@ -4,6 +4,7 @@ import type { JsonObject } from '../json.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { DurationMs, Instant } from '../time.ts';
 import type { MergeStrategy, WorkflowOptions } from './definition.ts';
+import type { PinnedOutput } from './pins.ts';
 import type { Outcome } from './outcome.ts';
 import type { ContextView } from './context.ts';
 
@@ -51,6 +52,8 @@ export interface Plan {
   readonly nodes: ReadonlyMap<NodeId, PlanNode>;
   readonly roots: readonly PlanNode[];
   readonly leaves: readonly PlanNode[];
+  /** of a test run: nodes that are not run, and what they end with instead */
+  readonly pinned?: ReadonlyMap<NodeId, PinnedOutput>;
 }
 
 /** What an attempt is given: the context pinned by its dispatch, and the inputs that its edges brought. */
