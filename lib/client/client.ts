@@ -1,13 +1,14 @@
 /** The typed client of the HTTP API: bodies and answers have the types of the table of routes. */
-import { idempotencyKeyIn } from '../api/idempotency.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type CallOptions, ask } from './ask.ts';
 import { contentKey } from './content-key.ts';
 import { TransportComputeClientError } from './errors.ts';
+import { type KeyedOptions, checkedKey } from './keyed.ts';
 import { type ClientOptions, type ClientParts, partsOf, whole } from './options.ts';
 import { followEvents, rowsOf } from './read-on.ts';
 import * as shapes from './shapes.ts';
 import { type Answer, type BodyGiven, type EndedRun, type QueryGiven, type Run, routeOf } from './shapes.ts';
+import { TestRunCalls } from './test-run-calls.ts';
 import { type Upload, type UploadOptions, uploaded } from './upload.ts';
 import { longer, pause, within } from './within.ts';
 
@@ -31,9 +32,6 @@ const resumeRun = routeOf('resumeRun');
 const wakeRun = routeOf('wakeRun');
 const sendSignal = routeOf('sendSignal');
 const sendRunSignal = routeOf('sendRunSignal');
-const testWorkflow = routeOf('testWorkflow');
-const stopTestRun = routeOf('stopTestRun');
-const viewRun = routeOf('viewRun');
 const createDeployment = routeOf('createDeployment');
 const listDeployments = routeOf('listDeployments');
 const getDeployment = routeOf('getDeployment');
@@ -50,10 +48,6 @@ const revokeKey = routeOf('revokeKey');
 const rotateKey = routeOf('rotateKey');
 const listAudit = routeOf('listAudit');
 
-export interface KeyedOptions extends CallOptions {
-  /** 1 to 255 printable characters: calls with the same one are one. Without one, see the method */
-  readonly idempotencyKey?: string;
-}
 /** Without a key of the caller's own, one is made for the call. */
 export type TriggerOptions = KeyedOptions;
 
@@ -73,11 +67,13 @@ export interface PollOptions extends CallOptions {
  * Methods answer with what the route answers, and throw a ComputeClientError otherwise. Arguments that can never work are a
  * TypeError or a RangeError, and nothing is sent.
  */
-export class StepwellClient {
+export class StepwellClient extends TestRunCalls {
   readonly #parts: ClientParts;
 
   constructor(options: ClientOptions) {
-    this.#parts = partsOf(options);
+    const parts = partsOf(options);
+    super(parts);
+    this.#parts = parts;
   }
 
   health(options?: CallOptions): Promise<Answer<'getHealth'>> {
@@ -205,22 +201,6 @@ export class StepwellClient {
   ): Promise<Answer<'sendRunSignal'>> {
     const asked = { params: { runId }, body, ...keyOf(options), isBodyKeyed: body.signalId !== undefined };
     return ask(this.#parts, sendRunSignal, sendRunSignal.answers[202].schema, asked, options);
-  }
-
-  /** Runs a graph that nobody has published, as one test run, however often the request has to be sent. */
-  async testWorkflow(body: BodyGiven<'testWorkflow'>, options: TriggerOptions = {}): Promise<Answer<'testWorkflow'>> {
-    const idempotencyKey = this.#keyOf(options);
-    return ask(this.#parts, testWorkflow, testWorkflow.answers[202].schema, { body, idempotencyKey }, options);
-  }
-
-  /** Ends a test run and deletes every trace of it; once more finds no run. */
-  stopTestRun(runId: string, options?: CallOptions): Promise<Answer<'stopTestRun'>> {
-    return ask(this.#parts, stopTestRun, stopTestRun.answers[200].schema, { params: { runId } }, options);
-  }
-
-  /** The configuration, with every template looked up in the run's context as it is now. */
-  viewRun(runId: string, body: BodyGiven<'viewRun'>, options?: CallOptions): Promise<Answer<'viewRun'>> {
-    return ask(this.#parts, viewRun, viewRun.answers[200].schema, { params: { runId }, body }, options);
   }
 
   /** Takes a manifest, and its artifact where it is given; else the answer says where to upload it, if it is not there yet. */
@@ -353,9 +333,3 @@ export class StepwellClient {
 
 const keyOf = ({ idempotencyKey }: KeyedOptions) =>
   idempotencyKey === undefined ? {} : { idempotencyKey: checkedKey(idempotencyKey) };
-
-/** The service would read another as none, or as a different one. */
-const checkedKey = (idempotencyKey: string): string => {
-  if (idempotencyKeyIn(idempotencyKey) === idempotencyKey) return idempotencyKey;
-  throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters, without spaces or quotes around them');
-};

@@ -10,7 +10,11 @@ const others = [
   { project: 'acme', env: 'live' },
 ];
 const named = routes.filter(({ path }) => path.includes('{'));
-const bodies: Readonly<Record<string, unknown>> = { publishVersion: instantGraph(), sendRunSignal: { name: 'paid' }, viewRun: { config: {} } };
+const bodies: Readonly<Record<string, unknown>> = {
+  publishVersion: instantGraph(),
+  sendRunSignal: { name: 'paid' },
+  viewRun: { config: {} },
+};
 const bodyFor = (operationId: string): { readonly body?: unknown } =>
   Object.hasOwn(bodies, operationId) ? { body: bodies[operationId] } : {};
 /** A route that wants an idempotency key asks for it before it looks for anything. */
