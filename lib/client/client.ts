@@ -3,7 +3,7 @@ import type { JsonValue } from '../engine/json.ts';
 import { type CallOptions, ask } from './ask.ts';
 import { contentKey } from './content-key.ts';
 import { TransportComputeClientError } from './errors.ts';
-import { type KeyedOptions, checkedKey } from './keyed.ts';
+import { type KeyedOptions, checkedKey, keyOf } from './keyed.ts';
 import { type ClientOptions, type ClientParts, partsOf, whole } from './options.ts';
 import { followEvents, rowsOf } from './read-on.ts';
 import * as shapes from './shapes.ts';
@@ -330,6 +330,3 @@ export class StepwellClient extends TestRunCalls {
     return contentKey(workflowName, input);
   }
 }
-
-const keyOf = ({ idempotencyKey }: KeyedOptions) =>
-  idempotencyKey === undefined ? {} : { idempotencyKey: checkedKey(idempotencyKey) };

@@ -12,3 +12,6 @@ export const checkedKey = (idempotencyKey: string): string => {
   if (idempotencyKeyIn(idempotencyKey) === idempotencyKey) return idempotencyKey;
   throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters, without spaces or quotes around them');
 };
+
+export const keyOf = ({ idempotencyKey }: KeyedOptions) =>
+  idempotencyKey === undefined ? {} : { idempotencyKey: checkedKey(idempotencyKey) };

@@ -1,6 +1,6 @@
 /** The client's calls about test runs and views. */
 import { type CallOptions, ask } from './ask.ts';
-import { type KeyedOptions, checkedKey } from './keyed.ts';
+import { type KeyedOptions, keyOf } from './keyed.ts';
 import type { ClientParts } from './options.ts';
 import { type Answer, type BodyGiven, routeOf } from './shapes.ts';
 
@@ -15,10 +15,9 @@ export class TestRunCalls {
     this.#parts = parts;
   }
 
-  /** Runs a graph that nobody has published, as one test run, however often the request has to be sent. */
+  /** Runs a graph that nobody has published. Without a key, each call is a test run of its own. */
   async testWorkflow(body: BodyGiven<'testWorkflow'>, options: KeyedOptions = {}): Promise<Answer<'testWorkflow'>> {
-    const idempotencyKey = checkedKey(options.idempotencyKey ?? this.#parts.newId());
-    return ask(this.#parts, testWorkflow, testWorkflow.answers[202].schema, { body, idempotencyKey }, options);
+    return ask(this.#parts, testWorkflow, testWorkflow.answers[202].schema, { body, ...keyOf(options) }, options);
   }
 
   /** Ends a test run and deletes every trace of it; once more finds no run. */

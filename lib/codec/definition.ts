@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import {
   type ArgumentDeclaration,
+  type EdgeCondition,
   type EdgeDefinition,
   type NodeDefinition,
   type WorkflowDefinition,
@@ -26,6 +27,11 @@ const node = exactly<NodeDefinition>()(
   }),
 );
 
+const condition: z.ZodType<EdgeCondition> = z.union([
+  z.strictObject({ type: z.enum(['equals', 'contains']), value: jsonValue }),
+  z.strictObject({ type: z.enum(['present', 'truthy']) }),
+]);
+
 const edge = exactly<EdgeDefinition>()(
   z.strictObject({
     id: z.string().exactOptional(),
@@ -35,6 +41,7 @@ const edge = exactly<EdgeDefinition>()(
     sourceOutputKey: z.string().exactOptional(),
     targetParamLabel: z.string().exactOptional(),
     mergeStrategy: z.enum(mergeStrategies).exactOptional(),
+    condition: condition.exactOptional(),
   }),
 );
 

@@ -10,7 +10,6 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   // Its key keeps it to one.
   startRun: true,
   rerunRun: true,
-  testWorkflow: true,
   // What is so already stays so.
   archiveWorkflow: true,
   cancelRun: true,
@@ -25,6 +24,7 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   wakeRun: false,
   sendSignal: false,
   sendRunSignal: false,
+  testWorkflow: false,
   rollbackDeployment: false,
   removeDeployment: false,
   stopTestRun: false,

@@ -18,6 +18,13 @@ const node = z
   })
   .meta({ id: 'Node' });
 
+const condition = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.enum(['equals', 'contains']), value: json }),
+    z.strictObject({ type: z.enum(['present', 'truthy']) }),
+  ])
+  .meta({ id: 'EdgeCondition' });
+
 const edge = z
   .strictObject({
     id: z.string().min(1).max(128).exactOptional(),
@@ -27,6 +34,7 @@ const edge = z
     sourceOutputKey: z.string().min(1).max(512).exactOptional(),
     targetParamLabel: z.string().min(1).max(256).exactOptional(),
     mergeStrategy: z.enum(mergeStrategies).exactOptional(),
+    condition: condition.exactOptional().meta({ description: 'on the value that the edge would carry' }),
   })
   .meta({ id: 'Edge' });
 

@@ -72,7 +72,7 @@ const hasJustEnded = (draft: Draft, node: PlanNode): boolean => {
 };
 
 function consider(draft: Draft, node: PlanNode, fire: (node: PlanNode) => void, ended: () => void): void {
-  const edges = node.inbound.map((edge) => edgeState(draft.state, edge, topLevel));
+  const edges = node.inbound.map((edge) => edgeState(draft.state, edge, topLevel, draft.tools.loaded));
   const skip = (reason: SkipReason): void => {
     emit(draft, { type: 'NODE_SKIPPED', nodeId: node.id, iteration: topLevel, reason });
     ended();

@@ -68,7 +68,12 @@ function causeOf(draft: Draft, from: PlanNode): Failure {
     if (hasFailed && state.failure.cause !== 'upstream_failure') return failureOf(node, state.failure);
     for (const edge of node.inbound) {
       const parent = draft.tools.plan.nodes.get(edge.source);
-      if (parent === undefined || seen.has(parent.id) || !carriesFailure(edgeState(draft.state, edge, topLevel))) continue;
+      if (
+        parent === undefined ||
+        seen.has(parent.id) ||
+        !carriesFailure(edgeState(draft.state, edge, topLevel, draft.tools.loaded))
+      )
+        continue;
       seen.add(parent.id);
       up.push(parent);
     }

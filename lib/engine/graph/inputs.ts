@@ -5,6 +5,7 @@ import { type JsonValue, isJsonObject } from '../json.ts';
 import type { RunState } from '../log/fold.ts';
 import type { NodeState } from '../log/node-state.ts';
 import { type LoadedPayloads, contextAt, together, valueOf } from './context-at.ts';
+import { carried } from './edge-condition.ts';
 import { edgeState } from './edge-state.ts';
 import { type Contribution, merge } from './merge.ts';
 import type { NodeInput, Plan, PlanEdge, PlanNode } from './plan.ts';
@@ -62,21 +63,13 @@ function contribution(
   loaded: LoadedPayloads,
 ): readonly Contribution[] {
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
-  if (source === undefined || !endedBefore(source, before) || edgeState(state, edge, iteration) !== 'live') return [];
+  if (source === undefined || !endedBefore(source, before) || edgeState(state, edge, iteration, loaded) !== 'live') return [];
   if (source.status !== 'completed') return [];
-  const value = pick(valueOf(source.output, loaded), edge.sourceOutputKey);
+  const value = carried(edge, valueOf(source.output, loaded));
   return [{ source: nameOf(plan, edge), value }];
 }
 
 const endedBefore = (node: NodeState, before: EventId): boolean => 'endedBy' in node && node.endedBy < before;
-
-/** `output`, or no key, is all of it; a dotted path that leads nowhere gives null. */
-function pick(output: JsonValue, path: string | undefined): JsonValue {
-  if (path === undefined || path === 'output') return output;
-  let value: JsonValue | undefined = output;
-  for (const key of path.split('.')) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  return value ?? null;
-}
 
 function nameOf(plan: Plan, edge: PlanEdge): string {
   const label = plan.nodes.get(edge.source)?.label;

@@ -3,7 +3,7 @@ import type { IterationKey, NodeId, WorkflowName } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { DurationMs, Instant } from '../time.ts';
-import type { MergeStrategy, WorkflowOptions } from './definition.ts';
+import type { EdgeCondition, MergeStrategy, WorkflowOptions } from './definition.ts';
 import type { PinnedOutput } from './pins.ts';
 import type { Outcome } from './outcome.ts';
 import type { ContextView } from './context.ts';
@@ -27,6 +27,7 @@ export interface PlanEdge {
   readonly sourceOutputKey?: string;
   readonly targetParamLabel?: string;
   readonly mergeStrategy?: MergeStrategy;
+  readonly condition?: EdgeCondition;
 }
 
 export interface PlanNode {
