@@ -16,6 +16,6 @@ export class MemoryBlobs implements Blobs {
   }
 
   async removeAll(scope: Scope, prefix: string): Promise<void> {
-    for (const name of [...this.#values.keys()]) if (name.startsWith(`${scopeName(scope)}#${prefix}`)) this.#values.delete(name);
+    for (const name of this.#values.keys()) if (name.startsWith(`${scopeName(scope)}#${prefix}`)) this.#values.delete(name);
   }
 }

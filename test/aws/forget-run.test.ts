@@ -57,7 +57,7 @@ test('broken off at any request', async () => {
       expect(left?.state.progress.status).toMatch(/pending|cancelled/);
       // The first forgotten slot is followed by none that is not.
       const commits = await log.commitsAfter(address, firstCommit);
-      expect(commits.map(isForgotten).toSorted()).toEqual(commits.map(isForgotten));
+      expect(commits.slice(commits.findIndex(isForgotten)).every(isForgotten) || !commits.some(isForgotten)).toBe(true);
     }
     await log.forget(address, expiresAt);
     expect(await log.head(address)).toBeUndefined();

@@ -12,7 +12,7 @@ import { type TestAnswer, testEndpoint, testWorkflow } from '../../lib/service/t
 import { type House, scope, workflow } from './house.ts';
 
 /** A node begins the run where its id begins with `a`. */
-export const inspect: InspectNode = ({ id, type }) => ({
+const inspect: InspectNode = ({ id, type }) => ({
   findings: [],
   facts: {
     policy: { joinMode: 'all', onParentFailure: 'skip' },
@@ -26,7 +26,7 @@ export const drawn = (...given: Parameters<typeof workflow>): WorkflowDefinition
   return definition;
 };
 
-export const key = 'key-1';
+const key = 'key-1';
 
 export const test = (
   home: House,

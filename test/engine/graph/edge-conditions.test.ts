@@ -56,7 +56,7 @@ describe('for any value', () => {
       fc.property(json, json, (one, other) => {
         const there = isMet({ type: 'equals', value: one }, other);
         expect(isMet({ type: 'equals', value: other }, one)).toBe(there);
-        const letters = (value: JsonValue): string => [...JSON.stringify(value)].toSorted().join('');
+        const letters = (value: JsonValue): string => JSON.stringify(value).split('').toSorted().join('');
         if (there) expect(letters(one)).toBe(letters(other));
       }),
     );
