@@ -150,6 +150,18 @@ export const errorCatalogue = {
   },
   run_exists: { status: 409, trouble: 'caller', message: 'A run with that id exists already.' },
   run_terminal: { status: 409, trouble: 'caller', message: 'The run has ended already.' },
+  test_run: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The run is a test run: nothing was published that could be run again.',
+    recovery: 'Send its graph to POST /v1/workflows/test again, or publish it and start a run.',
+  },
+  not_a_test_run: {
+    status: 409,
+    trouble: 'caller',
+    message: 'Only test runs are stopped with all their traces.',
+    recovery: 'Cancel it: POST /v1/runs/{runId}/cancel. Its records are kept until they expire.',
+  },
   no_active_deployment: {
     status: 409,
     trouble: 'caller',

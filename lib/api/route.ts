@@ -12,7 +12,7 @@ export interface Route {
   /** answered over plain HTTP too, where HTTPS is required: for probes that cannot do better, and tells nothing */
   readonly isAnsweredPlainly?: true;
   /** which function answers it */
-  readonly servedBy: 'api' | 'events' | 'deployments' | 'library' | 'webhooks';
+  readonly servedBy: 'api' | 'events' | 'deployments' | 'library' | 'test-runs' | 'webhooks';
   /** null: no key is asked for */
   readonly scope: KeyScope | null;
   readonly params?: z.ZodObject;

@@ -20,6 +20,7 @@ import { tagRoutes } from './tag-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { signalRoutes } from './signal-routes.ts';
 import { ticketRoutes } from './ticket-routes.ts';
+import { testRunRoutes } from './test-run-routes.ts';
 import { worldRoutes } from './world-routes.ts';
 
 /** A start's input ends in the run's log, or beside it in the bucket. */
@@ -255,6 +256,7 @@ export const routes = [
       'idempotency_required',
       'idempotency_conflict',
       'not_found',
+      'test_run',
       'workflow_archived',
       'workflow_not_found',
       'input_invalid',
@@ -280,6 +282,7 @@ export const routes = [
   ...ticketRoutes,
   ...signalRoutes,
   ...lensRoutes,
+  ...testRunRoutes,
   ...deploymentRoutes,
   ...worldRoutes,
   ...keyRoutes,

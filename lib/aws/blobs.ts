@@ -1,6 +1,13 @@
 /** Large values as compressed objects of the bucket. */
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { GetObjectCommand, NoSuchKey, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { jsonValue } from '../codec/events.ts';
 import { readJson } from '../codec/unreadable.ts';
 import type { Scope } from '../engine/ids.ts';
@@ -31,6 +38,18 @@ export class S3Blobs implements Blobs {
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
     const compressed = await this.#bytes(objectKey(scope, key));
     return compressed && readJson('an object of the bucket', jsonValue, gunzipSync(compressed).toString('utf8'));
+  }
+
+  async removeAll(scope: Scope, prefix: string): Promise<void> {
+    for (;;) {
+      const listing = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: objectKey(scope, prefix) });
+      const found = await reach('the bucket', () => this.#client.send(listing));
+      for (const { Key } of found.Contents ?? []) {
+        await reach('the bucket', () => this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key })));
+      }
+      // Asked again from the beginning: what was on this page is gone.
+      if (found.IsTruncated !== true) return;
+    }
   }
 
   async #bytes(key: string): Promise<Uint8Array | undefined> {

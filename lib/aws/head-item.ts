@@ -6,7 +6,7 @@ import { unpack } from '../codec/packed.ts';
 import { Unreadable, read, readJson } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { type DeploymentId, firstCommit } from '../engine/ids.ts';
-import { type Head, type HeadProjection, type RunCreation, firstProjection, runStatuses } from '../engine/log/head.ts';
+import { type Head, type HeadProjection, type RunCreation, firstProjection, isTestRun, runStatuses } from '../engine/log/head.ts';
 import {
   type Item,
   expiry,
@@ -29,6 +29,7 @@ const headItem = z.object({
   w: textAttribute,
   wv: numberAttribute.exactOptional(),
   d: textAttribute.pipe(schema.deploymentId).exactOptional(),
+  t: numberAttribute.pipe(z.literal(1)).exactOptional(),
   ca: instantAttribute,
   da: instantAttribute,
   aa: instantAttribute.exactOptional(),
@@ -50,6 +51,7 @@ export const headAttributes = (run: RunCreation): Item => ({
     w: text(run.workflow.name),
     wv: run.kind === 'graph' ? number(run.workflow.version) : undefined,
     d: run.deploymentId === null ? undefined : text(run.deploymentId),
+    t: isTestRun(run) ? number(1) : undefined,
     ca: number(run.createdAt),
     da: number(run.deadlineAt),
     aa: run.availableAt === undefined ? undefined : number(run.availableAt),
@@ -76,14 +78,14 @@ export const projectionAttributes = (projection: HeadProjection): Item =>
 export const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
 
 export const headIn = (item: Item): Head => {
-  const { pk, k, w, wv, d, ca, da, aa, x, h, ci, tp, status, asOf, attention, endedAt, error, ...commit } = read(
+  const { pk, k, w, wv, d, t, ca, da, aa, x, h, ci, tp, status, asOf, attention, endedAt, error, ...commit } = read(
     'a head',
     headItem,
     item,
   );
   return {
     address: pk,
-    ...madeOf(k, w, wv, d),
+    ...madeOf(k, w, wv, d, t),
     createdAt: ca,
     deadlineAt: da,
     ...(aa !== undefined && { availableAt: aa }),
@@ -101,8 +103,16 @@ export const headIn = (item: Item): Head => {
   };
 };
 
-const madeOf = (kind: 'graph' | 'fetch', name: string, version: number | undefined, deployment: DeploymentId | undefined) => {
-  if (kind === 'graph' && version !== undefined) return { kind, workflow: { name, version }, deploymentId: null };
+const madeOf = (
+  kind: 'graph' | 'fetch',
+  name: string,
+  version: number | undefined,
+  deployment: DeploymentId | undefined,
+  test: 1 | undefined,
+) => {
+  if (kind === 'graph' && version !== undefined) {
+    return { kind, workflow: { name, version }, deploymentId: null, ...(test === 1 ? { isTest: true as const } : {}) };
+  }
   if (kind === 'fetch' && deployment !== undefined) return { kind, workflow: { name }, deploymentId: deployment };
   throw new Unreadable('a head', `a ${kind} run without its ${kind === 'graph' ? 'version' : 'deployment'}`);
 };

@@ -16,17 +16,21 @@ import type { RunLog } from '../ports/run-log.ts';
 import { type Item, expiry, number, numberAttribute, text, textAttribute } from './attributes.ts';
 import { itemVersion } from './item-version.ts';
 import {
+  dueNoteKey,
+  dueNoteSorts,
   duePartition,
   dueKey,
+  minuteNoted,
   positionOfSort,
   positionSort,
   projectPartition,
   runDue,
   runIn,
+  runPartition,
   shards,
   statePartition,
 } from './run-keys.ts';
-import { type Key, type Table, allOf, firstOf } from './table.ts';
+import { type Key, type Table, allOf, firstOf, isThere } from './table.ts';
 
 export interface Tables {
   readonly runs: Table;
@@ -47,6 +51,8 @@ interface Row {
 
 /** A due entry outlives its minute by as long as the sweep may stand still and still find all. */
 const dueKeptMs = days(30);
+/** Runs that note theirs are short-lived. */
+const notedKeptMs = days(2);
 
 const sweptKey: Key = { pk: '~sweep', sk: 'minute' };
 
@@ -70,11 +76,24 @@ export class DynamoRunIndex implements RunIndex {
     return { ...page, heads: page.heads.filter((head) => listedState(head.projection) === state) };
   }
 
-  async markDue({ run, minute }: DueEntry): Promise<void> {
-    await this.#tables.runs.put(dueKey(run, minute), {
-      v: itemVersion,
-      [runsTableKeys.expiry]: expiry(minutes(minute) + dueKeptMs),
+  async markDue({ run, minute, isNoted }: DueEntry): Promise<void> {
+    const attributes = { v: itemVersion, [runsTableKeys.expiry]: expiry(minutes(minute) + (isNoted ? notedKeptMs : dueKeptMs)) };
+    // First the note: an entry that nobody noted could not be found again.
+    if (isNoted) await this.#tables.runs.put(dueNoteKey(run, minute), attributes);
+    await this.#tables.runs.put(dueKey(run, minute), attributes);
+  }
+
+  async forgetDue(run: RunAddress): Promise<void> {
+    const notes = this.#tables.runs.query({
+      ConsistentRead: true,
+      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :notes)',
+      ExpressionAttributeValues: { ':pk': text(runPartition(run)), ':notes': text(dueNoteSorts) },
     });
+    for (const note of await allOf(notes)) {
+      const minute = minuteNoted(read('a note of a due entry', sortOnly, note).sk);
+      await this.#tables.runs.delete(dueKey(run, minute), isThere);
+      await this.#tables.runs.delete(dueNoteKey(run, minute), isThere);
+    }
   }
 
   async dueIn(minute: number): Promise<readonly RunAddress[]> {

@@ -36,6 +36,11 @@ export const deltaKey = (run: RunAddress, node: NodeKey, index: number): Key => 
   pk: runPartition(run),
   sk: deltaSort(node, index),
 });
+export const dueNoteSorts = 'due#';
+/** Where a run notes that it has a due entry, where it does. */
+export const dueNoteKey = (run: RunAddress, minute: number): Key => ({ pk: runPartition(run), sk: `${dueNoteSorts}${minute}` });
+export const minuteNoted = (sort: string): number => Number(sort.slice(dueNoteSorts.length));
+export const isLogSort = (sort: string): boolean => sort.startsWith(logPrefix);
 
 /** Eight partitions for what many runs write at once: a minute's due entries, a project's newest runs. */
 export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;

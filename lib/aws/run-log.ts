@@ -8,6 +8,7 @@ import type { Instant } from '../engine/time.ts';
 import type { Beat, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { number, text } from './attributes.ts';
 import { commitIn, logAttributes, nonceIn } from './commit-item.ts';
+import { forgetRun, isForgottenItem } from './forget-run.ts';
 import { headAttributes, headIn } from './head-item.ts';
 import { projecting } from './projecting.ts';
 import {
@@ -43,7 +44,7 @@ export class DynamoRunLog implements RunLog {
 
   async head(run: RunAddress): Promise<Head | undefined> {
     const item = await this.#table.get(headKey(run));
-    return item && headIn(item);
+    return item === undefined || isForgottenItem(item) ? undefined : headIn(item);
   }
 
   async commitsAfter(run: RunAddress, after: CommitNo): Promise<readonly Commit[]> {
@@ -101,6 +102,10 @@ export class DynamoRunLog implements RunLog {
   async snapshot(run: RunAddress): Promise<Snapshot | undefined> {
     const item = await this.#table.get(snapshotKey(run));
     return item && snapshotIn(item);
+  }
+
+  forget(run: RunAddress, expiresAt: Instant): Promise<void> {
+    return forgetRun(this.#table, run, expiresAt);
   }
 }
 

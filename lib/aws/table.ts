@@ -33,6 +33,8 @@ export const keyOf = ({ pk, sk }: Key): Item => ({
   [controlTableKeys.sort]: text(sk),
 });
 
+export const isThere: Expression = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
+
 export const isFree: Expression = { expression: 'attribute_not_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
 
 /** How often an item that is in the way may vanish again before it is called trouble. */

@@ -1,16 +1,17 @@
 /** The typed client of the HTTP API: bodies and answers have the types of the table of routes. */
-import { idempotencyKeyIn } from '../api/idempotency.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type CallOptions, ask } from './ask.ts';
 import { contentKey } from './content-key.ts';
 import { TransportComputeClientError } from './errors.ts';
 import { LensCalls } from './lenses.ts';
+import { type KeyedOptions, checkedKey, keyOf } from './keyed.ts';
 import { type ClientOptions, type ClientParts, partsOf, whole } from './options.ts';
 import { QueryCalls } from './query-calls.ts';
 import { followEvents, rowsOf } from './read-on.ts';
 import { ScheduleCalls } from './schedules.ts';
 import * as shapes from './shapes.ts';
 import { type Answer, type BodyGiven, type EndedRun, type QueryGiven, type Run, routeOf } from './shapes.ts';
+import { TestRunCalls } from './test-run-calls.ts';
 import { type Upload, type UploadOptions, uploaded } from './upload.ts';
 import { type WatchFrom, watchRun } from './watch.ts';
 import { longer, pause, within } from './within.ts';
@@ -53,10 +54,6 @@ const revokeKey = routeOf('revokeKey');
 const rotateKey = routeOf('rotateKey');
 const listAudit = routeOf('listAudit');
 
-export interface KeyedOptions extends CallOptions {
-  /** 1 to 255 printable characters: calls with the same one are one. Without one, see the method */
-  readonly idempotencyKey?: string;
-}
 /** Without a key of the caller's own, one is made for the call. */
 export type TriggerOptions = KeyedOptions;
 
@@ -76,7 +73,7 @@ export interface PollOptions extends CallOptions {
  * Methods answer with what the route answers, and throw a ComputeClientError otherwise. Arguments that can never work are a
  * TypeError or a RangeError, and nothing is sent.
  */
-export class StepwellClient {
+export class StepwellClient extends TestRunCalls {
   readonly #parts: ClientParts;
   readonly lenses: LensCalls;
 
@@ -85,10 +82,12 @@ export class StepwellClient {
   readonly schedules: ScheduleCalls;
 
   constructor(options: ClientOptions) {
-    this.#parts = partsOf(options);
-    this.queries = new QueryCalls(this.#parts);
-    this.lenses = new LensCalls(this.#parts);
-    this.schedules = new ScheduleCalls(this.#parts);
+    const parts = partsOf(options);
+    super(parts);
+    this.#parts = parts;
+    this.queries = new QueryCalls(parts);
+    this.lenses = new LensCalls(parts);
+    this.schedules = new ScheduleCalls(parts);
   }
 
   health(options?: CallOptions): Promise<Answer<'getHealth'>> {
@@ -360,12 +359,3 @@ export class StepwellClient {
     return contentKey(workflowName, input);
   }
 }
-
-const keyOf = ({ idempotencyKey }: KeyedOptions) =>
-  idempotencyKey === undefined ? {} : { idempotencyKey: checkedKey(idempotencyKey) };
-
-/** The service would read another as none, or as a different one. */
-const checkedKey = (idempotencyKey: string): string => {
-  if (idempotencyKeyIn(idempotencyKey) === idempotencyKey) return idempotencyKey;
-  throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters, without spaces or quotes around them');
-};

@@ -1,12 +1,7 @@
 /** The client's public door. */
-export {
-  StepwellClient,
-  type CreateDeploymentOptions,
-  type KeyedOptions,
-  type PollOptions,
-  type TriggerOptions,
-} from './client.ts';
+export { StepwellClient, type CreateDeploymentOptions, type PollOptions, type TriggerOptions } from './client.ts';
 export type { CallOptions } from './ask.ts';
+export type { KeyedOptions } from './keyed.ts';
 export type { ClientOptions, Fetch, Sleep } from './options.ts';
 export {
   ComputeClientError,

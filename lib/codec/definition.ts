@@ -2,15 +2,20 @@
 import { z } from 'zod';
 import {
   type ArgumentDeclaration,
+  type EdgeCondition,
   type EdgeDefinition,
   type NodeDefinition,
+  type WorkflowDefinition,
   type WorkflowOptions,
   type WorkflowVersion,
   mergeStrategies,
 } from '../engine/graph/definition.ts';
+import type { PinnedOutput, Pins } from '../engine/graph/pins.ts';
+import type { JsonValue } from '../engine/json.ts';
 import { jsonObject, jsonValue } from './events.ts';
 import { exactly } from './exact.ts';
 import { nodeId, workflowName } from './ids.ts';
+import { read } from './unreadable.ts';
 
 const node = exactly<NodeDefinition>()(
   z.strictObject({
@@ -22,6 +27,11 @@ const node = exactly<NodeDefinition>()(
   }),
 );
 
+const condition: z.ZodType<EdgeCondition> = z.union([
+  z.strictObject({ type: z.enum(['equals', 'contains']), value: jsonValue }),
+  z.strictObject({ type: z.enum(['present', 'truthy']) }),
+]);
+
 const edge = exactly<EdgeDefinition>()(
   z.strictObject({
     id: z.string().exactOptional(),
@@ -31,6 +41,7 @@ const edge = exactly<EdgeDefinition>()(
     sourceOutputKey: z.string().exactOptional(),
     targetParamLabel: z.string().exactOptional(),
     mergeStrategy: z.enum(mergeStrategies).exactOptional(),
+    condition: condition.exactOptional(),
   }),
 );
 
@@ -47,12 +58,30 @@ const options = exactly<WorkflowOptions>()(
   z.strictObject({ args: z.array(argument).readonly().exactOptional(), deadlineSeconds: z.number().exactOptional() }),
 );
 
+const drawn = { name: workflowName, nodes: z.array(node).readonly(), edges: z.array(edge).readonly(), options };
+
 export const workflowVersion: z.ZodType<WorkflowVersion> = exactly<WorkflowVersion>()(
+  z.strictObject({ ...drawn, version: z.int().min(1) }),
+);
+
+/** What a test run carries beside its log. */
+export interface UnsavedGraph {
+  readonly definition: WorkflowDefinition;
+  readonly pinned: Pins;
+  /** the idempotency key that the start was made under */
+  readonly reservedUnder: string;
+}
+
+const pinnedOutput = exactly<PinnedOutput>()(z.strictObject({ output: jsonValue, handle: z.string().exactOptional() }));
+const unsavedGraph = exactly<UnsavedGraph>()(
   z.strictObject({
-    name: workflowName,
-    version: z.int().min(1),
-    nodes: z.array(node).readonly(),
-    edges: z.array(edge).readonly(),
-    options,
+    definition: exactly<WorkflowDefinition>()(z.strictObject(drawn)),
+    pinned: z.record(z.string(), pinnedOutput).readonly(),
+    reservedUnder: z.string(),
   }),
 );
+
+/** An unsaved graph as JSON. It is made of nothing else. */
+export const unsavedGraphBody = (graph: UnsavedGraph): JsonValue => JSON.parse(JSON.stringify(graph)) as JsonValue;
+/** The graph that a test run carries; throws `Unreadable`. */
+export const parseUnsavedGraph = (body: JsonValue): UnsavedGraph => read('the graph of a test run', unsavedGraph, body);

@@ -142,6 +142,7 @@ const members = {
       output: payload,
       handle: z.string().nullable(),
       end: z.enum(['success', 'error']).exactOptional(),
+      isPinned: z.literal(true).exactOptional(),
     }),
   ),
   CONTRACT_VIOLATED: is<'CONTRACT_VIOLATED'>()(

@@ -81,6 +81,20 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'keep schedules',
     ],
   },
+  'test-runs': {
+    description: 'Stops test runs, and deletes what they wrote',
+    memoryMb: 512,
+    timeoutSeconds: 29,
+    may: [
+      'read runs',
+      'write runs',
+      'read control records',
+      'write control records',
+      'send delayed jobs',
+      'meet signals',
+      'forget test runs',
+    ],
+  },
   worker: {
     description: 'Runs the nodes of workflows',
     memoryMb: 1024,

@@ -106,6 +106,11 @@ export class HttpApi extends Construct {
       const all = v1.addResource(path);
       for (const resource of [all, all.addProxy({ anyMethod: false })]) resource.addMethod('ANY', integration);
     }
+    const stopping = partOf('test-runs');
+    if (stopping !== undefined) {
+      const stop = new apigateway.LambdaIntegration(stopping, { scopePermissionToMethod: false });
+      run.addResource('stop').addMethod('ANY', stop);
+    }
     if (events === undefined) return;
     runEvents.addMethod(
       'GET',

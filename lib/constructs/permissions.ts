@@ -57,10 +57,23 @@ export const permissions = {
     environment: ['runsTable'],
     statements: ({ storage }) => [allow(['dynamodb:GetItem', 'dynamodb:Query'], [storage.runsTable.tableArn])],
   },
-  /** No delete: what a run wrote goes by expiry alone. */
+  /** No delete: what a run wrote goes by expiry, or with a test that is stopped. */
   'write runs': {
     environment: ['runsTable'],
     statements: ({ storage }) => [allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [storage.runsTable.tableArn])],
+  },
+  /**
+   * What a run wrote, when the sweep was to look at it, its reservation and its large values. Nothing tells a test run's items
+   * from another's by their keys: that a run is a test is looked up by the one function that has this.
+   */
+  'forget test runs': {
+    environment: ['runsTable', 'controlTable', 'bucket'],
+    statements: (places) => [
+      allow(['dynamodb:DeleteItem'], [places.storage.runsTable.tableArn], ofPartitions('*#run#*', 'due#*')),
+      allow(['dynamodb:DeleteItem'], [places.storage.controlTable.tableArn], ofPartitions('*#idempotency#*')),
+      allow(['s3:DeleteObject'], [payloadsArn(places)]),
+      allow(['s3:ListBucket'], [places.bucketArn]),
+    ],
   },
   'list runs': {
     environment: ['runsTable'],

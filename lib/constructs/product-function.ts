@@ -119,7 +119,7 @@ export class ProductFunction extends Construct {
   }
 
   private acknowledgeWildcards({ shape, places }: ProductFunctionProps): void {
-    if (shape.may.includes('read payloads') || shape.may.includes('write payloads')) {
+    if ((['read payloads', 'write payloads', 'forget test runs'] as const).some((permission) => shape.may.includes(permission))) {
       acknowledgeWildcard(this.role, payloadsArn(places), 'Payloads are named by run and digest; the prefix holds nothing else.');
     }
     if (shape.may.includes('keep artifacts') || shape.may.includes('read artifacts')) {

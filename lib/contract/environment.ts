@@ -55,6 +55,7 @@ export const functionNames = [
   'events',
   'deployments',
   'library',
+  'test-runs',
   'worker',
   'collect',
   'sweep',

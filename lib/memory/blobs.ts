@@ -14,4 +14,8 @@ export class MemoryBlobs implements Blobs {
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
     return this.#values.get(`${scopeName(scope)}#${key}`);
   }
+
+  async removeAll(scope: Scope, prefix: string): Promise<void> {
+    for (const name of this.#values.keys()) if (name.startsWith(`${scopeName(scope)}#${prefix}`)) this.#values.delete(name);
+  }
 }

@@ -37,9 +37,16 @@ export class MemoryRunIndex implements RunIndex {
     );
   }
 
-  async markDue({ run, minute }: DueEntry): Promise<void> {
+  async markDue({ run, minute, isNoted }: DueEntry): Promise<void> {
+    if (isNoted) this.#runs.record(run).dueNotes.add(minute);
     const runs = this.#due.get(minute) ?? new Map<string, RunAddress>();
     this.#due.set(minute, runs.set(runName(run), kept(run)));
+  }
+
+  async forgetDue(run: RunAddress): Promise<void> {
+    const { dueNotes } = this.#runs.record(run);
+    for (const minute of dueNotes) this.#due.get(minute)?.delete(runName(run));
+    dueNotes.clear();
   }
 
   async dueIn(minute: number): Promise<readonly RunAddress[]> {

@@ -3,6 +3,7 @@ import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
+import { forgottenCommit, forgottenNonce } from '../engine/log/forgotten.ts';
 import { type Head, type HeadProjection, type RunCreation, firstProjection, terminalStatuses } from '../engine/log/head.ts';
 import type { Beat, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { kept } from './kept.ts';
@@ -20,6 +21,7 @@ export class MemoryRunLog implements RunLog {
   async create(run: RunCreation): Promise<PutResult> {
     invariant(run.commit.number === firstCommit, 'a run is created by its first commit');
     const record = this.#runs.record(run.address);
+    if (record.isForgotten) return { kind: 'occupied', nonce: forgottenNonce };
     if (record.head !== undefined) return { kind: 'occupied', nonce: record.head.commit.nonce };
     record.head = kept({ ...run, projection: firstProjection });
     return { kind: 'stored' };
@@ -75,5 +77,15 @@ export class MemoryRunLog implements RunLog {
 
   async snapshot(run: RunAddress): Promise<Snapshot | undefined> {
     return this.#runs.record(run).snapshot;
+  }
+
+  async forget(run: RunAddress): Promise<void> {
+    const record = this.#runs.record(run);
+    for (const commit of record.commits.values()) record.commits.set(commit.number, kept(forgottenCommit(commit)));
+    record.attachments.clear();
+    record.beats.clear();
+    delete record.snapshot;
+    delete record.head;
+    record.isForgotten = true;
   }
 }

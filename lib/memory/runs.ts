@@ -8,11 +8,15 @@ import type { Beat, Snapshot } from '../ports/run-log.ts';
 /** Everything kept under one run. Attachments may come before the head. */
 export interface RunRecord {
   head?: Head;
+  /** it is to be no more, and nothing takes its place */
+  isForgotten?: true;
   snapshot?: Snapshot;
   /** commit 2 and those after it, by number */
   readonly commits: Map<number, Commit>;
   readonly attachments: Map<string, JsonValue>;
   readonly beats: Map<NodeKey, Beat>;
+  /** the minutes of due entries that the run remembers */
+  readonly dueNotes: Set<number>;
 }
 
 export const scopeName = (scope: Scope): string => `${scope.projectId}#${scope.environment}`;
@@ -25,7 +29,7 @@ export class MemoryRuns {
     const name = runName(run);
     const known = this.#records.get(name);
     if (known !== undefined) return known;
-    const fresh: RunRecord = { commits: new Map(), attachments: new Map(), beats: new Map() };
+    const fresh: RunRecord = { commits: new Map(), attachments: new Map(), beats: new Map(), dueNotes: new Set() };
     this.#records.set(name, fresh);
     return fresh;
   }

@@ -6,4 +6,6 @@ export interface Blobs {
   put(scope: Scope, key: string, value: JsonValue): Promise<void>;
   /** undefined where nothing is stored under the key */
   get(scope: Scope, key: string): Promise<JsonValue | undefined>;
+  /** Removes everything whose key begins like this. */
+  removeAll(scope: Scope, prefix: string): Promise<void>;
 }

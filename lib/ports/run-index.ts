@@ -29,6 +29,8 @@ export interface DueEntry {
   readonly run: RunAddress;
   /** whole minutes since the epoch */
   readonly minute: number;
+  /** the run remembers that it has this entry, so that it can be forgotten with it */
+  readonly isNoted?: true;
 }
 
 export interface RunIndex {
@@ -43,6 +45,8 @@ export interface RunIndex {
 
   /** Writes that the sweep must look at the run in that minute; writing it twice is once. Expires by itself. */
   markDue(entry: DueEntry): Promise<void>;
+  /** Takes away every entry of the run that was noted. */
+  forgetDue(run: RunAddress): Promise<void>;
   /** All runs due in that minute, read strongly. */
   dueIn(minute: number): Promise<readonly RunAddress[]>;
   /** The last minute the sweep has passed completely; undefined before the first sweep. Never goes back. */

@@ -50,4 +50,11 @@ export interface RunLog {
 
   saveSnapshot(run: RunAddress, snapshot: Snapshot, expiresAt: Instant): Promise<void>;
   snapshot(run: RunAddress): Promise<Snapshot | undefined>;
+
+  /**
+   * Forgets an ended run: it has no head, no attachments, no beats and no snapshot any more, and each commit above the
+   * first is a `forgottenCommit`, the last one first, so that no slot ever becomes free again before `expiresAt`. Another
+   * run cannot be created in its place. Doing it again finishes what was left half done.
+   */
+  forget(run: RunAddress, expiresAt: Instant): Promise<void>;
 }

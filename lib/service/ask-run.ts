@@ -4,11 +4,11 @@
  */
 import { isTerminal } from '../engine/log/fold.ts';
 import type { TerminalStatus } from '../engine/log/head.ts';
-import { minuteOf } from '../engine/log/silence.ts';
 import { after, minutes } from '../engine/time.ts';
 import type { Appended } from './append.ts';
 import type { Decider } from './decide-run.ts';
 import { nudgeDelay, nudgeLater } from './later.ts';
+import { markDue } from './mark-due.ts';
 import type { RunFold } from './read-log.ts';
 
 /** By then what the fact set going is seen at work, or its sends were lost. */
@@ -17,10 +17,9 @@ const firstLook = minutes(2);
 /** @param decide commits what was asked */
 export async function askRun(decider: Decider, fold: RunFold, decide: () => Promise<Appended>): Promise<Appended> {
   const { deps } = decider;
-  const run = fold.head.address;
   await nudgeLater(deps, fold.head, nudgeDelay);
   // The run may sleep, and its next look be as far off as the end of its sleep.
-  await deps.index.markDue({ run, minute: minuteOf(after(deps.clock.now(), firstLook)) });
+  await markDue(deps, fold.head, after(deps.clock.now(), firstLook));
   return decide();
 }
 

@@ -3,6 +3,7 @@
  * the first one died, and nobody is answered before the head exists. All racers write commit 1 under the reservation's
  * own nonce, so whoever finds it written knows that it is theirs.
  */
+import type { UnsavedGraph } from '../codec/definition.ts';
 import { decideFetchStart } from '../engine/fetch/decide.ts';
 import { workflowQueue } from '../engine/fetch/message.ts';
 import { decideStart } from '../engine/graph/decide.ts';
@@ -22,10 +23,9 @@ import {
 import type { JsonValue, Payload } from '../engine/json.ts';
 import type { RunEvent } from '../engine/log/events.ts';
 import { emptyState, applyCommit } from '../engine/log/fold.ts';
-import type { FetchCreation, GraphCreation, Head, RunCreation } from '../engine/log/head.ts';
-import { minuteOf } from '../engine/log/silence.ts';
+import { type FetchCreation, type GraphCreation, type Head, type RunCreation, firstProjection } from '../engine/log/head.ts';
 import type { Trace } from '../engine/trace.ts';
-import { type DurationMs, type Instant, after, days, instant, minutes, seconds } from '../engine/time.ts';
+import { type DurationMs, type Instant, after, days, durationMs, instant, minutes, seconds } from '../engine/time.ts';
 import type { Reservation } from '../ports/control.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { isWon, untilDefinite } from './append.ts';
@@ -33,7 +33,9 @@ import { carryOut } from './carry-out.ts';
 import { newMessage } from './decide-fetch-run.ts';
 import { type Decider, keepWaitsOf } from './decide-run.ts';
 import { measureCommit } from './measure-commit.ts';
+import { carryGraph } from './carried-graph.ts';
 import { decideTools } from './graph.ts';
+import { markDue } from './mark-due.ts';
 import { spillEvents, spillInput, withPayloads } from './payloads.ts';
 
 /** What a run is made by, beside what it runs. */
@@ -72,6 +74,8 @@ interface ResolvedGraph extends Found {
   readonly version: WorkflowVersion;
   /** it goes on from this node, and these results of an earlier run stand */
   readonly goesOn?: { readonly from: NodeId; readonly kept: readonly KeptNode[] };
+  /** a test: the run carries this, the version is 0, and all of it is forgotten soon */
+  readonly unsaved?: UnsavedGraph;
 }
 
 interface ResolvedCode extends Found {
@@ -92,6 +96,9 @@ export type BeginAnswer =
 export const defaultDeadline = days(7);
 /** The sweep's first look: by then a run's first worker has committed, or is dead. */
 const firstLook = minutes(2);
+/** The longest that a test run may take, and how long it can be looked at after its deadline. */
+export const longestTest = days(1);
+export const testRetention = days(1);
 
 /** @param resolve finds what to run; asked again by each repetition until the head exists */
 export async function beginRun<Refused extends { readonly kind: string }>(
@@ -160,7 +167,7 @@ export async function createHead(
   const startsAt = request.availableAt !== undefined && request.availableAt > now ? request.availableAt : undefined;
   const ownDeadline = request.deadlineAt ?? after(startsAt ?? now, ownLimitOf(resolved));
   const deadlineAt = instant(Math.min(ownDeadline, request.latestDeadlineAt ?? ownDeadline));
-  const expiresAt = after(deadlineAt, deps.settings.retentionMs);
+  const expiresAt = after(deadlineAt, isTest(resolved) ? testRetention : deps.settings.retentionMs);
   const terms: Terms = { address, now, deadlineAt, expiresAt, startsAt };
   const first =
     'version' in resolved ? await firstOfGraph(decider, resolved, terms) : await firstOfCode(decider, resolved, terms);
@@ -184,17 +191,20 @@ export async function createHead(
     },
   };
   // Before the head: a run that exists is always one the sweep will look at.
-  await deps.index.markDue({ run: address, minute: minuteOf(after(now, firstLook)) });
+  await markDue(deps, headOf(creation), after(now, firstLook));
   const result = await untilDefinite(deps, () => deps.log.create(creation));
   if (!isWon(result, creation.commit)) return { kind: 'run_exists', runId: standing.runId };
-  await sendFirstJobs(decider, creation, 'version' in resolved ? decider.plans.keep(address, resolved.version) : undefined);
+  await sendFirstJobs(decider, creation, first.plan);
   return creation;
 }
 
-const ownLimitOf = (resolved: Resolved) =>
-  'version' in resolved && resolved.version.options.deadlineSeconds !== undefined
-    ? seconds(resolved.version.options.deadlineSeconds)
-    : defaultDeadline;
+const isTest = (resolved: Resolved): boolean => 'version' in resolved && resolved.unsaved !== undefined;
+
+const ownLimitOf = (resolved: Resolved): DurationMs => {
+  const declared = 'version' in resolved ? resolved.version.options.deadlineSeconds : undefined;
+  const limit = declared === undefined ? defaultDeadline : seconds(declared);
+  return isTest(resolved) ? durationMs(Math.min(limit, longestTest)) : limit;
+};
 
 interface Terms {
   readonly address: RunAddress;
@@ -207,25 +217,33 @@ interface Terms {
 /** What a run is made from, and its first events. */
 interface First {
   readonly made:
-    | Pick<GraphCreation, 'kind' | 'workflow' | 'deploymentId'>
+    | Pick<GraphCreation, 'kind' | 'workflow' | 'deploymentId' | 'isTest'>
     | Pick<FetchCreation, 'kind' | 'workflow' | 'deploymentId'>;
   readonly events: readonly RunEvent[];
+  /** of a graph */
+  readonly plan?: Plan;
 }
 
 async function firstOfGraph(
   { deps, plans }: Decider,
-  { version, input, system = {}, goesOn }: ResolvedGraph,
+  { version, input, system = {}, goesOn, unsaved }: ResolvedGraph,
   { address, deadlineAt, expiresAt, startsAt }: Terms,
 ): Promise<First | NotMade> {
   const payload: Payload = await spillInput(deps, address, input, expiresAt);
-  const plan = plans.keep(address, version);
+  const workflow = { name: version.name, version: version.version };
+  if (unsaved !== undefined) await carryGraph(deps, address, unsaved, expiresAt);
+  const plan =
+    unsaved === undefined ? plans.keep(address, version) : plans.keepCarried({ ...workflow, carriedBy: address }, unsaved);
   const events = await withPayloads(deps, address, (loaded) => {
     const tools = decideTools(deps, plans, plan, { address, deadlineAt }, loaded);
     return goesOn === undefined ? decideStart(payload, system, tools, startsAt) : decideRerunFrom(payload, system, goesOn, tools);
   });
   if (events === undefined) return { kind: 'node_not_reached' };
-  const workflow = { name: version.name, version: version.version };
-  return { made: { kind: 'graph', workflow, deploymentId: null }, events };
+  return {
+    made: { kind: 'graph', workflow, deploymentId: null, ...(unsaved === undefined ? {} : { isTest: true }) },
+    events,
+    plan,
+  };
 }
 
 async function firstOfCode(
@@ -251,10 +269,12 @@ async function firstOfCode(
   };
 }
 
+const headOf = (creation: RunCreation): Head => ({ ...creation, projection: firstProjection });
+
 async function sendFirstJobs(decider: Decider, creation: RunCreation, plan: Plan | undefined): Promise<void> {
   const state = emptyState();
   applyCommit(state, creation.commit);
-  const head: Head = { ...creation, projection: { status: 'pending', asOf: firstCommit } };
+  const head = headOf(creation);
   try {
     const fold = { head, state, snapshotAt: 0 };
     measureCommit(decider.deps, fold, creation.commit, plan);

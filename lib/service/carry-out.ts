@@ -2,19 +2,19 @@
 import { attempt } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
-import { minuteOf, nextLook } from '../engine/log/silence.ts';
+import { nextLook } from '../engine/log/silence.ts';
 import { durationMs } from '../engine/time.ts';
 import type { WorkJob } from '../ports/jobs.ts';
 import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
 import { childJob, workJob, wakeJob } from './jobs-of.ts';
 import { later } from './later.ts';
+import { markDue } from './mark-due.ts';
 import type { RunFold } from './read-log.ts';
 
 const noDelay = durationMs(0);
 
 export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promise<void> {
-  const run = fold.head.address;
   const now: WorkJob[] = [];
   let hasParked = false;
   for (const event of commit.events) {
@@ -51,6 +51,5 @@ export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promi
   }
   if (now.length > 0) await deps.jobs.send(now);
   if (isTerminal(fold.state.progress)) return finishRun(deps, fold);
-  if (hasParked)
-    await deps.index.markDue({ run, minute: minuteOf(nextLook(fold.state, fold.head.deadlineAt, deps.clock.now())) });
+  if (hasParked) await markDue(deps, fold.head, nextLook(fold.state, fold.head.deadlineAt, deps.clock.now()));
 }

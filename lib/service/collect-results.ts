@@ -29,13 +29,12 @@ export async function collectResults(
   const fold = await collector.folds.take(collector.deps, run, { atLeast: newest.commit, isFresh: isRedelivered });
   if (fold === undefined) return;
   if (isWorthWaiting(results.length, fold.state.open.size + passesToCome(fold.state))) await collector.deps.clock.sleep(linger);
-  const plan = await collector.plans.of(collector.deps, run, pinnedVersion(fold.head));
   const appended = isTerminal(fold.state.progress)
     ? { kind: 'nothing' as const }
     : await decideRun(
         collector,
         fold,
-        plan,
+        await collector.plans.of(collector.deps, run, pinnedVersion(fold.head)),
         results.map(({ run: _run, commit: _commit, trace: _trace, nodeId, iteration, ...ended }) => ({
           kind: 'node-ended',
           node: { nodeId, iteration },

@@ -20,6 +20,8 @@ export interface ShownNode {
   /** absent: it has not begun, and in an ended run it never will */
   readonly state?: NodeState;
   readonly output?: Shown;
+  /** a test said what it ends with */
+  readonly isPinned?: true;
 }
 
 export interface RunView {
@@ -49,10 +51,8 @@ export async function getRun(
   const fold = await readRun(deps, address);
   if (fold === undefined) return { kind: 'not_found' };
   const { head, state } = fold;
-  const named =
-    head.kind === 'fetch'
-      ? messagesOf(state)
-      : namedIn(state, [...(await plans.of(deps, address, pinnedVersion(head))).nodes.values()]);
+  const plan = head.kind === 'fetch' ? undefined : await plans.of(deps, address, pinnedVersion(head));
+  const named = plan === undefined ? messagesOf(state) : namedIn(state, [...plan.nodes.values()]);
 
   const budget = { bytes: withValues ? largestValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<Shown | undefined> => {
@@ -69,8 +69,13 @@ export async function getRun(
   const nodes = named.map(async ({ node, iteration }: Named): Promise<ShownNode> => {
     const known = state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
     const value = await shown(known?.status === 'completed' ? known.output : undefined);
-    const pass = iteration === topLevel ? {} : { iteration };
-    return { node, ...pass, ...(known === undefined ? {} : { state: known }), ...(value === undefined ? {} : { output: value }) };
+    return {
+      node,
+      ...(iteration === topLevel ? {} : { iteration }),
+      ...(known === undefined ? {} : { state: known }),
+      ...(value === undefined ? {} : { output: value }),
+      ...(plan?.pinned?.has(node.id) === true ? { isPinned: true as const } : {}),
+    };
   });
   const [givenInput, givenOutput, given] = await Promise.all([input, output, Promise.all(nodes)]);
   return {

@@ -2,14 +2,17 @@
 import { type LoadedPayloads } from '../engine/graph/context-at.ts';
 import type { DecideTools } from '../engine/graph/draft.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
+import { pinnedIn } from '../engine/graph/pins.ts';
 import type { EvaluatePure, NodeInput, Plan, PlanNode } from '../engine/graph/plan.ts';
 import type { WorkflowVersion } from '../engine/graph/definition.ts';
 import { type Attempt, type Scope, workflowName } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
-import type { PinnedVersion } from '../engine/log/commit.ts';
+import type { CarriedGraph, PinnedVersion } from '../engine/log/commit.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { Trace } from '../engine/trace.ts';
 import { childRunId } from './child-run-id.ts';
+import { type UnsavedGraph } from '../codec/definition.ts';
+import { carriedGraph } from './carried-graph.ts';
 import type { Deps } from './deps.ts';
 
 /** The node types as the service sees them: it asks for a plan and for pure answers, never for a type. */
@@ -48,9 +51,10 @@ export class Plans {
     this.#types = types;
   }
 
-  async of(deps: Pick<Deps, 'workflows'>, scope: Scope, pinned: PinnedVersion): Promise<Plan> {
+  async of(deps: Pick<Deps, 'workflows' | 'log'>, scope: Scope, pinned: PinnedVersion | CarriedGraph): Promise<Plan> {
     const kept = this.#kept.get(nameOf(scope, pinned));
     if (kept !== undefined) return kept.plan;
+    if ('carriedBy' in pinned) return this.keepCarried(pinned, await carriedGraph(deps, pinned.carriedBy));
     const version = await deps.workflows.version(scope, workflowName(pinned.name), pinned.version);
     invariant(version !== undefined, `version ${pinned.version} of ${pinned.name}, which a run pins, is gone`);
     return this.keep(scope, version);
@@ -67,7 +71,17 @@ export class Plans {
     const name = nameOf(scope, version);
     const kept = this.#kept.get(name);
     if (kept !== undefined) return kept.plan;
-    const plan = this.#types.compile(version);
+    return this.#keep(name, version, this.#types.compile(version));
+  }
+
+  /** The plan of a graph that a test run carries, its pinned outputs with it. */
+  keepCarried(carried: CarriedGraph, { definition, pinned }: UnsavedGraph): Plan {
+    const version = { ...definition, version: carried.version };
+    const plan = { ...this.#types.compile(version), pinned: pinnedIn(definition, pinned) };
+    return this.#keep(nameOf(carried.carriedBy, carried), version, plan);
+  }
+
+  #keep(name: string, version: WorkflowVersion, plan: Plan): Plan {
     this.#kept.set(name, { version, plan });
     const oldest = this.#kept.keys().next();
     if (this.#kept.size > mostPlans && oldest.done !== true) this.#kept.delete(oldest.value);
@@ -79,8 +93,10 @@ export class Plans {
   }
 }
 
-const nameOf = (scope: Scope, { name, version }: PinnedVersion): string =>
-  [scope.projectId, scope.environment, name, version].join('#');
+const nameOf = (scope: Scope, pinned: PinnedVersion | CarriedGraph): string => {
+  const own = 'carriedBy' in pinned ? [pinned.carriedBy.runId] : [];
+  return [scope.projectId, scope.environment, pinned.name, pinned.version, ...own].join('#');
+};
 
 /** What `decide` is given, as of now. */
 export const decideTools = (

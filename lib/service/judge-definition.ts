@@ -7,9 +7,13 @@ import { validate } from '../engine/graph/validate.ts';
 
 export const judgeDefinition = (definition: WorkflowDefinition, inspect: InspectNode): readonly Finding[] => {
   const findings = validate(definition, inspect);
-  if (hasErrors(findings)) return findings;
-  const packedBytes = gzipSync(JSON.stringify(definition)).length;
-  if (packedBytes <= definitionLimits.packedBytes) return findings;
+  return hasErrors(findings) ? findings : [...findings, ...storedSize(definition)];
+};
+
+/** What is stored in one item has the size that an item can have. */
+export const storedSize = (stored: object): readonly Finding[] => {
+  const packedBytes = gzipSync(JSON.stringify(stored)).length;
+  if (packedBytes <= definitionLimits.packedBytes) return [];
   const message = `compressed it has ${packedBytes} bytes, more than the limit of ${definitionLimits.packedBytes}`;
-  return [...findings, finding('definition_too_large', '', message)];
+  return [finding('definition_too_large', '', message)];
 };

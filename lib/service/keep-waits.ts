@@ -1,5 +1,6 @@
 /** A run's side of the meeting: its waits are entered where signals are sent to, and then it looks whether one is there. */
 import { type RunAddress, nodeKey } from '../engine/ids.ts';
+import type { Commit } from '../engine/log/commit.ts';
 import type { SignalWait } from '../engine/log/node-state.ts';
 import type { SignalPlace } from '../engine/signal.ts';
 import { after, days } from '../engine/time.ts';
@@ -42,6 +43,22 @@ export async function keepWaits(meeter: Meeter, fold: RunFold, waits: readonly S
 /** Before a wait counts as over: a signal that was there in time is given. */
 export const lookOnce = async (meeter: Meeter, fold: RunFold, wait: SignalWait): Promise<void> =>
   void (await meetSignals(meeter, placeOf(fold.head.address, wait), fold));
+
+/** Every wait that the commits began, whether it has ended or not. Unlike an ended wait that stays behind, a trouble is told. */
+export async function leaveEveryWait(
+  { signals }: Pick<Deps, 'signals'>,
+  run: RunAddress,
+  commits: readonly Commit[],
+): Promise<void> {
+  for (const { events, at } of commits) {
+    for (const event of events) {
+      if (event.type !== 'SIGNAL_AWAITED') continue;
+      const { nodeId, iteration, attempt, name, correlation } = event;
+      const { projectId, environment, runId } = run;
+      await signals.leave({ projectId, environment, name, correlation }, { runId, nodeId, iteration, attempt, since: at });
+    }
+  }
+}
 
 /** Waits that have ended are taken away. One that stays behind is found out by the log, and costs its finder a look. */
 export async function leaveWaits(

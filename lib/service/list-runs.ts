@@ -3,7 +3,7 @@
  * from its log: a list never shows as running what has ended.
  */
 import type { RunId, Scope, WorkflowName } from '../engine/ids.ts';
-import { type Head, type RunStatus, terminalStatuses } from '../engine/log/head.ts';
+import { type Head, type RunStatus, isTestRun, terminalStatuses } from '../engine/log/head.ts';
 import type { RunEvent } from '../engine/log/events.ts';
 import { rerunOf } from '../engine/log/lineage.ts';
 import type { Instant } from '../engine/time.ts';
@@ -20,6 +20,8 @@ export interface RunFilters {
   readonly attention?: 'waiting' | 'retrying';
   /** made by running that run again */
   readonly rerunOf?: RunId;
+  /** runs of unsaved graphs too */
+  readonly includeTests?: boolean;
 }
 
 export interface ListedRun {
@@ -76,6 +78,7 @@ const stateOf = ({ status, attention }: RunFilters): ListedState | undefined =>
   attention ?? (status === 'failed' || status === 'cancelled' ? status : undefined);
 
 const passes = ({ head, status }: ListedRun, filters: RunFilters): boolean =>
+  (filters.includeTests === true || !isTestRun(head)) &&
   (filters.status === undefined || filters.status === status) &&
   (filters.workflowName === undefined || filters.workflowName === head.workflow.name) &&
   (filters.rerunOf === undefined || filters.rerunOf === rerunOf(head)) &&

@@ -7,7 +7,9 @@ import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, Payload, PayloadRef } from '../engine/json.ts';
 import type { RunEvent } from '../engine/log/events.ts';
+import { isTestRun } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
+import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
 
 /** A value larger than this, compressed, goes to the bucket: from there on an object is cheaper than its write units. */
@@ -97,14 +99,22 @@ async function spillPages(deps: Pick<Deps, 'blobs'>, run: RunAddress, pages: rea
 const isSmallCommit = (text: string): boolean =>
   sizeOf(text) <= largestCommitBytes || compressedSizeOf(text) <= largestCommitBytes;
 
-/** Loads a stored value. That it is gone is our bug: nothing of a run expires before the run. */
+/**
+ * Loads a stored value. That it is gone is our bug: nothing of a run expires before the run.
+ * @throws Unavailable where the run is a test that is being stopped: whoever comes again finds no run
+ */
 export async function load(deps: Pick<Deps, 'blobs' | 'log'>, run: RunAddress, ref: PayloadRef): Promise<JsonValue> {
   const [place, name] = [ref.slice(0, ref.indexOf(':')), ref.slice(ref.indexOf(':') + 1)];
   const value = await (place === 'item' ? deps.log.attached(run, name) : deps.blobs.get(run, name));
+  if (value === undefined && (await isBeingForgotten(deps, run))) throw new Unavailable(`the value ${ref} of ${run.runId}`);
   invariant(value !== undefined, `the stored value ${ref} of ${run.runId} is gone`);
   return value;
 }
 
+async function isBeingForgotten({ log }: Pick<Deps, 'log'>, run: RunAddress): Promise<boolean> {
+  const head = await log.head(run);
+  return head === undefined || isTestRun(head);
+}
 /** A function has few connections, and others need some. */
 const mostLoadsTogether = 10;
 

@@ -8,6 +8,7 @@ import type { CommitNo, RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState, foldSchema, isTerminal } from '../engine/log/fold.ts';
+import { isForgotten } from '../engine/log/forgotten.ts';
 import type { Head } from '../engine/log/head.ts';
 import { isWorthASnapshot, restoreFold, storeFold } from '../engine/log/stored-fold.ts';
 import type { Snapshot } from '../ports/run-log.ts';
@@ -77,7 +78,11 @@ export async function readTail(deps: Pick<Deps, 'log'>, fold: RunFold): Promise<
     invariant(after !== 0, 'a fold without its first commit has no tail');
     const found = await deps.log.commitsAfter(fold.head.address, after);
     const dense = untilFirstHole(found, after + 1);
-    for (const commit of dense) applyCommit(fold.state, commit);
+    for (const commit of dense) {
+      // In a run that was forgotten each slot says that it is over: the first is enough.
+      if (isForgotten(commit) && isTerminal(fold.state.progress)) break;
+      applyCommit(fold.state, commit);
+    }
     if (dense.length === found.length) return fold.state.asOf - before;
   }
   throw new Unavailable('a log without a hole');

@@ -7,10 +7,11 @@ import { attentionOf } from '../engine/log/attention.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { minuteOf, nextLook } from '../engine/log/silence.ts';
 import { callerOf } from '../engine/log/lineage.ts';
-import { type Instant, durationMs } from '../engine/time.ts';
+import { type Instant, durationMs, instant, minutes } from '../engine/time.ts';
 import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
 import { childJob } from './jobs-of.ts';
+import { markDue } from './mark-due.ts';
 import { mendRun } from './mend-run.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import { tellRun } from './tell-run.ts';
@@ -61,7 +62,8 @@ async function look(decider: Decider, run: RunAddress, swept: Counts): Promise<v
   } catch (trouble) {
     // One run that cannot be looked at must not hold up the others; it is looked at again in the next minute.
     swept.failed.push({ run, trouble });
-    await deps.index.markDue({ run, minute: minuteOf(deps.clock.now()) + 1 });
+    // It may be a test run, which notes its entries.
+    await deps.index.markDue({ run, minute: minuteOf(deps.clock.now()) + 1, isNoted: true });
   }
 }
 
@@ -81,7 +83,7 @@ export async function recoverRun(decider: Decider, run: RunAddress): Promise<boo
   if (isTerminal(fold.state.progress)) return resent.length > 0;
   const now = deps.clock.now();
   const next = Math.max(minuteOf(nextLook(fold.state, fold.head.deadlineAt, now)), minuteOf(now) + 1);
-  await deps.index.markDue({ run, minute: next });
+  await markDue(deps, fold.head, instant(minutes(next)));
   await showAttention(deps, fold, now);
   return resent.length > 0;
 }

@@ -7,7 +7,7 @@ import { type KeptNode, resultsBefore } from '../engine/graph/rerun-from.ts';
 import { type DeploymentId, type NodeId, type RunAddress, workflowName } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { FetchHead, GraphHead } from '../engine/log/head.ts';
+import { type FetchHead, type GraphHead, isTestRun } from '../engine/log/head.ts';
 import { systemOfRerun } from '../engine/log/lineage.ts';
 import { type BeginAnswer, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
 import type { Decider } from './decide-run.ts';
@@ -36,6 +36,8 @@ type RerunRefusal =
   /** asked for of a run of the other kind */
   | { readonly kind: 'fits_not'; readonly field: 'version' | 'deploymentId' | 'fromNode' }
   | { readonly kind: 'not_found' }
+  /** no version of its graph was ever published */
+  | { readonly kind: 'test_run' }
   | { readonly kind: 'version_not_found'; readonly workflowName: string }
   | { readonly kind: 'workflow_archived' }
   | { readonly kind: 'input_invalid'; readonly faults: readonly InputFault[] };
@@ -65,6 +67,7 @@ async function resolveGraph(
   head: GraphHead,
   { of, input, version: number, deploymentId, from }: RerunRequest,
 ): Promise<Resolved | RerunRefusal> {
+  if (isTestRun(head)) return { kind: 'test_run' };
   if (deploymentId !== undefined) return { kind: 'fits_not', field: 'deploymentId' };
   const name = workflowName(head.workflow.name);
   const summary = await deps.workflows.summary(of, name);

@@ -7,7 +7,7 @@ import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
-import { pinnedVersion } from '../engine/log/head.ts';
+import { isTestRun, pinnedVersion } from '../engine/log/head.ts';
 import { type OpenNode, type WaitingNode, endsBy, isOpen } from '../engine/log/node-state.ts';
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
@@ -108,6 +108,9 @@ async function goOn(worker: Worker, fold: RunFold, plan: Plan, from: Commit, del
 /** Runs the attempt and commits what follows from it, or leaves that to the collector. */
 async function runOne(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode): Promise<Commit | undefined> {
   const ended = await attemptNode(worker, fold, plan, planned(plan, open), open);
+  // A test run may have been forgotten meanwhile: then nothing of it is stored again, not even a large output.
+  if (isTestRun(fold.head)) await readTail(worker.deps, fold);
+  if (isTerminal(fold.state.progress)) return undefined;
   if (open.via === 'collect') {
     await sendResult(worker, fold, open, ended);
     return undefined;

@@ -81,3 +81,25 @@ test('list shows what there is, archive takes it away', async () => {
     dataIn(await admin.type('--json', 'workflows', 'list', ...more), listShape).items.map(({ name }) => name);
   expect([await names(), await names('--archived')]).toEqual([[], ['flow']]);
 });
+
+test('test runs an unpublished graph, shows what happens, and keeps it or deletes it', async () => {
+  const file = write('draft.json', instantGraph());
+  const kept = await admin.type('workflows', 'test', file, '--input', '{"x":1}');
+  expect([kept.exitCode, kept.err]).toEqual([0, expect.stringMatching(/kept for a day: stepwell runs get wrun_/)]);
+  expect(kept.out).toMatch(/run\.completed[^]*"given"/);
+  const [runId = ''] = /wrun_\w+/.exec(kept.err) ?? [];
+  expect((await admin.type('runs', 'get', runId)).out).toContain('unsaved (test)');
+  expect((await admin.type('workflows', 'test', file, '--stop')).exitCode).toBe(0);
+  const runs = await admin.type('runs', 'list');
+  expect(runs.out).toContain('There is no such run.');
+});
+
+test('test with pinned outputs, and of a run that ends in error, and of a graph with faults', async () => {
+  const file = write('draft.json', instantGraph('error'));
+  expect((await admin.type('workflows', 'test', file)).exitCode).toBe(1);
+  const pinned = write('pinned.json', { nobody: { output: 1 } });
+  const refused = await admin.type('--json', 'workflows', 'test', file, '--pinned-file', pinned);
+  expect(errorIn(refused)).toMatchObject({ errors: [{ place: '/pinned/nobody', code: 'pinned_node_unknown' }] });
+  const wrong = await admin.type('workflows', 'test', file, '--pinned-file', write('list.json', []));
+  expect([wrong.exitCode, wrong.err]).toEqual([3, expect.stringContaining('must hold a JSON object')]);
+});

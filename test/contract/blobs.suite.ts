@@ -35,6 +35,19 @@ export const blobsSuite = ({ name, open }: Subject<Blobs>) =>
       expect(await blobs.get(scope, 'key')).toEqual([1, 2]);
     });
 
+    test('what begins alike is removed together, and nothing else of this scope or another', async () => {
+      const [scope, other] = [freshScope(), freshScope()];
+      for (const key of ['run1/a', 'run1/b', 'run10/a']) await blobs.put(scope, key, key);
+      await blobs.put(other, 'run1/a', 'theirs');
+      for (let count = 0; count < 2; count += 1) await blobs.removeAll(scope, 'run1/');
+      expect(await Promise.all(['run1/a', 'run1/b', 'run10/a'].map((key) => blobs.get(scope, key)))).toEqual([
+        undefined,
+        undefined,
+        'run10/a',
+      ]);
+      expect(await blobs.get(other, 'run1/a')).toBe('theirs');
+    });
+
     test('a key under which nothing is stored has no value, in this scope or another', async () => {
       const scope = freshScope();
       await blobs.put(scope, 'key', 1);

@@ -143,6 +143,15 @@ export const runIndexSuite = ({ name, open }: Subject<Found>) =>
         expect(await index.dueIn(29_000_001)).toEqual([run]);
       });
 
+      test('entries that a run has noted are forgotten with it, and those of others stay', async () => {
+        const [run, other] = [freshRun(), freshRun()];
+        for (const minute of [29_000_030, 29_000_031]) await index.markDue({ run, minute, isNoted: true });
+        await index.markDue({ run: other, minute: 29_000_030, isNoted: true });
+        for (let count = 0; count < 2; count += 1) await index.forgetDue(run);
+        expect(await index.dueIn(29_000_030)).toEqual([other]);
+        expect(await index.dueIn(29_000_031)).toEqual([]);
+      });
+
       test('parts the minutes', async () => {
         const run = freshRun();
         await index.markDue({ run, minute: 29_000_010 });

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment, firstAttempt, firstCommit, nodeKey, projectId } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
+import { forgottenNonce, isForgotten } from '../../lib/engine/log/forgotten.ts';
 import { terminalStatuses } from '../../lib/engine/log/head.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
@@ -118,7 +119,8 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         const { trace: _trace, ...untraced } = creation(freshRun());
         const { workflow, deploymentId: _none, ...terms } = creation(freshRun());
         const code = { ...terms, kind: 'fetch' as const, workflow: { name: workflow.name }, deploymentId: deploymentId('dep_1') };
-        for (const run of [plain, full, untraced, code]) {
+        const test = creation(freshRun(), { workflow: { name: 'unsaved', version: 0 }, isTest: true });
+        for (const run of [plain, full, untraced, code, test]) {
           await log.create(run);
           expect(await log.head(run.address)).toEqual({ ...run, projection: { status: 'pending', asOf: 1 } });
         }
@@ -241,6 +243,63 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         await log.beat(run.address, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
         await log.saveSnapshot(run.address, { asOf: commitNo(1), schema: 1, state: null }, expiresAt);
         expect(await log.commitsAfter(run.address, firstCommit)).toEqual([]);
+      });
+    });
+
+    describe('a run that is forgotten', () => {
+      const forgotten = async () => {
+        const run = creation(freshRun(), { isTest: true });
+        const { address } = run;
+        await log.create(run);
+        for (const number of [2, 3, 10, 11]) await log.put(address, commit(number), expiresAt);
+        await log.attach(address, 'graph', { nodes: [] }, expiresAt);
+        await log.beat(address, { node: nodeKey(loopNode), at: noon, resends: 0 }, expiresAt);
+        await log.saveSnapshot(address, { asOf: commitNo(3), schema: 1, state: null }, expiresAt);
+        await log.forget(address, expiresAt);
+        return run;
+      };
+
+      test('has nothing beside its log, and no head', async () => {
+        const { address } = await forgotten();
+        expect(await log.head(address)).toBeUndefined();
+        expect(await log.attached(address, 'graph')).toBeUndefined();
+        expect(await log.beats(address)).toEqual([]);
+        expect(await log.snapshot(address)).toBeUndefined();
+      });
+
+      test('keeps its slots taken: each says that it is over, and nothing else', async () => {
+        const { address } = await forgotten();
+        const left = await log.commitsAfter(address, firstCommit);
+        expect(left.map(({ number, firstEventId, events }) => [number, firstEventId, events])).toEqual(
+          [2, 3, 10, 11].map((number) => [number, number * 10, [{ type: 'RUN_CANCELLED' }]]),
+        );
+        expect(left.every(isForgotten)).toBe(true);
+        const late = commit(3);
+        expect(await log.put(address, late, expiresAt)).toEqual({ kind: 'occupied', nonce: forgottenNonce });
+      });
+
+      test('cannot be created again, not even by who created it, and is not projected', async () => {
+        const run = await forgotten();
+        expect(await log.create(run)).toEqual({ kind: 'occupied', nonce: forgottenNonce });
+        await log.project(run.address, { status: 'failed', asOf: commitNo(12) });
+        expect(await log.head(run.address)).toBeUndefined();
+      });
+
+      test('can be forgotten again, with what came to it late', async () => {
+        const { address } = await forgotten();
+        await log.beat(address, { node: nodeKey(loopNode), at: noon, resends: 0 }, expiresAt);
+        await log.forget(address, expiresAt);
+        expect(await log.beats(address)).toEqual([]);
+        expect(await log.commitsAfter(address, firstCommit)).toHaveLength(4);
+      });
+
+      test('takes no other run along', async () => {
+        const other = creation(freshRun());
+        await log.create(other);
+        await log.put(other.address, commit(2), expiresAt);
+        await forgotten();
+        expect((await log.head(other.address))?.commit).toEqual(other.commit);
+        expect((await log.commitsAfter(other.address, firstCommit)).some(isForgotten)).toBe(false);
       });
     });
 

@@ -33,6 +33,7 @@ const version = (number: number, facts: Partial<WorkflowVersion> = {}): Workflow
       sourceOutputKey: 'a.b',
       targetParamLabel: 'input',
       mergeStrategy: 'concat',
+      condition: { type: 'equals', value: { a: [1] } },
     },
   ],
   options: { args: [{ name: 'id', type: 'string', required: true, default: 'x' }], deadlineSeconds: 60 },

@@ -23,11 +23,12 @@ import { longestQueueDelayMs } from '../../lib/ports/jobs.ts';
 import { largestPageBytes } from '../../lib/service/list-events.ts';
 import { mostFailuresRecorded } from '../../lib/service/failure-budget.ts';
 import { largestCommitBytes, largestInHeadBytes, largestInItemBytes, largestUnpackedBytes } from '../../lib/service/payloads.ts';
-import { defaultDeadline } from '../../lib/service/begin-run.ts';
+import { defaultDeadline, longestTest, testRetention } from '../../lib/service/begin-run.ts';
 import { mostEars } from '../../lib/service/read-deltas.ts';
 import { ticketLifetime } from '../../lib/service/open-with-ticket.ts';
 import { betweenWrites } from '../../lib/service/stream-node.ts';
 import { heartbeatEvery, longestStream } from '../../lib/service/watch-run.ts';
+import { largestViewBytes, mostTemplates } from '../../lib/service/view-run.ts';
 import { defaultRateLimit } from '../../lib/service/take-rate.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { numberIn, read, rowsIn } from './documents.ts';
@@ -233,6 +234,14 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/service/authenticate.ts',
   ],
   'Answer of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
+  'Deadline of a test run': [`${days(longestTest)}`, 'lib/service/begin-run.ts'],
+  'Retention of a test run': [`${days(testRetention)}`, 'lib/service/begin-run.ts'],
+  "Body of a widget's configuration": [
+    bytes(numberIn('lib/api/test-run-routes.ts', 'const viewLimitBytes = ')),
+    'lib/api/test-run-routes.ts',
+  ],
+  'Look-ups of a view': [count(mostTemplates), 'lib/service/view-run.ts'],
+  'A view, resolved': [bytes(largestViewBytes), 'lib/service/view-run.ts'],
   'Deadline of a run': [`${days(defaultDeadline)}`, 'lib/service/begin-run.ts'],
   'Longest deadline': [
     days(numberIn('functions/api/operations/runs.ts', 'const longestWait = ')),

@@ -15,11 +15,12 @@ test('every function has its row among the roles', () => {
   expect(named.toSorted()).toEqual([...functionNames].toSorted());
 });
 
-test('three functions may delete control records, and whoever moves a run its hold and its meetings; no function an item of a run', () => {
+test('three functions may delete control records, and whoever moves a run its hold and its meetings; one what a run wrote', () => {
   const may = (permission: PermissionName) => functionNames.filter((name) => functionShapes[name].may.includes(permission));
   expect([may('release reservations'), may('let go of deployments')]).toEqual([['api', 'library'], ['deployments']]);
   const ending = may('end holds on deployments');
   expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(7);
+  expect(may('forget test runs')).toEqual(['test-runs']);
   expect([may('write what webhooks leave'), may('start scheduled runs'), may('settle schedules')]).toEqual([
     ['webhooks'],
     ['worker'],

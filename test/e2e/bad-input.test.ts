@@ -147,6 +147,14 @@ describe('refused at the door', () => {
       await ended(runId);
       return cloud.call('POST', `/v1/runs/${runId}/cancel`);
     },
+    test_run: async () => {
+      const { body } = await cloud.call('POST', '/v1/workflows/test', chain('tried', []));
+      return cloud.call('POST', `/v1/runs/${startedShape.parse(body).runId}/rerun`, {}, { 'idempotency-key': 'again' });
+    },
+    not_a_test_run: async () => {
+      const { body } = await start(order);
+      return cloud.call('POST', `/v1/runs/${startedShape.parse(body).runId}/stop`);
+    },
     no_active_deployment: () => start({ workflowName: 'nobody-published-this' }),
     invalid_deployment_id: async () => create({ ...(await packedDeployment('d')).manifest, deploymentId: '../d' }),
     invalid_manifest: async () => create({ ...(await packedDeployment('d')).manifest, runtime: 'container' }),

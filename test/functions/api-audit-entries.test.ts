@@ -7,7 +7,7 @@ import { minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { mostFailuresRecorded } from '../../lib/service/failure-budget.ts';
 import { packedDeployment } from '../artifact/packed.ts';
-import { type CallOptions, type Http, formOf, http, openGraph, started } from './http.ts';
+import { type CallOptions, type Http, formOf, http, openGraph, started, textIn } from './http.ts';
 
 const all: readonly Route[] = routes;
 const mutating = all.filter(({ action, scope }) => action !== undefined && scope !== null);
@@ -146,6 +146,11 @@ describe('what was done', () => {
     'schedules.delete': async (api, key) => {
       await api.call('POST', '/v1/schedules', { key, body: nightly });
       return ['DELETE', '/v1/schedules/nightly'];
+    },
+    'workflows.test': async () => ['POST', '/v1/workflows/test', { body: openGraph }],
+    'runs.stop': async (api, key) => {
+      const test = await api.call('POST', '/v1/workflows/test', { key, body: openGraph });
+      return ['POST', `/v1/runs/${textIn(test, 'runId')}/stop`];
     },
     'keys.create': async () => ['POST', '/v1/keys', { body: { scopes: ['runs:read'] } }],
     'keys.revoke': async (api) => ['DELETE', `/v1/keys/${(await api.key(['runs:read'])).split('_')[2]}`],

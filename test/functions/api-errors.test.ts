@@ -156,6 +156,15 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const [api, key] = await withKey();
     return api.call('POST', `/v1/runs/${await started(api, key)}/cancel`, { key });
   },
+  test_run: async () => {
+    const [api, key] = await withKey();
+    const test = await api.call('POST', '/v1/workflows/test', { key, body: instantGraph() });
+    return api.call('POST', `/v1/runs/${runIdOf(test)}/rerun`, { key, headers: { 'Idempotency-Key': 'again' } });
+  },
+  not_a_test_run: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', `/v1/runs/${await started(api, key)}/stop`, { key });
+  },
   no_active_deployment: async () => {
     const [api, key] = await withKey();
     return api.call('POST', '/v1/runs', start({ workflowName: 'nothing' }, key));

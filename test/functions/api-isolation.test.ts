@@ -16,6 +16,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   publishQueryVersion: { ...findOrder, name: undefined },
   sendRunSignal: { name: 'paid' },
   publishLens: { template: '[[text]]' },
+  viewRun: { config: {} },
 };
 const bodyFor = (operationId: string): { readonly body?: unknown } =>
   Object.hasOwn(bodies, operationId) ? { body: bodies[operationId] } : {};

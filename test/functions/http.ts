@@ -7,6 +7,7 @@ import { deploymentOperations } from '../../functions/api/operations/deployments
 import { eventOperations } from '../../functions/api/operations/events.ts';
 import { apiOperations } from '../../functions/api/operations/all.ts';
 import { libraryOperations } from '../../functions/api/operations/library.ts';
+import { stopOperations } from '../../functions/api/operations/stop-test-run.ts';
 import { webhookOperations } from '../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../functions/api/tools.ts';
@@ -89,6 +90,7 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
     events: httpFunction(tools, eventOperations(tools)),
     deployments: httpFunction(tools, deploymentOperations(tools)),
     library: httpFunction(tools, libraryOperations(tools)),
+    'test-runs': httpFunction(tools, stopOperations(tools)),
     webhooks: httpFunction(webhooks, webhookOperations(webhooks)),
   };
 
@@ -126,7 +128,8 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
   };
 };
 
-const functionOf = (method: string, path: string): 'api' | 'events' | 'deployments' | 'library' | 'webhooks' => {
+const functionOf = (method: string, path: string): 'api' | 'events' | 'deployments' | 'library' | 'test-runs' | 'webhooks' => {
+  if (/^\/v1\/runs\/[^/]+\/stop$/.test(path)) return 'test-runs';
   if (path.startsWith('/v1/webhooks')) return 'webhooks';
   if (path.startsWith('/v1/deployments')) return 'deployments';
   if (/^\/v1\/(lenses|queries|schedules)/.test(path)) return 'library';

@@ -44,6 +44,7 @@ test('a function has the time that its caller waits, and no more', () => {
     StepwellFunctionsWorkerFunction: 900,
     StepwellFunctionsCollectFunction: 10,
     StepwellFunctionsSweepFunction: 300,
+    StepwellFunctionsTestRunsFunction: 29,
     StepwellFunctionsDeadLetterFunction: 60,
     StepwellFunctionsCodeFunction: 900,
     StepwellFunctionsWebhooksFunction: 29,

@@ -47,6 +47,7 @@ test('no resource hides what the API answers: each answers every method', () => 
     '/v1/runs',
     '/v1/runs/{runId}',
     '/v1/runs/{runId}/events',
+    '/v1/runs/{runId}/stop',
     '/v1/runs/{runId}/{proxy+}',
     '/v1/schedules',
     '/v1/schedules/{proxy+}',
@@ -64,7 +65,7 @@ test('no resource hides what the API answers: each answers every method', () => 
       queries: 'Library',
       schedules: 'Library',
     };
-    const name = names[own] ?? 'Api';
+    const name = path.endsWith('/stop') ? 'TestRuns' : (names[own] ?? 'Api');
     const any = routes.find((route) => route.path === path && route.method === 'ANY');
     const { id } = byId(runtime, `StepwellFunctions${name}Function`);
     expect(any === undefined ? '' : uriOf(any), path).toContain(`2015-03-31/functions/<${id}.Arn>/invocations`);

@@ -69,7 +69,7 @@ test('only the scheduler, for its group in this account, may take the roles of s
   }
 });
 
-test('nobody may delete from the Runs table, and nobody may scan or batch', () => {
+test('one function may delete from the Runs table, what runs wrote and when they are due; nobody may scan or batch', () => {
   const actions = new Set(grants.flatMap(({ Action }) => Action).filter((action) => action.startsWith('dynamodb:')));
   expect([...actions].toSorted()).toEqual([
     'dynamodb:DeleteItem',
@@ -79,7 +79,19 @@ test('nobody may delete from the Runs table, and nobody may scan or batch', () =
     'dynamodb:UpdateItem',
   ]);
   const deleting = grants.filter(({ Action }) => Action.includes('dynamodb:DeleteItem'));
-  for (const { Resource } of deleting) expect(Resource).toEqual([expect.stringMatching(controlTable)]);
+  const fromRuns = deleting.filter(({ Resource }) => Resource.some((resource) => runsTable.test(resource)));
+  expect(fromRuns).toMatchObject([
+    {
+      role: expect.stringContaining('FunctionsTestRunsRole'),
+      Action: ['dynamodb:DeleteItem'],
+      Condition: {
+        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['*#run#*', 'due#*'] },
+        Null: { 'dynamodb:LeadingKeys': 'false' },
+      },
+    },
+  ]);
+  for (const { Resource } of deleting.filter((grant) => !fromRuns.includes(grant)))
+    expect(Resource).toEqual([expect.stringMatching(controlTable)]);
   const anywhere = deleting.filter(({ Condition }) => Condition['ForAllValues:StringLike'] === undefined);
   expect(anywhere.map(({ role }) => role.replace(/Role.*/, ''))).toEqual(['StepwellFunctionsApi', 'StepwellFunctionsLibrary']);
 });
@@ -125,6 +137,7 @@ test('whoever moves runs of graphs meets signals, in their partitions and nowher
     'Collect',
     'DeadLetter',
     'Sweep',
+    'TestRuns',
     'Webhooks',
     'Worker',
   ]);

@@ -361,4 +361,5 @@ const bound = (log: RunLog): RunLog => ({
   beats: (run) => log.beats(run),
   saveSnapshot: (run, snapshot, expiresAt) => log.saveSnapshot(run, snapshot, expiresAt),
   snapshot: (run) => log.snapshot(run),
+  forget: (run, expiresAt) => log.forget(run, expiresAt),
 });

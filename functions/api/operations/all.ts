@@ -7,6 +7,7 @@ import { runOperations } from './runs.ts';
 import { serviceOperations } from './service.ts';
 import { signalOperations } from './signals.ts';
 import { tagOperations } from './tags.ts';
+import { testRunOperations } from './test-runs.ts';
 import { ticketOperations } from './tickets.ts';
 import { workflowOperations } from './workflows.ts';
 import { worldOperations } from './world.ts';
@@ -19,6 +20,7 @@ export const apiOperations = (tools: Tools): Operations<'api'> => ({
   ...auditOperations(tools),
   ...signalOperations(tools),
   ...ticketOperations(tools),
+  ...testRunOperations(tools),
   ...worldOperations(tools),
   ...tagOperations(tools),
 });

@@ -119,6 +119,7 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
         throw new Unavailable('a run id that is free');
       case 'idempotency_conflict':
       case 'not_found':
+      case 'test_run':
       case 'workflow_archived':
       case 'workflow_not_found':
       case 'node_not_reached':

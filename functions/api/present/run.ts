@@ -1,7 +1,7 @@
 /** Runs as answers show them. Nothing whose name begins with `__` is among it. */
 import type { AnswerOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
-import type { Head, RunStatus } from '../../../lib/engine/log/head.ts';
+import { type Head, type RunStatus, isTestRun } from '../../../lib/engine/log/head.ts';
 import { callerOf, rerunFrom, rerunOf, scheduleOf } from '../../../lib/engine/log/lineage.ts';
 import { countsOf } from '../../../lib/engine/log/loop-state.ts';
 import type { NodeState, WaitingNode } from '../../../lib/engine/log/node-state.ts';
@@ -36,18 +36,22 @@ const lineageOf = (head: Head) => {
 
 const factsOf = (head: Head, status: RunStatus) => ({ ...ownFactsOf(head, status), ...lineageOf(head) });
 
-const ownFactsOf = ({ address, workflow, deploymentId, createdAt, deadlineAt, availableAt, trace }: Head, status: RunStatus) => ({
-  runId: address.runId,
-  status,
-  workflowName: workflow.name,
-  workflowVersion: 'version' in workflow ? workflow.version : null,
-  deploymentId,
-  specVersion: 1 as const,
-  createdAt: iso(createdAt),
-  deadlineAt: iso(deadlineAt),
-  ...times({ availableAt }),
-  ...(trace === undefined ? {} : { correlationId: trace.correlationId }),
-});
+const ownFactsOf = (head: Head, status: RunStatus) => {
+  const { address, workflow, deploymentId, createdAt, deadlineAt, availableAt, trace } = head;
+  return {
+    runId: address.runId,
+    status,
+    workflowName: workflow.name,
+    workflowVersion: 'version' in workflow && !isTestRun(head) ? workflow.version : null,
+    ...(isTestRun(head) ? { isTest: true as const } : {}),
+    deploymentId,
+    specVersion: 1 as const,
+    createdAt: iso(createdAt),
+    deadlineAt: iso(deadlineAt),
+    ...times({ availableAt }),
+    ...(trace === undefined ? {} : { correlationId: trace.correlationId }),
+  };
+};
 
 /** The projection may be late: what it says about the end is only shown where it agrees with the log's status. */
 export const runSummaryOf = ({ head, status }: ListedRun): RunSummary => {
@@ -77,12 +81,13 @@ export const runOf = ({ head, progress, input, output, nodes, lastEventId }: Run
 const outputOf = (shown: Shown | undefined) =>
   shown === undefined ? {} : 'value' in shown ? { output: shown.value } : { outputOmitted: { bytes: shown.omittedBytes } };
 
-const nodeOf = ({ node, iteration, state, output }: ShownNode, otherwise: RunNode['status']): RunNode => {
+const nodeOf = ({ node, iteration, state, output, isPinned }: ShownNode, otherwise: RunNode['status']): RunNode => {
   const named = {
     nodeId: node.id,
     type: node.type,
     ...(node.label === undefined ? {} : { label: node.label }),
     ...(iteration === undefined ? {} : { iteration }),
+    ...(isPinned === undefined ? {} : { isPinned }),
   };
   if (state === undefined) return { ...named, status: otherwise, attempt: 0 };
   return { ...named, status: shownStatus(state), ...stateOf(state), ...outputOf(output) };

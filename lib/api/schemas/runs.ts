@@ -82,13 +82,19 @@ export const listRunsQuery = z.strictObject({
   createdBefore: time.exactOptional(),
   attention: z.enum(['waiting', 'retrying']).exactOptional(),
   rerunOf: runId.exactOptional(),
+  includeTests: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .meta({ description: 'test runs too' }),
 });
 
 const runFacts = {
   runId: z.string(),
   status: z.enum(runStatuses),
   workflowName: z.string(),
-  workflowVersion: z.int().nullable().meta({ description: "null: the run is of a deployment's code" }),
+  workflowVersion: z.int().nullable().meta({ description: "null: the run is of a deployment's code, or a test" }),
+  isTest: z.literal(true).exactOptional().meta({ description: 'of a graph that nobody has published' }),
   deploymentId: z.string().nullable(),
   rerunOf: z.string().exactOptional().meta({ description: 'the run that this one runs again' }),
   rerunFrom: z.string().exactOptional().meta({ description: 'the node that it went on from' }),
@@ -147,6 +153,7 @@ const runNode = z
     type: z.string(),
     label: z.string().exactOptional(),
     iteration: z.string().exactOptional().meta({ description: 'the pass of a loop that the node is in' }),
+    isPinned: z.literal(true).exactOptional().meta({ description: 'it was not run: a test said what it ends with' }),
     status: z.enum(nodeStatuses),
     attempt: z.int(),
     startedAt: moment.exactOptional(),

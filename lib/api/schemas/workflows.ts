@@ -18,6 +18,13 @@ const node = z
   })
   .meta({ id: 'Node' });
 
+const condition = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.enum(['equals', 'contains']), value: json }),
+    z.strictObject({ type: z.enum(['present', 'truthy']) }),
+  ])
+  .meta({ id: 'EdgeCondition' });
+
 const edge = z
   .strictObject({
     id: z.string().min(1).max(128).exactOptional(),
@@ -27,6 +34,7 @@ const edge = z
     sourceOutputKey: z.string().min(1).max(512).exactOptional(),
     targetParamLabel: z.string().min(1).max(256).exactOptional(),
     mergeStrategy: z.enum(mergeStrategies).exactOptional(),
+    condition: condition.exactOptional().meta({ description: 'on the value that the edge would carry' }),
   })
   .meta({ id: 'Edge' });
 
@@ -42,7 +50,7 @@ const options = z.strictObject({
   deadlineSeconds: z.int().min(1).max(longestDeadlineSeconds).exactOptional(),
 });
 
-const graph = { nodes: z.array(node), edges: z.array(edge).default([]), options: options.default({}) };
+export const graph = { nodes: z.array(node), edges: z.array(edge).default([]), options: options.default({}) };
 
 export const createWorkflowBody = z.strictObject({ name: workflowName, ...graph }).meta({ id: 'CreateWorkflow' });
 /** The name may be repeated, so that the same document serves both; it must be the path's. */

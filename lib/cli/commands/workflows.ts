@@ -24,6 +24,14 @@ export const register: Register = (program, act) => {
     .description('judge a definition and publish nothing; 1 if it has errors, 2 if it has warnings only')
     .action(act(async () => (await import('../workflows/validate-workflow.ts')).validateWorkflow));
   workflows
+    .command('test <file>')
+    .description('run a definition that nobody has published, and watch it; 1 if it does not complete')
+    .option('--input <json>', 'what the run is given')
+    .option('--input-file <file>', 'the same, from a file of JSON')
+    .option('--pinned-file <file>', 'outputs of nodes that are not to be run, by their ids')
+    .option('--stop', 'delete every trace of it afterwards')
+    .action(act(async () => (await import('../workflows/test-workflow.ts')).testWorkflow));
+  workflows
     .command('archive <name>')
     .description('refuse new runs and versions; runs in flight go on')
     .action(act(async () => (await import('../workflows/archive-workflow.ts')).archiveWorkflow));

@@ -5,6 +5,7 @@ import { optionsIn, present, runId } from '../given.ts';
 import { listOptions, listed, moreLine } from '../pages.ts';
 import { status, table } from '../words.ts';
 import { filterOptions, queryOf } from './filters.ts';
+import { ofWhat } from './of-what.ts';
 
 const shape = z.object({
   ...listOptions,
@@ -20,7 +21,7 @@ export const runTable = (shell: Shell, runs: readonly RunSummary[]): string =>
     runs.map((run) => [
       run.runId,
       status(shell, run.status) + (run.attention === undefined ? '' : ` (${run.attention})`),
-      run.deploymentId === null ? `${run.workflowName}@${run.workflowVersion}` : `${run.workflowName} on ${run.deploymentId}`,
+      ofWhat(run),
       run.createdAt,
       run.completedAt ?? '',
       run.error === undefined ? '' : `${run.error.code}: ${run.error.message}`,

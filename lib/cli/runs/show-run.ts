@@ -3,6 +3,7 @@ import type { Run } from '../../client/index.ts';
 import type { Action, Shell } from '../command.ts';
 import { argument, optionsIn, runId } from '../given.ts';
 import { span, status, table, when } from '../words.ts';
+import { ofWhat } from './of-what.ts';
 
 const shape = z.object({ data: z.boolean().default(true) });
 
@@ -16,10 +17,8 @@ export const showRun: Action = async (given, shell) => {
 
 function told(shell: Shell, run: Run): string {
   const now = shell.now();
-  const code =
-    run.deploymentId === null ? `${run.workflowName}@${run.workflowVersion}` : `${run.workflowName} on ${run.deploymentId}`;
   const facts: readonly (readonly [string, string | undefined])[] = [
-    ['workflow', code],
+    ['workflow', ofWhat(run)],
     ['created', when(run.createdAt, now)],
     ['begins', run.availableAt === undefined ? undefined : when(run.availableAt, now)],
     ['ended', run.completedAt === undefined ? undefined : when(run.completedAt, now)],

@@ -14,8 +14,10 @@ import { edgeState } from './edge-state.ts';
 import { finish } from './finish.ts';
 import { inputOf } from './inputs.ts';
 import { verdict } from './join.ts';
+import { completed } from './completed.ts';
 import { mainHandle } from './outcome.ts';
 import { beginPasses, endPass, loopAt } from './passes.ts';
+import type { PinnedOutput } from './pins.ts';
 import type { Place } from './plan.ts';
 import { fail, settle } from './settle.ts';
 
@@ -80,7 +82,10 @@ function fire(round: Round, place: Place): void {
   const { node, iteration } = place;
   if (hasEnded(draft)) return;
   seen.add(keyOf(place));
-  if (node.policy.isDisabled) {
+  const pin = draft.tools.plan.pinned?.get(node.id);
+  if (pin !== undefined) {
+    endPinned(draft, place, pin);
+  } else if (node.policy.isDisabled) {
     settle(draft, place, { kind: 'finished', output: inline(null), handle: node.isLoop ? doneHandle : mainHandle });
   } else if (node.isPure) {
     const input = inputOf(draft.tools.plan, node, iteration, draft.state, draft.state.nextEventId, draft.tools.loaded);
@@ -110,7 +115,7 @@ function consider(round: Round, place: Place): void {
     emit(draft, { type: 'NODE_SKIPPED', nodeId: node.id, iteration, reason });
     ended();
   };
-  const edges = node.inbound.map((edge) => edgeState(draft.state, edge, iteration));
+  const edges = node.inbound.map((edge) => edgeState(draft.state, edge, iteration, draft.tools.loaded));
   switch (verdict(edges, node.policy)) {
     case 'wait':
       return;
@@ -124,6 +129,14 @@ function consider(round: Round, place: Place): void {
       fail(draft, place, { cause: 'upstream_failure', message: 'upstream_failure', code: 'upstream_failure' });
       return ended();
   }
+}
+
+/** A pinned node is not run, whatever it is: it ends with what was pinned. */
+function endPinned(draft: Draft, place: Place, { output, handle }: PinnedOutput): void {
+  const { now } = draft.tools;
+  const times = { attempt: firstAttempt, startedAt: now, endedAt: now };
+  const way = handle ?? (place.node.isLoop ? doneHandle : mainHandle);
+  emit(draft, { ...completed(place, { kind: 'finished', output: inline(output), handle: way }, times), isPinned: true });
 }
 
 /** Asks for the ready nodes: one goes on here, where it may; many together send their results to be collected. */

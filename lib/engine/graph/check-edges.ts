@@ -61,6 +61,7 @@ const checkDuplicates = (edges: readonly EdgeDefinition[]): readonly Finding[] =
       wayOut(edge),
       edge.sourceOutputKey ?? null,
       edge.targetParamLabel ?? null,
+      edge.condition ?? null,
     ]);
     const earlier = seen.get(identity);
     if (earlier === undefined) seen.set(identity, index);

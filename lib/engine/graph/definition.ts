@@ -14,6 +14,11 @@ export interface NodeDefinition {
 export const mergeStrategies = ['last_write_wins', 'concat', 'array', 'json_object'] as const;
 export type MergeStrategy = (typeof mergeStrategies)[number];
 
+export type EdgeCondition =
+  | { readonly type: 'equals' | 'contains'; readonly value: JsonValue }
+  /** not null; or besides neither false, 0 nor an empty text */
+  | { readonly type: 'present' | 'truthy' };
+
 export interface EdgeDefinition {
   readonly id?: string;
   readonly source: NodeId;
@@ -25,6 +30,8 @@ export interface EdgeDefinition {
   /** the name under which the target gets the value; absent: none is passed by this edge */
   readonly targetParamLabel?: string;
   readonly mergeStrategy?: MergeStrategy;
+  /** on the value that it would carry; absent: it is taken whatever that is */
+  readonly condition?: EdgeCondition;
 }
 
 export interface ArgumentDeclaration {

@@ -2,6 +2,8 @@
 import { type IterationKey, nodeKey } from '../ids.ts';
 import type { RunState } from '../log/fold.ts';
 import { isOpen } from '../log/node-state.ts';
+import type { LoadedPayloads } from './context-at.ts';
+import { isConditionMet } from './edge-condition.ts';
 import { errorHandle, handleMatches } from './outcome.ts';
 import type { PlanEdge } from './plan.ts';
 
@@ -10,24 +12,25 @@ export type EdgeState =
   | 'unresolved'
   /** the source ended this way */
   | 'live'
-  /** the source ended another way, or was itself not reached */
+  /** the source ended another way, or was itself not reached, or the edge's condition is not met */
   | 'dead'
   /** the source failed and no error edge took it: the target's policy decides */
   | 'broken'
   /** the source was skipped because of a failure further up */
   | 'starved';
 
-export function edgeState(state: RunState, edge: PlanEdge, iteration: IterationKey): EdgeState {
+/** Throws `PayloadsNeeded` where a condition looks at an output that is stored apart and not loaded yet. */
+export function edgeState(state: RunState, edge: PlanEdge, iteration: IterationKey, loaded: LoadedPayloads): EdgeState {
   if (edge.isEntry === true) return 'live';
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
   if (source === undefined || isOpen(source)) return 'unresolved';
   switch (source.status) {
     case 'completed':
-      return handleMatches(edge.sourceHandle, source.handle) ? 'live' : 'dead';
+      return handleMatches(edge.sourceHandle, source.handle) && isConditionMet(edge, source, loaded) ? 'live' : 'dead';
     case 'failed':
     case 'timed_out':
       if (!source.isHandled) return 'broken';
-      return edge.sourceHandle === errorHandle ? 'live' : 'dead';
+      return edge.sourceHandle === errorHandle && isConditionMet(edge, source, loaded) ? 'live' : 'dead';
     case 'skipped':
       return source.reason === 'branch_not_taken' ? 'dead' : 'starved';
     case 'cancelled':

@@ -73,7 +73,12 @@ function causeOf(draft: Draft, from: PlanNode, iteration: IterationKey): Failure
     if (hasFailed && state.failure.cause !== 'upstream_failure') return failureOf(node, state.failure);
     for (const edge of node.inbound) {
       const parent = draft.tools.plan.nodes.get(edge.source);
-      if (parent === undefined || seen.has(parent.id) || !carriesFailure(edgeState(draft.state, edge, iteration))) continue;
+      if (
+        parent === undefined ||
+        seen.has(parent.id) ||
+        !carriesFailure(edgeState(draft.state, edge, iteration, draft.tools.loaded))
+      )
+        continue;
       seen.add(parent.id);
       up.push(parent);
     }

@@ -5,6 +5,7 @@ import { type JsonValue, isJsonObject } from '../json.ts';
 import type { RunState } from '../log/fold.ts';
 import type { NodeState } from '../log/node-state.ts';
 import { type LoadedPayloads, contextAt, itemOf, loopOf, together, valueOf } from './context-at.ts';
+import { carried } from './edge-condition.ts';
 import { edgeState } from './edge-state.ts';
 import { type Contribution, merge } from './merge.ts';
 import type { NodeInput, Plan, PlanEdge, PlanNode } from './plan.ts';
@@ -61,12 +62,11 @@ function contribution(
   before: EventId,
   loaded: LoadedPayloads,
 ): readonly Contribution[] {
-  if (edge.isEntry === true)
-    return [{ source: nameOf(plan, edge), value: pick(entryOf(state, iteration, loaded), edge.sourceOutputKey) }];
+  if (edge.isEntry === true) return [{ source: nameOf(plan, edge), value: carried(edge, entryOf(state, iteration, loaded)) }];
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
-  if (source === undefined || !endedBefore(source, before) || edgeState(state, edge, iteration) !== 'live') return [];
+  if (source === undefined || !endedBefore(source, before) || edgeState(state, edge, iteration, loaded) !== 'live') return [];
   if (source.status !== 'completed') return [];
-  const value = pick(valueOf(source.output, loaded), edge.sourceOutputKey);
+  const value = carried(edge, valueOf(source.output, loaded));
   return [{ source: nameOf(plan, edge), value }];
 }
 
@@ -78,30 +78,6 @@ function entryOf(state: RunState, iteration: IterationKey, loaded: LoadedPayload
 }
 
 const endedBefore = (node: NodeState, before: EventId): boolean => 'endedBy' in node && node.endedBy < before;
-
-/**
- * `output`, or no key, is all of it, or the text of a lens's answer; a dotted path leads into the output, or into the data of
- * such an answer, and gives null where it leads nowhere.
- */
-function pick(output: JsonValue, path: string | undefined): JsonValue {
-  const answer = answerIn(output);
-  if (path === undefined || path === 'output') return answer === undefined ? output : answer.text;
-  const steps = path.split('.');
-  return at(output, steps) ?? at(answer?.data, steps) ?? null;
-}
-
-function at(output: JsonValue | undefined, steps: readonly string[]): JsonValue | undefined {
-  let value = output;
-  for (const key of steps) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  return value;
-}
-
-/** An envelope, as lens nodes bring it, is known by its three texts. */
-function answerIn(output: JsonValue): { readonly text: string; readonly data: JsonValue | undefined } | undefined {
-  if (!isJsonObject(output)) return undefined;
-  const { kind, artifactKind, output: text, data } = output;
-  return typeof kind === 'string' && typeof artifactKind === 'string' && typeof text === 'string' ? { text, data } : undefined;
-}
 
 function nameOf(plan: Plan, edge: PlanEdge): string {
   const label = plan.nodes.get(edge.source)?.label;

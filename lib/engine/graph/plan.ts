@@ -3,7 +3,8 @@ import type { IterationKey, NodeId, WorkflowName } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { RetryPolicy } from '../retry/policy.ts';
 import type { DurationMs, Instant } from '../time.ts';
-import type { MergeStrategy, WorkflowOptions } from './definition.ts';
+import type { EdgeCondition, MergeStrategy, WorkflowOptions } from './definition.ts';
+import type { PinnedOutput } from './pins.ts';
 import type { Outcome } from './outcome.ts';
 import type { ContextView } from './context.ts';
 
@@ -28,6 +29,7 @@ export interface PlanEdge {
   readonly mergeStrategy?: MergeStrategy;
   /** it leads from a loop into its body, and is live from the beginning of each pass */
   readonly isEntry?: true;
+  readonly condition?: EdgeCondition;
 }
 
 export interface PlanNode {
@@ -73,6 +75,8 @@ export interface Plan {
   readonly roots: readonly PlanNode[];
   readonly leaves: readonly PlanNode[];
   readonly loops: ReadonlyMap<NodeId, PlanLoop>;
+  /** of a test run: nodes that are not run, and what they end with instead */
+  readonly pinned?: ReadonlyMap<NodeId, PinnedOutput>;
 }
 
 /** What an attempt is given: the context pinned by its dispatch, and the inputs that its edges brought. */

@@ -67,7 +67,7 @@ export const asText = (value: JsonValue | undefined): string => {
 };
 
 /** What is at the path, or undefined. Arrays have places and nothing else: `length` is not one of them. */
-function lookUp(path: Path, context: ContextView): JsonValue | undefined {
+export function lookUp(path: Path, context: ContextView): JsonValue | undefined {
   const [key, ...steps] = path;
   let value: JsonValue | undefined = key === undefined ? context.all() : context.get(String(key));
   for (const step of steps) {

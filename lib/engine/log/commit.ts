@@ -1,5 +1,5 @@
 /** A commit is one item of the log: facts that became true together, by one conditional write. */
-import { type CommitNo, type EventId, type Nonce, commitNo, eventId } from '../ids.ts';
+import { type CommitNo, type EventId, type Nonce, type RunAddress, commitNo, eventId } from '../ids.ts';
 import type { Instant } from '../time.ts';
 import type { RunEvent } from './events.ts';
 
@@ -25,4 +25,9 @@ export const nextCommitNo = (number: CommitNo): CommitNo => commitNo(number + 1)
 export interface PinnedVersion {
   readonly name: string;
   readonly version: number;
+}
+
+/** What a test run was started from: a graph of its own, kept beside its log. */
+export interface CarriedGraph extends PinnedVersion {
+  readonly carriedBy: RunAddress;
 }

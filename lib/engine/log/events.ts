@@ -127,6 +127,8 @@ export type RunEvent =
       readonly handle: string | null;
       /** an end node: its output is the run's, or a part of it, and it says whether the run ends well */
       readonly end?: 'success' | 'error';
+      /** it was not run: a test said what it ends with */
+      readonly isPinned?: true;
       readonly startedAt: Instant;
       readonly endedAt: Instant;
       readonly printed?: readonly string[];

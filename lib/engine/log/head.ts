@@ -3,7 +3,7 @@ import { type CommitNo, type DeploymentId, type RunAddress, firstCommit } from '
 import { invariant } from '../invariant.ts';
 import type { Instant } from '../time.ts';
 import type { Trace } from '../trace.ts';
-import type { Commit, PinnedVersion } from './commit.ts';
+import type { CarriedGraph, Commit, PinnedVersion } from './commit.ts';
 import type { Failure } from './events.ts';
 
 export const runStatuses = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
@@ -33,6 +33,8 @@ export interface GraphCreation extends AnyCreation {
   readonly kind: 'graph';
   readonly workflow: PinnedVersion;
   readonly deploymentId: null;
+  /** a test of a graph that nobody has published: the run carries it itself, and its version is 0 */
+  readonly isTest?: true;
 }
 
 /** The code of a deployment, pinned to it; it is given messages. */
@@ -44,10 +46,12 @@ export interface FetchCreation extends AnyCreation {
 
 export type RunCreation = GraphCreation | FetchCreation;
 
-/** The version that a graph run is pinned to. Whoever holds a node's job, or a result, holds a graph run's. */
-export function pinnedVersion(run: Pick<RunCreation, 'kind' | 'workflow' | 'address'>): PinnedVersion {
-  invariant('version' in run.workflow, `${run.address.runId} is no run of a graph`);
-  return run.workflow;
+export const isTestRun = (run: RunCreation): boolean => run.kind === 'graph' && run.isTest === true;
+
+/** What a graph run is pinned to. Whoever holds a node's job, or a result, holds a graph run's. */
+export function pinnedVersion(run: RunCreation): PinnedVersion | CarriedGraph {
+  invariant(run.kind === 'graph', `${run.address.runId} is no run of a graph`);
+  return run.isTest === true ? { ...run.workflow, carriedBy: run.address } : run.workflow;
 }
 
 /** What lists show. Every write of it names the commit it was made from, and an older one never wins. */

@@ -4,6 +4,7 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { apiOperations } from '../../../functions/api/operations/all.ts';
 import { deploymentOperations } from '../../../functions/api/operations/deployments.ts';
 import { libraryOperations } from '../../../functions/api/operations/library.ts';
+import { stopOperations } from '../../../functions/api/operations/stop-test-run.ts';
 import { eventOperations } from '../../../functions/api/operations/events.ts';
 import { webhookOperations } from '../../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../../functions/api/pipeline/http-function.ts';
@@ -116,6 +117,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     events: httpFunction(tools, eventOperations(tools)),
     deployments: httpFunction(tools, deploymentOperations(tools)),
     library: httpFunction(tools, libraryOperations(tools)),
+    'test-runs': httpFunction(tools, stopOperations(tools)),
     webhooks: httpFunction(webhooks, webhookOperations(webhooks)),
   };
   return {

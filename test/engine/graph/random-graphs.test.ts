@@ -67,9 +67,15 @@ const traits = fc.record({
 const drawn: fc.Arbitrary<Drawn> = fc.integer({ min: 1, max: 12 }).chain((size) =>
   fc
     .record({
-      ways: fc.array(fc.tuple(fc.nat(size - 1), fc.nat(size - 1), fc.constantFrom('', '', '', '/error', '/x', '/success')), {
-        maxLength: 24,
-      }),
+      ways: fc.array(
+        fc.tuple(
+          fc.nat(size - 1),
+          fc.nat(size - 1),
+          fc.constantFrom('', '', '', '/error', '/x', '/success'),
+          fc.constantFrom(undefined, undefined, undefined, { type: 'equals' as const, value: 'done' }),
+        ),
+        { maxLength: 24 },
+      ),
       policies: fc.array(traits, { minLength: size, maxLength: size }),
       deeds: fc.array(fc.array(deed, { minLength: 1, maxLength: 3 }), { minLength: size, maxLength: size }),
     })
@@ -78,7 +84,12 @@ const drawn: fc.Arbitrary<Drawn> = fc.integer({ min: 1, max: 12 }).chain((size) 
         `n${index}`,
         isPure ? { ...policy, pure: deeds[own[index]?.[0] ?? 'done'] } : policy,
       ]);
-      const edges = ways.filter(([from, to]) => from < to).map(([from, to, handle]) => `n${from}${handle} -> n${to}`);
+      const edges = ways
+        .filter(([from, to]) => from < to)
+        .map(([from, to, handle, condition]) => ({
+          from: `n${from}${handle} -> n${to}`,
+          ...(condition === undefined ? {} : { condition }),
+        }));
       return { graph: graph({ nodes: Object.fromEntries(nodes), edges }), deeds: own };
     }),
 );
@@ -112,11 +123,14 @@ const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
     if (end === undefined) return 'unresolved';
     if ('skipped' in end) return end.skipped === 'branch' ? 'dead' : 'starved';
     const how = 'deed' in end ? deeds[end.deed] : failed();
+    // Of what there is to carry, only one text is what the conditions ask for.
+    const isCarried = how.kind === 'finished' && isDeepStrictEqual(how.output, { value: 'done' });
+    const isMet = edge.condition === undefined || (isCarried && nodes.get(edge.source)?.policy.isDisabled === false);
     const handle = edge.sourceHandle === undefined || edge.sourceHandle === 'success' ? 'output' : edge.sourceHandle;
-    if (how.kind === 'sleeping' || how.kind === 'awaiting') return handle === 'output' ? 'live' : 'dead';
-    if (how.kind === 'finished') return handle === how.handle ? 'live' : 'dead';
+    if (how.kind === 'sleeping' || how.kind === 'awaiting') return handle === 'output' && isMet ? 'live' : 'dead';
+    if (how.kind === 'finished') return handle === how.handle && isMet ? 'live' : 'dead';
     const isHandled = nodes.get(edge.source)?.outbound.some((other) => other.sourceHandle === 'error');
-    return isHandled !== true ? 'broken' : handle === 'error' ? 'live' : 'dead';
+    return isHandled !== true ? 'broken' : handle === 'error' && isMet ? 'live' : 'dead';
   };
   for (const node of nodes.values()) {
     const answer = node.inbound.length === 0 ? 'fire' : verdict(node.inbound.map(stateOf), node.policy);

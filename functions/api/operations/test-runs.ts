@@ -1,0 +1,65 @@
+/** The routes about test runs and views. */
+import { bodyHash } from '../../../lib/api/idempotency.ts';
+import { workflowName } from '../../../lib/engine/ids.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
+import { testWorkflow } from '../../../lib/service/test-workflow.ts';
+import { viewRun } from '../../../lib/service/view-run.ts';
+import { type Operations, refuse } from '../operation.ts';
+import type { Tools } from '../tools.ts';
+
+/** A graph may be tried out before it has a name. */
+const unnamed = workflowName('unsaved');
+
+export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<'api'>, 'testWorkflow' | 'viewRun'> => ({
+  testWorkflow: async ({ scope, body, idempotencyKey: key, trace }) => {
+    const { name = unnamed, nodes, edges, options, pinned, input } = body;
+    const request = {
+      scope,
+      trace,
+      bodyHash: bodyHash(body),
+      definition: { name, nodes, edges, options },
+      pinned,
+      ...(input === undefined ? {} : { input }),
+      ...(key === '' ? {} : { idempotencyKey: key }),
+    };
+    const audit = { resource: `workflow/${name}`, facts: { isTest: true } };
+    const result = await testWorkflow(decider, request, inspect);
+    switch (result.kind) {
+      case 'started': {
+        const { runId, isReplay } = result;
+        return {
+          status: 202,
+          body: { runId, isTest: true },
+          headers: { location: `/v1/runs/${runId}`, ...(isReplay ? { 'idempotency-replayed': 'true' } : {}) },
+          audit: { resource: `run/${runId}`, facts: { isTest: true, deduped: isReplay, runId } },
+        };
+      }
+      case 'definition_invalid':
+        return { ...refuse(result.kind, { errors: result.findings }), audit };
+      case 'input_invalid':
+        return { ...refuse(result.kind, { errors: result.faults }), audit };
+      case 'idempotency_conflict':
+        return { ...refuse(result.kind), audit };
+      case 'run_exists':
+        // The id was drawn for this test; it was stopped while this went on, or somebody else has it.
+        throw new Unavailable('a run id that is free');
+      case 'deployment_not_found':
+      case 'node_not_reached':
+        throw new Error(`a test of a graph is answered ${result.kind}`);
+    }
+  },
+
+  viewRun: async ({ scope, params, body }) => {
+    const result = await viewRun(decider.deps, { ...scope, ...params }, body.config);
+    switch (result.kind) {
+      case 'found': {
+        const { view, status, lastEventId } = result;
+        return { status: 200, body: { view, status, lastEventId } };
+      }
+      case 'refused':
+        return refuse('invalid_request', { errors: result.faults });
+      case 'not_found':
+        return refuse(result.kind);
+    }
+  },
+});

@@ -1,0 +1,33 @@
+/** Bodies about test runs and views. */
+import * as z from 'zod';
+import { runStatuses } from '../../engine/log/head.ts';
+import { json, workflowName } from './parts.ts';
+import { graph } from './workflows.ts';
+
+const pinnedOutput = z
+  .strictObject({
+    output: json,
+    handle: z.string().min(1).max(128).exactOptional().meta({ description: 'the way out of the node; absent: the main one' }),
+  })
+  .meta({ id: 'PinnedOutput' });
+
+export const testWorkflowBody = z
+  .strictObject({
+    name: workflowName.exactOptional(),
+    ...graph,
+    input: json.exactOptional(),
+    pinned: z.record(z.string(), pinnedOutput).default({}).meta({ description: 'nodes that are not run, by their ids' }),
+  })
+  .meta({ id: 'TestWorkflow' });
+export const testedAnswer = z.strictObject({ runId: z.string(), isTest: z.literal(true) });
+
+export const stoppedAnswer = z.strictObject({ runId: z.string(), deleted: z.literal(true) });
+
+export const viewRunBody = z
+  .strictObject({ config: json.meta({ description: 'any JSON value, with templates such as {{ctx.order.total}} in it' }) })
+  .meta({ id: 'ViewRun' });
+export const viewAnswer = z.strictObject({
+  view: json.meta({ description: 'the configuration, with what its templates look up' }),
+  status: z.enum(runStatuses),
+  lastEventId: z.int(),
+});

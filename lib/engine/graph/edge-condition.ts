@@ -1,0 +1,75 @@
+/**
+ * Conditions on edges. They are judged on what the edge would carry; where it is not met, the edge is dead, as if its source
+ * had ended another way. A failure carries nothing, so on an error edge no condition is ever met.
+ */
+import { type JsonValue, isJsonObject } from '../json.ts';
+import type { NodeState } from '../log/node-state.ts';
+import { type LoadedPayloads, valueOf } from './context-at.ts';
+import type { EdgeCondition, EdgeDefinition } from './definition.ts';
+
+type Carrying = Pick<EdgeDefinition, 'sourceOutputKey' | 'condition'>;
+
+/**
+ * What an edge brings of its source's output: `output`, or no key, is all of it, or the text of a lens's answer; a dotted path
+ * leads into the output, or into the data of such an answer, and gives null where it leads nowhere.
+ */
+export function carried({ sourceOutputKey: path }: Carrying, output: JsonValue): JsonValue {
+  const answer = answerIn(output);
+  if (path === undefined || path === 'output') return answer === undefined ? output : answer.text;
+  const steps = path.split('.');
+  return at(output, steps) ?? at(answer?.data, steps) ?? null;
+}
+
+function at(output: JsonValue | undefined, steps: readonly string[]): JsonValue | undefined {
+  let value = output;
+  for (const key of steps) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value;
+}
+
+/** An envelope, as lens nodes bring it, is known by its three texts. */
+function answerIn(output: JsonValue): { readonly text: string; readonly data: JsonValue | undefined } | undefined {
+  if (!isJsonObject(output)) return undefined;
+  const { kind, artifactKind, output: text, data } = output;
+  return typeof kind === 'string' && typeof artifactKind === 'string' && typeof text === 'string' ? { text, data } : undefined;
+}
+
+/** Throws `PayloadsNeeded` where the output of the source is stored apart and not loaded yet. */
+export function isConditionMet(edge: Carrying, source: NodeState, loaded: LoadedPayloads): boolean {
+  if (edge.condition === undefined) return true;
+  return source.status === 'completed' && isMet(edge.condition, carried(edge, valueOf(source.output, loaded)));
+}
+
+export function isMet(condition: EdgeCondition, value: JsonValue): boolean {
+  switch (condition.type) {
+    case 'equals':
+      return isEqual(value, condition.value);
+    case 'contains':
+      return contains(value, condition.value);
+    case 'present':
+      return value !== null;
+    case 'truthy':
+      return value !== null && value !== false && value !== 0 && value !== '';
+  }
+}
+
+/** A part of a text, an item of a list, a key of an object. */
+function contains(value: JsonValue, wanted: JsonValue): boolean {
+  if (isList(value)) return value.some((item) => isEqual(item, wanted));
+  if (typeof wanted !== 'string') return false;
+  return typeof value === 'string' ? value.includes(wanted) : isJsonObject(value) && Object.hasOwn(value, wanted);
+}
+
+/** The same JSON, whatever the order of keys. */
+function isEqual(one: JsonValue, other: JsonValue): boolean {
+  if (one === other) return true;
+  if (isList(one) && isList(other))
+    return one.length === other.length && one.every((item, at) => isEqual(item, other[at] ?? null));
+  if (!isJsonObject(one) || !isJsonObject(other)) return false;
+  const entries = Object.entries(one);
+  return (
+    entries.length === Object.keys(other).length &&
+    entries.every(([key, item]) => Object.hasOwn(other, key) && isEqual(item, other[key] ?? null))
+  );
+}
+
+const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);

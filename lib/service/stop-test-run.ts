@@ -1,0 +1,29 @@
+/**
+ * Stops a test run and takes away every trace of it. First it is cancelled, so that nothing more is decided; then go, in this
+ * order, what others would find it by and what only it leads to; its log and its head go last. So whoever dies in between is
+ * finished by the next to ask.
+ */
+import { firstCommit, type RunAddress } from '../engine/ids.ts';
+import { isTestRun } from '../engine/log/head.ts';
+import { cancelRun } from './cancel-run.ts';
+import { graphCarried } from './carried-graph.ts';
+import type { Decider } from './decide-run.ts';
+import { leaveEveryWait } from './keep-waits.ts';
+import { testEndpoint } from './test-workflow.ts';
+
+export type StopAnswer = { readonly kind: 'stopped' } | { readonly kind: 'not_found' } | { readonly kind: 'not_a_test_run' };
+
+export async function stopTestRun(decider: Decider, run: RunAddress): Promise<StopAnswer> {
+  const { deps } = decider;
+  const head = await deps.log.head(run);
+  if (head === undefined) return { kind: 'not_found' };
+  if (!isTestRun(head)) return { kind: 'not_a_test_run' };
+  await cancelRun(decider, run);
+  await leaveEveryWait(deps, run, [head.commit, ...(await deps.log.commitsAfter(run, firstCommit))]);
+  await deps.blobs.removeAll(run, `${run.runId}/`);
+  const graph = await graphCarried(deps, run);
+  if (graph !== undefined) await deps.reservations.release(run, testEndpoint, graph.reservedUnder, head.commit.nonce);
+  await deps.index.forgetDue(run);
+  await deps.log.forget(run, head.expiresAt);
+  return { kind: 'stopped' };
+}

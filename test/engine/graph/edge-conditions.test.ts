@@ -1,0 +1,146 @@
+/** Conditions on edges: judged on what the edge would carry, and dead where they are not met. */
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import type { EdgeCondition } from '../../../lib/engine/graph/definition.ts';
+import { carried, isMet } from '../../../lib/engine/graph/edge-condition.ts';
+import type { JsonValue } from '../../../lib/engine/json.ts';
+import { ends, failed, finished, graph } from '../graphs.ts';
+import { playOut } from '../play-out.ts';
+
+const json: fc.Arbitrary<JsonValue> = fc.json().map((text) => JSON.parse(text));
+
+test.each<[EdgeCondition, JsonValue, boolean]>([
+  [{ type: 'equals', value: { a: 1, b: [2] } }, { b: [2], a: 1 }, true],
+  [{ type: 'equals', value: 1 }, '1', false],
+  [{ type: 'equals', value: [1] }, [1, 1], false],
+  [{ type: 'equals', value: {} }, [], false],
+  [{ type: 'equals', value: { toString: null } }, {}, false],
+  [{ type: 'equals', value: null }, null, true],
+  [{ type: 'contains', value: 'bc' }, 'abcd', true],
+  [{ type: 'contains', value: '' }, '', true],
+  [{ type: 'contains', value: 1 }, '1', false],
+  [{ type: 'contains', value: { x: 1 } }, [0, { x: 1 }], true],
+  [{ type: 'contains', value: 'x' }, { x: null }, true],
+  [{ type: 'contains', value: 'toString' }, {}, false],
+  [{ type: 'contains', value: 'x' }, null, false],
+  [{ type: 'present' }, null, false],
+  [{ type: 'present' }, '', true],
+  [{ type: 'present' }, false, true],
+  [{ type: 'truthy' }, 0, false],
+  [{ type: 'truthy' }, '', false],
+  [{ type: 'truthy' }, false, false],
+  [{ type: 'truthy' }, null, false],
+  [{ type: 'truthy' }, [], true],
+  [{ type: 'truthy' }, 'false', true],
+])('%j of %j is %s', (condition, value, met) => {
+  expect(isMet(condition, value)).toBe(met);
+});
+
+describe('for any value', () => {
+  it('equals itself, read back from its text in another order of keys', () => {
+    const reversed = (value: JsonValue): JsonValue =>
+      Array.isArray(value)
+        ? value.map(reversed)
+        : typeof value === 'object' && value !== null
+          ? Object.fromEntries(
+              Object.entries(value)
+                .toReversed()
+                .map(([key, part]) => [key, reversed(part)]),
+            )
+          : value;
+    fc.assert(fc.property(json, (value) => isMet({ type: 'equals', value: reversed(value) }, value)));
+  });
+
+  it('two are equal in both directions or in none, and only where their texts can be the same', () => {
+    fc.assert(
+      fc.property(json, json, (one, other) => {
+        const there = isMet({ type: 'equals', value: one }, other);
+        expect(isMet({ type: 'equals', value: other }, one)).toBe(there);
+        const letters = (value: JsonValue): string => JSON.stringify(value).split('').toSorted().join('');
+        if (there) expect(letters(one)).toBe(letters(other));
+      }),
+    );
+  });
+
+  it('what is truthy is present, and a list contains each of its items', () => {
+    fc.assert(fc.property(json, (value) => !isMet({ type: 'truthy' }, value) || isMet({ type: 'present' }, value)));
+    fc.assert(
+      fc.property(fc.array(json, { minLength: 1 }), (list) =>
+        list.every((item) => isMet({ type: 'contains', value: item }, list)),
+      ),
+    );
+  });
+});
+
+test('the value is what the edge carries', () => {
+  expect(carried({ sourceOutputKey: 'a.b' }, { a: { b: 2 } })).toBe(2);
+  expect(carried({ sourceOutputKey: 'a.c' }, { a: { b: 2 } })).toBeNull();
+  expect(carried({}, { a: 1 })).toEqual({ a: 1 });
+});
+
+const statuses = (drawing: Parameters<typeof graph>[0], output: JsonValue): Record<string, string> => {
+  const { state } = playOut(graph(drawing), 1, (id) => (id === 'a' ? finished(output) : finished(id)));
+  return Object.fromEntries(
+    [...state.nodes.entries()].map(([id, node]) => [id, node.status === 'skipped' ? `skipped ${node.reason}` : node.status]),
+  );
+};
+const when = (from: string, condition: EdgeCondition, more: object = {}) => ({ from, condition, ...more });
+
+describe('in a run', () => {
+  const tier = { sourceOutputKey: 'tier' };
+  const drawing = {
+    edges: [
+      when('a -> gold', { type: 'equals', value: 'gold' }, tier),
+      when('a -> other', { type: 'equals', value: 'plain' }, tier),
+      'gold -> join',
+      'other -> join',
+    ],
+  };
+
+  it('an edge whose condition is not met is a branch not taken, and a join behind does not wait for it', () => {
+    const way = { a: 'completed', gold: 'completed', other: 'skipped branch_not_taken', join: 'completed' };
+    expect(statuses(drawing, { tier: 'gold' })).toEqual(way);
+    expect(statuses(drawing, { tier: 'none' })).toEqual({
+      a: 'completed',
+      gold: 'skipped branch_not_taken',
+      other: 'skipped branch_not_taken',
+      join: 'skipped branch_not_taken',
+    });
+  });
+
+  it('a dead edge brings no value, and a live one beside it is enough', () => {
+    const edges = [
+      when('a -> b', { type: 'present' }, { sourceOutputKey: 'none', targetParamLabel: 'x', mergeStrategy: 'array' as const }),
+      when('a -> b', { type: 'truthy' }, { sourceOutputKey: 'some', targetParamLabel: 'x', mergeStrategy: 'array' as const }),
+      'b -> c',
+    ];
+    const nodes = {
+      b: { pure: ({ inputs }: { inputs: { readonly [key: string]: JsonValue } }) => finished(inputs['x'] ?? null) },
+    };
+    const { state } = playOut(graph({ nodes, edges }), 1, (id) => (id === 'a' ? finished({ some: 1 }) : finished(id)));
+    const found = [...state.nodes.entries()].flatMap(([id, node]) =>
+      id === 'b' && node.status === 'completed' ? [node.output] : [],
+    );
+    expect(found).toEqual([{ value: [1] }]);
+  });
+
+  it('a condition does not bring back an edge of another way out, and none is met on an error edge', () => {
+    const edges = [when('a/error -> b', { type: 'present' }), when('a/x -> c', { type: 'present' }), 'a -> d'];
+    expect(statuses({ edges }, 1)).toMatchObject({
+      b: 'skipped branch_not_taken',
+      c: 'skipped branch_not_taken',
+      d: 'completed',
+    });
+    const { state } = playOut(graph({ edges }), 1, (id) => (id === 'a' ? failed() : finished(id)));
+    expect([...state.nodes.entries()].map(([, { status }]) => status)).toEqual(['failed', 'skipped', 'skipped', 'skipped']);
+  });
+
+  it('a pure node is judged in the commit that decides it', () => {
+    const nodes = { a: { pure: finished(0) }, e: { pure: ends() } };
+    expect(statuses({ nodes, edges: [when('a -> b', { type: 'truthy' }), 'b -> e'] }, 0)).toEqual({
+      a: 'completed',
+      b: 'skipped branch_not_taken',
+      e: 'skipped branch_not_taken',
+    });
+  });
+});
