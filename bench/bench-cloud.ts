@@ -1,7 +1,7 @@
 /** The embedded cloud within this process, with every call of it in hand. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
+import * as z from 'zod';
 import { startCloud, type Cloud } from '../lib/local/cloud.ts';
 import { askDynamodb } from '../lib/local/emulators/forward.ts';
 import { localKey } from '../lib/local/local-key.ts';

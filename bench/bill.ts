@@ -1,5 +1,5 @@
 /** Turns the calls that the embedded cloud recorded into what AWS would bill for them, by part and by run. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
 import type { Template } from '../lib/local/template/template.ts';
 import { getUnits, indexUnits, queryUnits, tableOf, writeUnits } from './capacity.ts';

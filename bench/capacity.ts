@@ -4,7 +4,7 @@
  * A write is billed by the larger of what stood and what stands, in whole KB; so is one whose condition failed. A strong read
  * is billed by 4 KB, an eventually consistent one by half of that. Nothing is taken from what an emulator says it consumed.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { itemBytes, wireItem, type WireItem } from './item-size.ts';
 
 const writeUnitBytes = 1_024;

@@ -1,7 +1,7 @@
 /** Golden counts: a bill that is kept in a file, so that a change which raises or lowers a count shows in the diff. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Bill, type LineKind, lineKinds } from './bill.ts';
 
 const boundShape = z.strictObject({ atLeast: z.number(), atMost: z.number() });

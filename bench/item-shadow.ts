@@ -1,5 +1,5 @@
 /** The tables as their writes have left them: an update says only what it changes, and is billed by the whole item. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { TableShape } from './capacity.ts';
 import { wireItem, type WireItem } from './item-size.ts';
 

@@ -3,7 +3,7 @@
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  * (the 100 bytes that storage adds to each item are not part of what reads and writes are billed by).
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** An attribute's value as it travels: one type letter and what it holds. */
 type WireValue =

@@ -1,6 +1,6 @@
 /** How long a chain of no-op nodes takes, by the times that its own events state. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BenchCloud } from './bench-cloud.ts';
 import { chain } from './workflows.ts';
 

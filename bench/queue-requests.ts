@@ -3,7 +3,7 @@
  * (https://aws.amazon.com/sqs/pricing/). A receive that finds nothing is billed like any other, and is counted apart: it is
  * what an event source costs while nothing happens, and no run is to blame for it.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 const chunkBytes = 65_536;
 

@@ -1,6 +1,6 @@
 /** Starts without a pause for a while, and looks afterwards whether each run that was accepted exists and has completed. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BenchCloud } from './bench-cloud.ts';
 import { chain } from './workflows.ts';
 

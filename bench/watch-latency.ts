@@ -1,6 +1,6 @@
 /** How long a word takes from the node that says it to a reader of server-sent events, on the embedded cloud. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { StepwellClient, isDelta } from '../lib/client/index.ts';
 import { localKey } from '../lib/local/local-key.ts';
 import type { BenchCloud } from './bench-cloud.ts';

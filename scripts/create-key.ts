@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { z } from 'zod';
+import * as z from 'zod';
 import { newKey } from '../lib/api/auth/key-format.ts';
 import { dynamoClient } from '../lib/aws/clients.ts';
 import { DynamoKeys } from '../lib/aws/keys.ts';

@@ -10,7 +10,7 @@ import type { RunAttempt } from '../../lib/service/graph.ts';
 import { KeptSecrets } from '../../lib/service/kept-secrets.ts';
 import { ProjectQueries } from '../../lib/service/project-queries.ts';
 import { ProjectSecrets, type SecretList } from '../../lib/service/project-secrets.ts';
-import { lensWorldOf } from './lens-world.ts';
+import { lensWorldOf } from './lens-wiring.ts';
 
 export const attemptsOf = (deps: Pick<Deps, 'clock' | 'queries' | 'lenses'>): RunAttempt => {
   const secrets = projectSecrets(deps);

@@ -1,6 +1,6 @@
 /** Attributes of an item, written and read. Only three kinds are used: text, numbers and bytes. */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { z } from 'zod';
+import * as z from 'zod';
 import { instant } from '../codec/ids.ts';
 import { type Packed, pack } from '../codec/packed.ts';
 

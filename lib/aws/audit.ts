@@ -1,5 +1,5 @@
 /** The audit trail in the control table: a partition for each scope and day, in the order of time. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { jsonObject } from '../codec/events.ts';
 import { keyId } from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';

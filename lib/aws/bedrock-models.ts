@@ -5,7 +5,7 @@ import {
   type ConverseStreamCommandInput,
   type ConverseStreamOutput,
 } from '@aws-sdk/client-bedrock-runtime';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject } from '../engine/json.ts';
 import type { ModelCall, ModelFailureCause, ModelProvider, ModelRequest, ProviderAnswer, Tokens } from '../ports/models.ts';
 

@@ -1,5 +1,5 @@
 /** The item of a commit. Attribute names are short, because they are billed with every write. */
-import { z } from 'zod';
+import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { runEvent } from '../codec/events.ts';
 import { unpack } from '../codec/packed.ts';

@@ -1,5 +1,5 @@
 /** A deployment, its entry in the list, its tombstone and the pointer, as items of the control table. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { storedManifest } from '../codec/deployment.ts';
 import { deploymentId, instant, keyId } from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';

@@ -2,7 +2,7 @@
  * Deployments in the control table. A record is found by its id; an entry by the time of its creation is written before
  * it, so that a deployment that exists is always listed. The one pointer lies beside them.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { runId as storedRunId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';

@@ -1,5 +1,5 @@
 /** What the stacks told this function about itself, each value parsed when it is first asked for. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { type EnvironmentName, environmentNames } from '../contract/environment.ts';
 
 const filled = z.string().min(1);

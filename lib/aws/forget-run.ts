@@ -1,5 +1,5 @@
 /** Takes the items of a run away. Its slots and its head stay taken until they expire, with nothing of the run in them. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { read } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import type { RunAddress } from '../engine/ids.ts';

@@ -1,5 +1,5 @@
 /** The head's item: commit 1, what the run was made from, and the projection beside it. */
-import { z } from 'zod';
+import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { failure } from '../codec/events.ts';
 import { unpack } from '../codec/packed.ts';

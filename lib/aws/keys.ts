@@ -2,7 +2,7 @@
  * API keys in the control table, found by their id alone: the key says which scope it belongs to. A pointer in the
  * scope's own partition is written before the key, so that a key that works is always listed.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { controlTableKeys } from '../contract/environment.ts';
 import { environment, keyId, projectId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';

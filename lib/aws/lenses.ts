@@ -1,5 +1,5 @@
 /** Lenses in the control table. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { lensName } from '../codec/ids.ts';
 import { lensVersion } from '../codec/lens.ts';
 import { unpack } from '../codec/packed.ts';

@@ -1,6 +1,6 @@
 /** Lifecycle events on an EventBridge bus, for whoever in the account listens. */
 import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { deploymentActivated, runStatusChange, scheduleFailure } from '../codec/bus-events.ts';
 import type { Scope } from '../engine/ids.ts';
 import { type Instant, iso } from '../engine/time.ts';

@@ -1,5 +1,5 @@
 /** Published queries in the control table. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { queryName } from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';
 import { queryKind, queryVersion } from '../codec/query.ts';

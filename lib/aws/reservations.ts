@@ -1,6 +1,6 @@
 /** Idempotency keys in the control table. */
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { runId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';

@@ -1,5 +1,5 @@
 /** Finding runs in DynamoDB: two indexes of keys for people, partitions of due minutes for the sweep. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys, runsTableKeys } from '../contract/environment.ts';
 import type { RunAddress, Scope } from '../engine/ids.ts';

@@ -1,5 +1,5 @@
 /** Schedules in the control table: one item each in the scope's own partition, and what the sweep looks at in one of all scopes. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { scheduleMark, scheduleSetting, storedSchedule } from '../codec/schedules.ts';
 import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';

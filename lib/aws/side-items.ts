@@ -1,5 +1,5 @@
 /** What lies beside a run's log: attachments, beats, the snapshot. */
-import { z } from 'zod';
+import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { jsonValue } from '../codec/events.ts';
 import { unpack } from '../codec/packed.ts';

@@ -1,5 +1,5 @@
 /** Signals and waiters as items of the control table. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { attempt, instant, iterationKey, nodeId, runId, signalId } from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';
 import { exactly } from '../codec/exact.ts';

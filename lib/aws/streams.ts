@@ -1,5 +1,5 @@
 /** What nodes say, as items beside their run's log. */
-import { z } from 'zod';
+import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';

@@ -1,5 +1,5 @@
 /** Tickets in the control table, found by the digest of their text alone: the ticket says whose run it opens. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { environment, instant, keyId, projectId, runId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';

@@ -1,5 +1,5 @@
 /** Published workflow versions in the control table. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { workflowVersion } from '../codec/definition.ts';
 import { workflowName } from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';

@@ -1,5 +1,5 @@
 /** What travels between this process and a deployment's thread. The thread runs an author's code, so what it says is parsed. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { answerLimits } from './answer-limits.ts';
 
 export interface ThreadRequest {

@@ -1,22 +1,19 @@
 /** The typed client of the HTTP API: bodies and answers have the types of the table of routes. */
 import type { JsonValue } from '../engine/json.ts';
 import { type CallOptions, ask } from './ask.ts';
+import { type AwaitOptions, type PollOptions, endOf, firstPollMs } from './await-end.ts';
 import { contentKey } from './content-key.ts';
-import { TransportComputeClientError } from './errors.ts';
 import { LensCalls } from './lenses.ts';
 import { type KeyedOptions, checkedKey, keyOf } from './keyed.ts';
 import { type ClientOptions, type ClientParts, partsOf, whole } from './options.ts';
 import { QueryCalls } from './query-calls.ts';
 import { followEvents, rowsOf } from './read-on.ts';
 import { ScheduleCalls } from './schedules.ts';
-import * as shapes from './shapes.ts';
+import type * as shapes from './shapes.ts';
 import { type Answer, type BodyGiven, type EndedRun, type QueryGiven, type Run, routeOf } from './shapes.ts';
 import { TestRunCalls } from './test-run-calls.ts';
 import { type Upload, type UploadOptions, uploaded } from './upload.ts';
 import { type WatchFrom, watchRun } from './watch.ts';
-import { longer, pause, within } from './within.ts';
-
-const firstPollMs = 250;
 
 const getHealth = routeOf('getHealth');
 const getOpenApi = routeOf('getOpenApi');
@@ -62,11 +59,6 @@ type Message = Pick<BodyGiven<'publishMessage'>, 'queueName' | 'message'>;
 export interface CreateDeploymentOptions extends CallOptions {
   /** the archive, sent beside the manifest; where it is too large for that, upload it */
   readonly artifact?: Uint8Array<ArrayBuffer>;
-}
-
-export interface PollOptions extends CallOptions {
-  /** the first wait between two looks in milliseconds, 250; each is half as long again, up to 5 s */
-  readonly pollMs?: number;
 }
 
 /**
@@ -327,31 +319,8 @@ export class StepwellClient extends TestRunCalls {
    * @throws TransportComputeClientError of kind `timeout` where it has not ended after `timeoutMs`; without one it is waited for
    * without end. The run goes on either way.
    */
-  async result(
-    runId: string,
-    { timeoutMs, pollMs = firstPollMs, ...options }: PollOptions & { readonly timeoutMs?: number } = {},
-  ): Promise<EndedRun> {
-    const firstMs = whole('pollMs', pollMs, 1);
-    if (timeoutMs === undefined) return this.#ended(runId, firstMs, options);
-    const { sleep, newId } = this.#parts;
-    const { signal, correlationId = newId() } = options;
-    const ended = await within(whole('timeoutMs', timeoutMs, 1), { sleep, signal }, (stop) =>
-      this.#ended(runId, firstMs, { correlationId, signal: stop }),
-    );
-    if (ended.isInTime) return ended.value;
-    const message = `${runId} has not ended within ${timeoutMs} ms`;
-    throw new TransportComputeClientError({ kind: 'timeout', status: 0, message, correlationId });
-  }
-
-  /** Values are asked for once, when they are there. */
-  async #ended(runId: string, firstMs: number, options: CallOptions): Promise<EndedRun> {
-    for (let pauseMs = firstMs; ; pauseMs = longer(pauseMs)) {
-      if (shapes.isEnded(await this.getRun(runId, { resolveData: 'none' }, options))) {
-        const run = await this.getRun(runId, {}, options);
-        if (shapes.isEnded(run)) return run;
-      }
-      await pause(this.#parts.sleep, pauseMs, options.signal);
-    }
+  result(runId: string, options: AwaitOptions = {}): Promise<EndedRun> {
+    return endOf(this.#parts, (...given) => this.getRun(...given), runId, options);
   }
 
   /** An idempotency key for `trigger` by which equal content is one run. */

@@ -1,5 +1,6 @@
 /** The client's public door. */
-export { StepwellClient, type CreateDeploymentOptions, type PollOptions, type TriggerOptions } from './client.ts';
+export { StepwellClient, type CreateDeploymentOptions, type TriggerOptions } from './client.ts';
+export type { AwaitOptions, PollOptions } from './await-end.ts';
 export type { CallOptions } from './ask.ts';
 export type { KeyedOptions } from './keyed.ts';
 export type { ClientOptions, Fetch, Sleep } from './options.ts';

@@ -1,5 +1,5 @@
 /** What the event bus is told: sources, types and details. docs/EVENTS.md shows these schemas; members are only ever added. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { deploymentIdPattern, runIdPattern, scheduleIdPattern } from '../engine/ids.ts';
 import { runStatuses } from '../engine/log/head.ts';
 

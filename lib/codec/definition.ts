@@ -1,5 +1,5 @@
 /** A published workflow version as it is stored. The HTTP door has schemas of its own, which explain more and allow more. */
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   type ArgumentDeclaration,
   type EdgeCondition,

@@ -1,5 +1,5 @@
 /** A deployment's manifest as it is stored: immutable, and checked against its bounds when it came in. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Manifest } from '../ports/deployments.ts';
 import { deploymentId } from './ids.ts';
 

@@ -1,5 +1,5 @@
 /** The events of a run as they are stored. The log is a promise: what was once written stays readable. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject, JsonValue, Payload, PayloadRef } from '../engine/json.ts';
 import {
   type Failure,

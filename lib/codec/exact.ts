@@ -1,5 +1,5 @@
 /** Ties a schema to the type it stands for: a member the one has and the other lacks stops compiling. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 type SameKeys<One, Other> = [keyof One, keyof Other] extends [keyof Other, keyof One]
   ? unknown

@@ -1,5 +1,5 @@
 /** A stored fold. Only folds of the present schema are read: another schema's is a cache that has gone. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { RunProgress, Written } from '../engine/log/fold.ts';

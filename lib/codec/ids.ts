@@ -1,5 +1,5 @@
 /** Branded ids and times at the door: the one constructor of each says whether the text is one. */
-import { z } from 'zod';
+import * as z from 'zod';
 import * as ids from '../engine/ids.ts';
 import { traceparent as toTraceparent } from '../engine/trace.ts';
 import { durationMs as toDurationMs, instant as toInstant } from '../engine/time.ts';

@@ -1,5 +1,5 @@
 /** Messages as queues and schedules carry them. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import type { Trace } from '../engine/trace.ts';
 import type { ChildJob, Job, MessageJob, NodeJob, NudgeJob, ResultMessage, WakeJob } from '../ports/jobs.ts';

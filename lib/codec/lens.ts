@@ -1,5 +1,5 @@
 /** A lens version as it is stored. The HTTP door has schemas of its own, which explain more. */
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   type FieldContract,
   type FieldSchema,

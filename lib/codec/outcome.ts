@@ -1,5 +1,5 @@
 /** What became of an attempt, as a result message carries it. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import { failure, gate, loopTerms, payload } from './events.ts';
 import { exactly } from './exact.ts';

@@ -1,5 +1,5 @@
 /** A published query as it is stored. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ArgumentDeclaration } from '../engine/graph/definition.ts';
 import {
   type HttpQuery,

@@ -1,5 +1,5 @@
 /** Schedules as they are stored, and their fires as the queue of delayed jobs carries them. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonValue } from '../engine/json.ts';
 import type { Timing } from '../engine/schedule/timing.ts';
 import { instant as toInstant } from '../engine/time.ts';

@@ -1,5 +1,5 @@
 /** Something stored or sent that this version of the program cannot read: damaged, or written by a newer one. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';

@@ -1,5 +1,5 @@
 /** Which secrets nodes may use on this machine: those of the checkout's own setting, and every one that its owner wrote down. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { arns } from './place.ts';
 import { ownSecrets } from './secret-store.ts';
 

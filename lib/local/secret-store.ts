@@ -3,7 +3,7 @@
  * have is looked for in `secrets.json` beside it, which is the owner's to write: names or ARNs, and their texts.
  */
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readPrivate, writePrivate } from './state-files.ts';
 
 const kept = z.object({ text: z.string(), version: z.string(), createdAt: z.number() });

@@ -1,7 +1,7 @@
 /** The settings of the app, as they stand in the CDK's context: `cdk deploy -c stepwell:retentionDays=60`. */
 import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { secretSetting } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { functionNames } from '../contract/environment.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { testCredentials } from '../contract/emulators/dynamo.ts';

@@ -1,6 +1,6 @@
 /** What the functions count, as the lines that CloudWatch reads. */
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { EmfMetrics } from '../../lib/aws/metrics.ts';
 import { type Measure, measureUnits } from '../../lib/engine/log/measures.ts';
 import { noon } from '../contract/samples.ts';

@@ -1,6 +1,6 @@
 /** What an emulator cannot show: every request that the stores send, written down and looked at. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DynamoAudit } from '../../lib/aws/audit.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';

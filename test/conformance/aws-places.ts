@@ -6,7 +6,7 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { S3Artifacts } from '../../lib/aws/artifacts.ts';
 import { DynamoAudit } from '../../lib/aws/audit.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';

@@ -1,6 +1,6 @@
 /** The lists of events that are kept. `STEPWELL_WRITE_GOLDEN=1` writes them anew, to be read before they are kept. */
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const folder = new URL('golden/', import.meta.url);
 const fileOf = (name: string): URL => new URL(`${name}.json`, folder);

@@ -236,6 +236,8 @@ class Player {
         return nudgeRun(worker, job);
       case 'message':
         throw new Error('a graph run has no messages for code');
+      case 'child':
+        throw new Error('no topology calls another workflow');
     }
   }
 

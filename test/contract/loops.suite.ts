@@ -1,7 +1,7 @@
 /** A handful of loops and the whole of their logs, the same whatever the log is kept in. The lists stand in `loop-logs.json`. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { firstCommit, nodeKey } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';

@@ -1,7 +1,7 @@
 /** The real requests to EventBridge Scheduler for recurring schedules, written down and answered as the service does. */
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { SchedulerRecurrences } from '../../lib/aws/recurrences.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
 import type { Timing } from '../../lib/engine/schedule/timing.ts';

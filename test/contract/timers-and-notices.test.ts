@@ -2,7 +2,7 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { EventBridgeNotices } from '../../lib/aws/notices.ts';
 import { SchedulerTimers } from '../../lib/aws/timers.ts';
 import { busEvents } from '../../lib/codec/bus-events.ts';

@@ -1,6 +1,6 @@
 /** docs/DEPLOY.md counts what the template has, and names every setting. */
 import { beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { checks } from '../../scripts/verify-checks.ts';
 import { type Resource, type Synthesized, byId, ofType, pointedAt, synthesize } from '../infra/synthesized.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';

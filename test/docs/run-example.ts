@@ -1,6 +1,6 @@
 /** Runs an example from publishing it to its end: the HTTP functions, real node types, a world in memory whose time is moved by hand. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { queryName } from '../../lib/engine/ids.ts';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, instant, minutes } from '../../lib/engine/time.ts';

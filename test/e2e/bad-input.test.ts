@@ -1,7 +1,7 @@
 /** What is refused at the door and with which words; and what becomes of runs whose nodes ask for too much. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { packedDeployment } from '../artifact/packed.ts';

@@ -1,7 +1,7 @@
 /** Sleeps short and long: through the delay queue, through the Scheduler, over restarts, and cut short. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { openScheduleStore } from '../../lib/local/scheduler/schedule-store.ts';
 import { chain } from './bad-workflows.ts';
 import { freshFolder, startLocal, type LocalStart } from './local-start.ts';

@@ -1,6 +1,6 @@
 /** Code that was shipped is run by the embedded cloud: through the API, the queues and the function, as in AWS. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { bundlePaths } from '../../lib/ports/bundles.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';

@@ -1,6 +1,6 @@
 /** A deployment shipped to the embedded cloud as a program would: a manifest, a plain upload, the pointer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { packedDeployment } from '../artifact/packed.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';
 

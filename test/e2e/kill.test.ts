@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { freshFolder, startLocal, type LocalStart } from './local-start.ts';
 import { pauseAndJoin } from './workflows.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const freshFolder = (): string => mkdtempSync(join(tmpdir(), 'stepwell-e2e-'));

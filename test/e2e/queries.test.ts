@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { example } from '../docs/run-example.ts';
 import { type Database, startDatabase } from '../nodes/data-query/database.ts';
 import { type LocalStart, freshFolder, startLocal } from './local-start.ts';

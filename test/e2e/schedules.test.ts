@@ -1,6 +1,6 @@
 /** Schedules in the embedded cloud: over the wire to its Scheduler, through the delay queue, into runs. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { chain } from './bad-workflows.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';
 

@@ -1,6 +1,6 @@
 /** Watching on the embedded cloud: the gateway streams, the function follows, and nobody's key is in an address. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { speakerIn } from '../../bench/speaker.ts';
 import { type RunNews, StepwellClient, isDelta } from '../../lib/client/index.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';

@@ -1,7 +1,7 @@
 /** Every error code is produced by a request that deserves it. */
 import { findOrder } from './queries.ts';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
 import { deploymentId, environment, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, days } from '../../lib/engine/time.ts';

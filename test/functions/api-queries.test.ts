@@ -1,6 +1,6 @@
 /** Stored queries over HTTP: published, judged, read, listed and archived. */
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Http, http, textIn } from './http.ts';
 import { askShop, findOrder } from './queries.ts';
 

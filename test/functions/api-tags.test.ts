@@ -1,6 +1,6 @@
 /** The tags of a run over HTTP. */
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { http, instantGraph, started, textIn } from './http.ts';
 
 const tags = z.object({ data: z.array(z.looseObject({ tag: z.string(), eventId: z.number(), severity: z.string() })) });

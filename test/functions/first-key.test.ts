@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Taker, take } from '../../functions/first-key/take.ts';
 import { parseKey } from '../../lib/api/auth/key-format.ts';
 import { environment, keyId, projectId } from '../../lib/engine/ids.ts';

@@ -1,6 +1,6 @@
 /** The first admin key and the keys of the configuration: who may touch them, and that no template has them. */
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
 import { actionsOn, grantsIn, written } from './statements.ts';
 import { byId, emptyBundles, ofType, synthesize } from './synthesized.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { errorCatalogue } from '../../lib/api/errors.ts';
 import { written } from './statements.ts';
 import { type Resource, byId, emptyBundles, ofType, pointedAt, synthesize } from './synthesized.ts';

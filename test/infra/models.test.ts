@@ -1,6 +1,6 @@
 /** What the worker is told of models, and which it may ask. */
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { modelSetting, moderationSetting } from '../../lib/models/setting.ts';
 import { parseSettings } from '../../lib/stacks/settings.ts';
 import { grantsIn } from './statements.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { environmentNames, functionNames } from '../../lib/contract/environment.ts';
 import { actionsOn, grantsIn, written } from './statements.ts';
 import { byId, ofType, synthesize } from './synthesized.ts';
@@ -111,7 +111,7 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
       .filter(isOfStarts)
       .map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))
       .toSorted(),
-  ).toEqual(['Sweep', 'Webhooks', 'Worker']);
+  ).toEqual(['Sweep', 'TestRuns', 'Webhooks', 'Worker']);
   expect(ending.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual([
     'Api',
     'Code',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Resource, byId, ofType, pointedAt, synthesize } from './synthesized.ts';
 
 const { runtime } = synthesize();

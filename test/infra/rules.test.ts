@@ -6,7 +6,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import * as s3 from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { Stepwell } from '../../lib/constructs/stepwell.ts';
 import { addCheckedStacks } from '../../lib/stacks/checked-stacks.ts';
 import { parseSettings } from '../../lib/stacks/settings.ts';

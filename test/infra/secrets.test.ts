@@ -1,6 +1,6 @@
 /** Which secrets the worker is told of and may read: those of the setting, by whole ARNs, and no function beside it. */
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
 import { grantsIn } from './statements.ts';
 import { byId, ofType, stacksWith, synthesize } from './synthesized.ts';

@@ -1,5 +1,5 @@
 /** The statements of the roles in a template, with every intrinsic written as text. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Resource, ofType, pointedAt } from './synthesized.ts';
 
 const oneOrMany = z.union([z.array(z.unknown()), z.unknown().transform((value) => [value])]);

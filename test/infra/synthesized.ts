@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type FunctionName, functionNames } from '../../lib/contract/environment.ts';
 import { addStacks } from '../../lib/stacks/stacks.ts';
 import { parseSettings } from '../../lib/stacks/settings.ts';

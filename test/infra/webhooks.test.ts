@@ -1,6 +1,6 @@
 /** What the function that takes webhooks is told and may do. It alone answers to nobody's key. */
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
 import { webhookProviders } from '../../lib/webhooks/provider.ts';
 import { actionsOn, grantsIn } from './statements.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { deployCustomResources } from '../../lib/local/deploy/custom-resources.ts';
 import type { LambdaFunction } from '../../lib/local/lambda/function.ts';
 import { freshFolder, templateOf } from './stacks.ts';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { startDynalite } from '../../lib/local/emulators/dynalite.ts';
 import type { DynamodbEmulator } from '../../lib/local/emulators/dynoxide.ts';
 import { askDynamodb, type AskDynamodb } from '../../lib/local/emulators/forward.ts';

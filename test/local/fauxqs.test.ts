@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { startFauxqs, type Fauxqs } from '../../lib/local/emulators/fauxqs.ts';
 import { freshFolder } from './stacks.ts';
 

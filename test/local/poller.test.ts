@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { startFauxqs, type Fauxqs } from '../../lib/local/emulators/fauxqs.ts';
 import type { LambdaFunction } from '../../lib/local/lambda/function.ts';
 import type { InvokeOutcome } from '../../lib/local/lambda/thread.ts';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { findDynoxide, startDynoxide, type DynamodbEmulator } from '../../lib/local/emulators/dynoxide.ts';
 import { endStaleProcess, recordProcess } from '../../lib/local/emulators/stale-process.ts';
 import { freshFolder } from './stacks.ts';

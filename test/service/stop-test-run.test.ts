@@ -161,7 +161,7 @@ describe('whoever still holds a part of a stopped run', () => {
 
   it('finds nothing: jobs, wakes, nudges, results and the sweep, with a kept fold and without', async () => {
     const home = newHome();
-    const definition = drawn('draft', 'a>b b>d a>z z>f a>g a>h a>i a>j a>k a>l a>m a>n', { z: { ms: 600_000 } });
+    const definition = drawn('draft', 'a>b b>d a>z z>f a>g a>h a>i a>j a>m a>n a>o a>p', { z: { ms: 600_000 } });
     const run = await tested(home, definition);
     const warm = { ...home.worker, folds: new WarmFolds() };
     const jobs: Job[] = [...home.world.jobs.takeSent()];

@@ -89,6 +89,8 @@ function decideOne(draft: Draft, fact: Fact): void {
           return failWait(draft, open, subflowExpired(open));
         case 'passes':
           return advance(draft, [planned(draft, open)]);
+        default:
+          return unreachable(open);
       }
     }
     case 'signal-received': {

@@ -1,7 +1,7 @@
 /** The nodes that sleep. A node that is queued for later is none: its wait is a retry's policy or the start's own wish. */
 import type { NodeId } from '../ids.ts';
 import type { RunState } from '../log/fold.ts';
-import type { ChildWait, SignalWait, WaitingNode } from '../log/node-state.ts';
+import type { SignalWait, WaitingNode } from '../log/node-state.ts';
 
 export type Sleeper = Extract<WaitingNode, { for: 'time' }>;
 
@@ -14,10 +14,6 @@ export const sleepersOf = (state: RunState, nodeIds?: readonly NodeId[]): readon
 /** The nodes that await a signal. */
 export const signalWaitsOf = (state: RunState): readonly SignalWait[] =>
   waitingIn(state).flatMap((node) => (node.for === 'signal' ? [node] : []));
-
-/** The nodes that wait for a run that they called. */
-export const childWaitsOf = (state: RunState): readonly ChildWait[] =>
-  waitingIn(state).flatMap((node) => (node.for === 'child' ? [node] : []));
 
 const waitingIn = (state: RunState): readonly WaitingNode[] =>
   [...state.open.keys()].flatMap((key) => {

@@ -1,5 +1,5 @@
 /** DynamoDB: which tables and indexes a request touches; the answer is the emulator's. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { runsTableKeys } from '../../contract/environment.ts';
 import { arns, lastPart } from '../place.ts';
 import type { RequestContext } from '../policy/conditions.ts';

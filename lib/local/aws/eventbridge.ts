@@ -1,6 +1,6 @@
 /** EventBridge: PutEvents is accepted and the last events are kept to be looked at. Nobody is told: the template has no rules. */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { arns, lastPart } from '../place.ts';
 import { jsonBody, jsonFault, jsonResponse, targetOperation, unknownOperation, type Service } from './wire.ts';
 

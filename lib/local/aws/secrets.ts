@@ -1,6 +1,6 @@
 /** Secrets Manager: the three operations that the product uses, over the secrets of the template and those of the owner. */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { arns } from '../place.ts';
 import { type SecretStore, secretNameIn } from '../secret-store.ts';
 import {

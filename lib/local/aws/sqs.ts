@@ -1,5 +1,5 @@
 /** SQS: which queue a request means; the answer is the emulator's, with what it is known to get wrong put right. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { arns, lastPart, queueUrl } from '../place.ts';
 import {
   jsonBody,

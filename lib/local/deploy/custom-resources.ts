@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { listen, readBody } from '../http/listen.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
 import { place } from '../place.ts';

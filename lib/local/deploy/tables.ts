@@ -1,6 +1,6 @@
 /** Creates the tables that are missing, and the indexes that are missing on those that stand. Nothing is ever taken away. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AskDynamodb } from '../emulators/forward.ts';
 import type { Template } from '../template/template.ts';
 import { TemplateFault } from '../template/template-fault.ts';

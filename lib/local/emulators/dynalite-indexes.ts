@@ -3,7 +3,7 @@
  * an index that is out of step for good; nothing heals it but this, before the database is served again.
  */
 import { createRequire } from 'node:module';
-import { z } from 'zod';
+import * as z from 'zod';
 
 interface Level {
   open(): Promise<void>;

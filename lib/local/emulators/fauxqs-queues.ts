@@ -1,5 +1,5 @@
 /** SQS's operations on the queues in memory, with deduplication per group for the queues that ask for it. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { jsonBody, jsonFault, jsonResponse, targetOperation, type WireRequest } from '../aws/wire.ts';
 import { lastPart } from '../place.ts';
 import { loadQueueActions, type QueueStore } from './fauxqs-classes.ts';

@@ -1,5 +1,5 @@
 /** What API Gateway says itself, in the words that the template gives it: https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Template } from '../template/template.ts';
 
 /** The types that can happen here, with the status and the message that stand where the template says nothing. */

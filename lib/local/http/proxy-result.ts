@@ -1,6 +1,6 @@
 /** What a function answers to a proxy event, as an HTTP response. */
 import type { ServerResponse } from 'node:http';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 

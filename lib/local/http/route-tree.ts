@@ -1,5 +1,5 @@
 /** The REST API's resources as a tree of path parts, each with the methods it answers. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Resource, Template } from '../template/template.ts';
 import { TemplateFault } from '../template/template-fault.ts';
 import { limits } from './limits.ts';

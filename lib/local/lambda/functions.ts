@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Principals } from '../aws/principals.ts';
 import { place } from '../place.ts';
 import type { Recorder } from '../recorder/recorder.ts';

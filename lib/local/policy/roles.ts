@@ -1,5 +1,5 @@
 /** Every role of the template with all of its statements: inline, attached and managed. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Template } from '../template/template.ts';
 import { TemplateFault } from '../template/template-fault.ts';
 import { parsePolicy, type Statement } from './statements.ts';

@@ -1,5 +1,5 @@
 /** IAM policy documents as CloudFormation writes them, parsed once into patterns that are quick to ask. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { TemplateFault } from '../template/template-fault.ts';
 import { compileConditions, type ConditionTest } from './conditions.ts';
 import { wildcard } from './wildcard.ts';

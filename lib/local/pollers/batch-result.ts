@@ -1,5 +1,5 @@
 /** Which messages of a batch have to come back, from what the function answered. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Refused } from '../lambda/function.ts';
 import type { InvokeOutcome } from '../lambda/thread.ts';
 

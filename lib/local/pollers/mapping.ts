@@ -1,5 +1,5 @@
 /** The event source mappings of the template, checked as Lambda checks them when they are created. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { lastPart } from '../place.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
 import type { Template } from '../template/template.ts';

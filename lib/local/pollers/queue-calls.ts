@@ -1,5 +1,5 @@
 /** What the service behind an event source asks of a queue; it acts for the function, and is billed like any other caller. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Forward } from '../emulators/forward.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 

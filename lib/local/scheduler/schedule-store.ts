@@ -1,6 +1,6 @@
 /** Schedules in a SQLite file of their own: they outlive the process, as they outlive everything on AWS. */
 import { DatabaseSync } from 'node:sqlite';
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const definitionShape = z.looseObject({
   ScheduleExpression: z.string(),

@@ -1,5 +1,5 @@
 /** Puts the template's own schedules into the store, and takes out those that the template no longer has. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Template } from '../template/template.ts';
 import { TemplateFault } from '../template/template-fault.ts';
 import { definitionShape, type ScheduleStore } from './schedule-store.ts';

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { demoProviders } from '../demo-webhook.ts';
 import { secretsOfOwner } from '../own-secrets.ts';
 import { digestSources } from './sources.ts';

@@ -1,7 +1,7 @@
 /** Reads what the CDK app wrote: every stack's template, and where the bundled assets lie. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const manifestShape = z.object({
   artifacts: z.record(

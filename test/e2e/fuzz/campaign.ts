@@ -1,6 +1,6 @@
 /** Furnishes an installation, sends it as many requests as are wanted, and holds each answer against the table of routes. */
 import fc from 'fast-check';
-import { z } from 'zod';
+import * as z from 'zod';
 import { packedDeployment } from '../../artifact/packed.ts';
 import { readDocument } from './document.ts';
 import { type FuzzAnswer, faultOf } from './judge.ts';

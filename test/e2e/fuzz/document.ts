@@ -1,5 +1,5 @@
 /** The OpenAPI document as the service answers it: what the requests of the fuzz are made from. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A JSON schema, as far as requests are made from it. */
 export interface Schema {

@@ -1,5 +1,5 @@
 /** Queries against Postgres, over its real wire. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDraft } from '../../../lib/engine/query/definition.ts';
