@@ -118,6 +118,7 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
     'DeadLetter',
     'Deployments',
     'Sweep',
+    'TestRuns',
     'Webhooks',
     'Worker',
   ]);

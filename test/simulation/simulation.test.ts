@@ -113,7 +113,7 @@ describe('the checker catches a planted bug', () => {
 
   it.each(Object.entries(bugs))('%s', async (_name, bug) => {
     const caught = async (): Promise<boolean> => {
-      for (const seed of seeds(60)) {
+      for (const seed of seeds(300)) {
         try {
           await simulate({ seed, rates: roughWeather, ...bug });
         } catch (trouble) {

@@ -3,7 +3,7 @@
  * times in a simulation. A fact about an attempt that is no longer wanted gives no event.
  */
 import { type Attempt, type NodeRef, attempt as attemptNo, nodeKey, topLevel } from '../ids.ts';
-import { invariant } from '../invariant.ts';
+import { invariant, unreachable } from '../invariant.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { Failure, Gate, RunEvent, Via } from '../log/events.ts';
 import { type RunState, emptyState } from '../log/fold.ts';
