@@ -229,9 +229,8 @@ describe('refused at the door', () => {
       return cloud.call('POST', `/v1/runs/${runId}/rerun`, { fromNode: 'there' }, { 'idempotency-key': 'not-reached' });
     },
     schedule_exists: async () => {
-      await begin('scheduled', {});
-      const schedule = { scheduleId: 'twice', workflowName: 'scheduled', rate: '1 day' };
-      await cloud.call('POST', '/v1/schedules', schedule);
+      const schedule = { scheduleId: 'twice', workflowName: 'order-total', rate: '1 day' };
+      expect((await cloud.call('POST', '/v1/schedules', schedule)).status).toBe(201);
       return cloud.call('POST', '/v1/schedules', { ...schedule, rate: '2 days' });
     },
     foreign_project: () => cloud.call('POST', '/v1/keys', { scopes: ['runs:read'], projectId: 'somebody-elses' }),

@@ -37,6 +37,8 @@ const graph = (minutes?: number) => ({
   ],
 });
 
+const query = { kind: 'http', connection: 'https://orders.example.com/v1', request: { path: '/orders' } };
+
 const made = z.looseObject({ runId: z.string().optional(), keyId: z.string().optional(), cursor: z.string().nullish() });
 
 const furnish = async (door: Door): Promise<Known> => {
@@ -53,11 +55,16 @@ const furnish = async (door: Door): Promise<Known> => {
   };
   const numbers = Array.from({ length: pieces }, (_, at) => at);
   const names = numbers.map((at) => `flow-${at}`);
-  const [runs, keys, deployments, cursors]: string[][] = [[], [], [], []];
+  const [runs, keys, deployments, cursors, schedules]: string[][] = [[], [], [], [], []];
   for (const at of numbers) {
     const name = names[at] ?? '';
     await ask('POST', '/v1/workflows', JSON.stringify({ name, ...graph(at % 2 === 0 ? 60 : undefined) }));
     runs?.push((await ask('POST', '/v1/runs', JSON.stringify({ workflowName: name, input: { at } }))).runId ?? '');
+    runs?.push((await ask('POST', '/v1/workflows/test', JSON.stringify(graph(60)))).runId ?? '');
+    await ask('POST', '/v1/queries', JSON.stringify({ name, ...query }));
+    const scheduleId = `every-${at}`;
+    await ask('POST', '/v1/schedules', JSON.stringify({ scheduleId, workflowName: name, rate: '7 days' }));
+    schedules?.push(scheduleId);
     keys?.push((await ask('POST', '/v1/keys', JSON.stringify({ scopes: ['runs:read'] }))).keyId ?? '');
   }
   for (const id of numbers.slice(0, pieces / 2).map((at) => `dep_${at}`)) {
@@ -85,6 +92,7 @@ const furnish = async (door: Door): Promise<Known> => {
     runId: runs ?? [],
     rerunOf: runs ?? [],
     keyId: keys ?? [],
+    scheduleId: schedules ?? [],
     deploymentId: deployments ?? [],
     cursor: cursors ?? [],
     codeRun: codeRuns,
@@ -99,6 +107,10 @@ const bodiesFor = (known: Known): Bodies => {
     createWorkflow: fc.tuple(fc.uuid(), graphs).map(([id, one]) => ({ name: `made-${id}`, ...one })),
     publishVersion: graphs,
     validateWorkflow: graphs,
+    testWorkflow: graphs,
+    publishQueryVersion: fc.constant(query),
+    createSchedule: fc.tuple(fc.uuid(), names).map(([id, workflowName]) => ({ scheduleId: id, workflowName, rate: '5 days' })),
+    updateSchedule: fc.constantFrom({ rate: '3 days' }, { cron: '0 9 * * ? *', timeZone: 'Europe/Vienna' }, { overlap: 'allow' }),
     publishMessage: fc.record({
       queueName: fc.constantFrom('__wkf_step_mail', '__wkf_workflow_shipped'),
       message: fc.record({ runId: fc.constantFrom(...(known['codeRun'] ?? [])), more: fc.jsonValue() }),
