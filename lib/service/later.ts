@@ -5,11 +5,14 @@ import { type WakeJob, type WorkJob, longestQueueDelayMs } from '../ports/jobs.t
 import type { Deps } from './deps.ts';
 import { type Asking, ofRun } from './jobs-of.ts';
 
+/** Too far off for the delay of a queue. */
+export const needsTimer = ({ clock }: Pick<Deps, 'clock'>, at: Instant): boolean =>
+  between(clock.now(), at) > longestQueueDelayMs;
+
 /** Delivers the job at that time or a little later; one that comes early waits again. */
 export async function later(deps: Pick<Deps, 'clock' | 'jobs' | 'timers'>, at: Instant, job: WorkJob | WakeJob): Promise<void> {
-  const wait = between(deps.clock.now(), at);
-  if (wait <= longestQueueDelayMs) return deps.jobs.sendLater(job, wait);
-  return deps.timers.set({ name: timerName(job.run, nodeKey(job), job), at, job });
+  if (needsTimer(deps, at)) return deps.timers.set({ name: timerName(job.run, nodeKey(job), job), at, job });
+  return deps.jobs.sendLater(job, between(deps.clock.now(), at));
 }
 
 /** The same wait has the same name, so that setting it twice sets it once. */

@@ -13,7 +13,7 @@ import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
 import { childJob, workJob, wakeJob } from './jobs-of.ts';
 import { keepWaits } from './keep-waits.ts';
-import { later } from './later.ts';
+import { later, needsTimer } from './later.ts';
 import type { RunFold } from './read-log.ts';
 
 const noDelay = durationMs(0);
@@ -68,14 +68,17 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
   return { resent, isAnyYoung };
 }
 
-/** The alarm of a sleeper may never have been set; setting it twice sets it once. */
+/**
+ * The alarm of a sleeper may never have been set: a second wake finds nothing to do, and a timer has a name. The delayed job
+ * of a retry has neither: one more would be one more execution. If it was never sent, its node is silent soon after it is due.
+ */
 async function sendAgainWhenDue(deps: Deps, { head, state }: RunFold, key: NodeKey): Promise<void> {
   const node = state.nodes.get(key);
   invariant(node !== undefined, `${key} is open and has no state`);
   if (node.status === 'waiting') {
     const endsAt = endsBy(node);
     if (endsAt !== undefined) await later(deps, endsAt, wakeJob(head, node.dispatchedIn, node));
-  } else if (node.status === 'queued' && node.notBefore !== undefined) {
+  } else if (node.status === 'queued' && node.notBefore !== undefined && needsTimer(deps, node.notBefore)) {
     await later(deps, node.notBefore, workJob(head, node.dispatchedIn, node));
   }
 }

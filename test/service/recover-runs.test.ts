@@ -88,6 +88,23 @@ describe('the sweep', () => {
     expect((await home.world.log.head(run))?.projection.status).toBe('completed');
   });
 
+  it('asks for a retry that waits in a queue no second time, and for one that never got there once it is overdue', async () => {
+    const home = house({ answer: (node, number) => (number === 1 ? failing() : finished(node)) });
+    await home.publish(workflow('flow', 'a>e'));
+    const run = await home.begin('flow');
+    for (const job of home.world.jobs.takeSent()) await home.take(job);
+    expect(home.world.jobs.delayed).toHaveLength(1);
+    for (let look = 0; look < 5; look += 1) await recoverRun(home.worker, run);
+    expect(home.world.jobs.delayed).toHaveLength(1);
+
+    home.world.jobs.delayed.splice(0);
+    home.world.clock.advance(minutes(3));
+    await recoverRun(home.worker, run);
+    await home.settle();
+    expect(home.attempts).toEqual(['a#1', 'a#2']);
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+
   it('makes a run findable by what it waits for, and takes that back when it goes on', async () => {
     const home = house({ answer: (node) => (node === 'b' ? failing() : finished(node)) });
     await home.publish(workflow('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
