@@ -99,6 +99,21 @@ describe('rates', () => {
     expect(one.passed + two.passed).toBeGreaterThan(20);
   });
 
+  test.each([25, 120, 1_000])('of %i a minute, one of four functions refuses at most three leases early', async (limit) => {
+    const first = http();
+    const key = await first.key(['admin'], { rateLimitPerMinute: limit });
+    const others = Array.from({ length: 3 }, () => http(() => ({ rates: first.world.rates, keys: first.world.keys })));
+    const statuses: number[] = [];
+    const ask = async (api: Http) => void statuses.push((await api.call('GET', '/v1/workflows', { key })).status);
+    for (let round = 0; round < 2; round += 1) for (const api of [first, ...others]) await ask(api);
+    // What the others still hold is lost to the one that is asked from now on.
+    for (let time = 0; time < limit; time += 1) await ask(first);
+    const passed = statuses.filter((status) => status === 200).length;
+    expect(passed).toBeLessThanOrEqual(limit);
+    expect(passed).toBeGreaterThanOrEqual(limit - 3 * Math.min(10, Math.floor(limit / 10)));
+    expect(statuses.at(-1)).toBe(429);
+  });
+
   test('requests without the scope count, requests without a key do not; the headers say where one stands', async () => {
     const api = http();
     const key = await api.key(['runs:read'], { rateLimitPerMinute: 2 });
