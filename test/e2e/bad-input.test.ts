@@ -268,6 +268,15 @@ describe('refused at the door', () => {
     expect([status, body]).toMatchObject([400, { code: 'invalid_request', errors: [{ place, code }] }]);
   });
 
+  test.each(['toString', 'constructor', '__proto__'])(
+    '%s, which every object has, is no parameter, and a header like any',
+    async (name) => {
+      const { status, body } = await cloud.call('GET', `/v1/runs?${name}=1`, undefined, { [name]: '1' });
+      expect([status, body]).toMatchObject([400, { errors: [{ place: `query/${name}`, code: 'unknown_key' }] }]);
+      expect((await cloud.call('GET', '/v1/runs', undefined, { [name]: '1' })).status).toBe(200);
+    },
+  );
+
   test('a body nested five thousand deep is refused', async () => {
     const { body } = await start(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
     expect(body).toMatchObject({ code: 'invalid_request', errors: [{ code: 'too_deep' }] });

@@ -1,8 +1,8 @@
 /**
  * Requests made from the OpenAPI document: none is answered with 5xx, and each answer is one that the table of routes
- * allows. Ten thousand go to the handlers over the adapters of AWS and emulators; a thousand more go over HTTP to the whole
- * product in the embedded cloud, which takes ten times as long for each. `STEPWELL_FUZZ_SEED` replays a run or makes
- * another; `STEPWELL_FUZZ_REQUESTS` and `STEPWELL_FUZZ_HTTP_REQUESTS` say how many.
+ * allows. Ten thousand go to the handlers over the adapters of AWS and emulators, and ten thousand over HTTP to the whole
+ * product in the embedded cloud. `STEPWELL_FUZZ_SEED` replays a run or makes another; `STEPWELL_FUZZ_REQUESTS` and
+ * `STEPWELL_FUZZ_HTTP_REQUESTS` say how many.
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startCloudHere } from './cloud-here.ts';
@@ -12,7 +12,7 @@ import { openHandlers } from './fuzz/handlers.ts';
 
 const seed = Number(process.env['STEPWELL_FUZZ_SEED'] ?? 20_261_121);
 const count = Number(process.env['STEPWELL_FUZZ_REQUESTS'] ?? 10_000);
-const overHttp = Number(process.env['STEPWELL_FUZZ_HTTP_REQUESTS'] ?? 1_000);
+const overHttp = Number(process.env['STEPWELL_FUZZ_HTTP_REQUESTS'] ?? 10_000);
 /** Below that the requests are too bad to reach much of the product. */
 const leastGood = 0.3;
 
@@ -34,5 +34,5 @@ describe(`seed ${seed}`, () => {
     const { faults, good } = await campaign({ apiKey: cloud.apiKey, ask: (request) => asker.ask(request) }, seed, overHttp);
     expect(faults.slice(0, 10), `${faults.length} of ${overHttp}`).toEqual([]);
     expect(good).toBeGreaterThan(leastGood);
-  });
+  }, 900_000);
 });

@@ -13,9 +13,10 @@ export interface Received {
 }
 
 function grouped(pairs: Iterable<readonly [string, string]>): Record<string, string[]> {
-  const groups: Record<string, string[]> = {};
-  for (const [name, value] of pairs) (groups[name] ??= []).push(value);
-  return groups;
+  // A name may be any text, and some are members of every object.
+  const groups = new Map<string, string[]>();
+  for (const [name, value] of pairs) groups.set(name, [...(groups.get(name) ?? []), value]);
+  return Object.fromEntries(groups);
 }
 
 const lastOfEach = (groups: Record<string, string[]>): Record<string, string> =>

@@ -39,6 +39,8 @@ const tricks = [
   '/v1/health?a=%ff&a=%',
   `/v1/workflows/${'n'.repeat(3_000)}`,
 ];
+/** Names that every object answers to. */
+const inherited = ['toString', 'constructor', '__proto__', 'hasOwnProperty', 'valueOf'];
 const headerText = fc.string({
   unit: fc
     .integer({ min: 0x20, max: 0xff })
@@ -46,6 +48,10 @@ const headerText = fc.string({
     .map((code) => String.fromCharCode(code)),
   maxLength: 80,
 });
+const queryName = fc.oneof(
+  { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
+  { weight: 1, arbitrary: fc.constantFrom(...inherited) },
+);
 /** The key and the form of the body are given first: a hostile header of the same name is a second one. */
 const headerNames = [
   'Authorization',
@@ -58,6 +64,7 @@ const headerNames = [
   'X-Forwarded-For',
   'User-Agent',
   'X-Else',
+  ...inherited,
 ];
 
 /** Asked for less often: where its filters let nothing pass, it reads the days of a year. */
@@ -96,7 +103,7 @@ export const requestsOf = (document: ApiDocument, known: Known, bodies: Bodies, 
     {
       weight: 1,
       arbitrary: fc
-        .tuple(anyGood, fc.string({ unit: 'binary', maxLength: 20 }), fc.string({ unit: 'binary', maxLength: 20 }))
+        .tuple(anyGood, queryName, fc.string({ unit: 'binary', maxLength: 20 }))
         .map(([request, name, value]) => ({ ...request, target: withQuery(request.target, [[name, value]]) })),
     },
   );
