@@ -23,6 +23,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'stepwell-package-'));
 const application = join(folder, 'application');
 const modules = join(application, 'node_modules');
+const health = { healthy: true, timestamp: '2026-01-01T00:00:00.000Z' };
 const run = promisify(execFile);
 
 beforeAll(() => {
@@ -54,7 +55,7 @@ it('calls a service from plain JavaScript, and knows its doors only', async () =
   await service.start();
   service.answers((_request, response) => {
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ healthy: true }));
+    response.end(JSON.stringify(health));
   });
   const program = join(application, 'main.mjs');
   writeFileSync(
@@ -68,7 +69,7 @@ console.log(JSON.stringify([await client.health(), Object.keys(appHost).length >
   );
   const { stdout } = await run(process.execPath, [program, service.url('', '127.0.0.1')]);
   await service.stop();
-  expect(JSON.parse(stdout)).toEqual([{ healthy: true }, true, 'ERR_PACKAGE_PATH_NOT_EXPORTED']);
+  expect(JSON.parse(stdout)).toEqual([health, true, 'ERR_PACKAGE_PATH_NOT_EXPORTED']);
 });
 
 it('has types, which catch a wrong call', () => {
