@@ -13,11 +13,22 @@ import { goldenOf, writeGolden } from './golden.ts';
 import { measureChain } from './latency.ts';
 import { count, scenarios } from './scenarios.ts';
 import { countStarts, startGoldenName } from './start-cost.ts';
+import { growth, measureLongRuns } from './long-runs.ts';
 import { measureStartTimes } from './start-latency.ts';
 import { measureStartRate } from './start-rate.ts';
 import { sustainStarts } from './sustained-starts.ts';
 import { measureStarts } from './startup.ts';
-import { billTable, bundleTable, dollarTable, latencyTable, type NamedBill, startTable, table, wordTable } from './tables.ts';
+import {
+  billTable,
+  bundleTable,
+  dollarTable,
+  latencyTable,
+  longTable,
+  type NamedBill,
+  startTable,
+  table,
+  wordTable,
+} from './tables.ts';
 import { measureWords } from './watch-latency.ts';
 
 const chainRuns = 100;
@@ -29,6 +40,7 @@ const timedStarts = 300;
 const sustainedSeconds = 30;
 const parallelStarts = 16;
 const spokenWords = 200;
+const longRuns = { chain: [10, 100, 1_000], loop: [10, 100, 1_000, 10_000] } as const;
 
 const say = (title: string, text: string): void => console.log(`\n${title}\n\n${text}`);
 const warn = (line: string): void => console.error(line);
@@ -88,6 +100,13 @@ async function measureAll(directory: string): Promise<void> {
     const latencies = await measureChain(bench, 10, chainRuns, chainSeconds);
     const bare = await measureBarePuts(bench.cloud, barePuts, warn);
     say('A chain of ten no-op nodes on this machine', latencyTable(latencies, bare));
+    for (const [kind, lengths] of Object.entries(longRuns)) {
+      const long = await measureLongRuns(bench, kind === 'chain' ? kind : 'loop', lengths);
+      say(
+        `From one node of a ${kind} to the next, which grows by its length to the power of ${growth(long).toFixed(2)}`,
+        longTable(long),
+      );
+    }
     say('POST /v1/runs on this machine', startTable(await measureStartTimes(bench, timedStarts), bare));
     say('What a node says, until a reader has it', wordTable(await measureWords(bench, spokenWords), bare));
     const sequential = await measureStartRate(bench, 1, rateSeconds);

@@ -31,10 +31,13 @@ const bySeveralThreads = (mostLogReads: number) => ({
 const direct = 8;
 const mostLost = (direct * (direct - 1)) / 2;
 const collected = 100;
+/** As the widest fan-out that is still one join. */
+const wide = 1_000;
 
 export const scenarios: readonly Scenario[] = [
   { name: 'chain-10', workflow: chain(10), ends: 'completed', bounds: always },
   { name: 'chain-100', workflow: chain(100), ends: 'completed', bounds: always },
+  { name: 'chain-1000', workflow: chain(1_000), ends: 'completed', bounds: always },
   { name: 'chain-10-with-ends', workflow: chainWithEnds(10), ends: 'completed', bounds: always },
   // until it sleeps: what wakes it is the schedule, and 20 minutes later
   { name: 'sleep-20-minutes', workflow: sleeper, ends: 'pending', bounds: always },
@@ -55,6 +58,13 @@ export const scenarios: readonly Scenario[] = [
     ends: 'completed',
     heldResults: collected,
     bounds: { ...always, ...bySeveralThreads(40), 'emptyReceives.of any queue': between(0, 4 * collected) },
+  },
+  {
+    name: 'fan-1000-together',
+    workflow: fan(wide),
+    ends: 'completed',
+    heldResults: wide,
+    bounds: { ...always, ...bySeveralThreads(100), 'emptyReceives.of any queue': between(0, 4 * wide) },
   },
   {
     name: 'fan-100-scattered',

@@ -2,6 +2,7 @@
 import { type Bill, lineKinds, total } from './bill.ts';
 import { type BundleSize, mostApiBytes } from './bundles.ts';
 import type { Latencies } from './latency.ts';
+import type { LongRun } from './long-runs.ts';
 import { dollarsPerMillionRuns, timeDollarsPerMillionRuns } from './prices.ts';
 import { quantilesOf } from './quantiles.ts';
 
@@ -76,6 +77,16 @@ export const latencyTable = ({ runMs, nodeMs }: Latencies, bareMs: readonly numb
     ],
     bareMs,
   );
+
+export const longTable = (runs: readonly LongRun[]): string =>
+  table([
+    ['nodes', 'whole run', 'first tenth', 'last tenth', 'last by first'],
+    ...runs.map(({ nodes, allMs, firstMs, lastMs }) => [
+      String(nodes),
+      ...[allMs, firstMs, lastMs].map(milliseconds),
+      (lastMs / firstMs).toFixed(2),
+    ]),
+  ]);
 
 export const startTable = (startMs: readonly number[], bareMs: readonly number[]): string =>
   timesTable([['POST /v1/runs', startMs]], bareMs);

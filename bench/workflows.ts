@@ -37,4 +37,26 @@ export function fan(branches: number) {
   };
 }
 
-export type Workflow = ReturnType<typeof chain> | ReturnType<typeof chainWithEnds> | typeof sleeper;
+/** One node, executed for each item of an array, one after the other. */
+export function looped(items: number) {
+  return {
+    name: `looped-${items}`,
+    nodes: [
+      { id: 'items', type: 'javascript', config: { code: `return Array.from({ length: ${items} }, (_, at) => at)` } },
+      {
+        id: 'each',
+        type: 'loop',
+        config: { sourceVariable: '{{ctx.jsResult}}', maxIterations: items, concurrency: 1 },
+      },
+      noOp('one'),
+      { id: 'end', type: 'end' },
+    ],
+    edges: [
+      { source: 'items', target: 'each' },
+      { source: 'each', target: 'one', sourceHandle: 'loop' },
+      { source: 'each', target: 'end', sourceHandle: 'done' },
+    ],
+  };
+}
+
+export type Workflow = ReturnType<typeof looped> | ReturnType<typeof chain> | ReturnType<typeof chainWithEnds> | typeof sleeper;

@@ -38,6 +38,7 @@ test.each(scenarios.map(({ name }) => name))('the bill of %s is the golden one',
 test.each([
   ['chain-10', 10, 10],
   ['chain-100', 100, 100],
+  ['chain-1000', 1_000, 1_000],
   ['chain-10-with-ends', 10, 8],
 ])('%s costs one commit for each executed node and six units around them, and three queue requests', (name, _nodes, executed) => {
   const { writeUnits, commits, queueRequests } = billFor(name);
@@ -60,11 +61,17 @@ test.each(['cold', 'warm'] as const)(
 
 test('what a chain reads does not grow with its length', () => {
   const reads = (name: string) => total(billFor(name).readUnits, ['api keys']);
-  expect(reads('chain-100')).toBe(reads('chain-10'));
+  expect([reads('chain-100'), reads('chain-1000')]).toEqual([reads('chain-10'), reads('chain-10')]);
 });
 
 test('a hundred branches that end together are joined in at most 25 commits', () => {
   expect(total(billFor('fan-100-together').commits)).toBeLessThanOrEqual(25);
+});
+
+test('a thousand branches that end together are joined in at most 220 commits, and lose at most 10 puts', () => {
+  const { commits, writeUnits } = billFor('fan-1000-together');
+  expect(total(commits)).toBeLessThanOrEqual(220);
+  expect(writeUnits['lost puts'] ?? 0).toBeLessThanOrEqual(10);
 });
 
 test.each(['fan-100-together', 'fan-100-scattered'])('%s loses no put', (name) => {

@@ -1,0 +1,84 @@
+/** Whether a node costs more the longer its run already is: the time from one node to the next, in runs of growing length. */
+import { setTimeout as wait } from 'node:timers/promises';
+import * as z from 'zod';
+import type { BenchCloud } from './bench-cloud.ts';
+import { chain, looped } from './workflows.ts';
+
+const pageShape = z.looseObject({
+  data: z.array(z.looseObject({ type: z.string(), timestamp: z.string(), nodeId: z.string().optional() })),
+  hasMore: z.boolean(),
+  cursor: z.union([z.string(), z.number()]).nullish(),
+});
+
+export interface LongRun {
+  /** executed nodes */
+  readonly nodes: number;
+  /** from one node's commit to the next one's, the mean of the middle half: of the whole run, of its first and of its last tenth */
+  readonly allMs: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** Enough times for a mean, of short runs too. */
+const fewestNodes = 300;
+
+/** A chain is as long as its definition; what is longer is passes of a loop, one after the other. */
+const growing = { chain, loop: looped } as const;
+
+export async function measureLongRuns(
+  bench: BenchCloud,
+  kind: keyof typeof growing,
+  lengths: readonly number[],
+): Promise<readonly LongRun[]> {
+  const measured: LongRun[] = [];
+  for (const nodes of lengths) {
+    const workflow = growing[kind](nodes);
+    await bench.publish(workflow);
+    const [all, first, last]: [number[], number[], number[]] = [[], [], []];
+    // The first run of each warms its functions up.
+    for (let run = 0; run <= Math.ceil(fewestNodes / nodes); run += 1) {
+      const runId = await bench.start(workflow, `long-${kind}-${nodes}-${run}`);
+      while (!bench.hasEnded(runId)) await wait(20);
+      if (run === 0 && nodes < fewestNodes) continue;
+      const gaps = await gapsOf(bench, runId);
+      const tenth = Math.max(1, Math.floor(gaps.length / 10));
+      all.push(...gaps);
+      first.push(...gaps.slice(0, tenth));
+      last.push(...gaps.slice(-tenth));
+      if (nodes >= fewestNodes) break;
+    }
+    measured.push({ nodes, allMs: middle(all), firstMs: middle(first), lastMs: middle(last) });
+  }
+  return measured;
+}
+
+/** Events state whole milliseconds, too coarse for a median of few: the mean of the middle half. */
+function middle(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const quarter = Math.floor(sorted.length / 4);
+  const kept = sorted.slice(quarter, sorted.length - quarter);
+  return kept.reduce((sum, value) => sum + value, 0) / kept.length;
+}
+
+/** Of a loop's run only the passes count. */
+const beside: ReadonlySet<string | undefined> = new Set(['items', 'each', 'end']);
+
+async function gapsOf(bench: BenchCloud, runId: string): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (let after = ''; ;) {
+    const page = pageShape.parse(await bench.get(`/v1/runs/${runId}/events?limit=1000${after}`));
+    for (const { type, timestamp, nodeId } of page.data)
+      if (type === 'node.completed' && !beside.has(nodeId)) times.push(Date.parse(timestamp));
+    if (!page.hasMore) return times.slice(1).map((at, index) => at - (times[index] ?? at));
+    after = `&after=${page.cursor}`;
+  }
+}
+
+/** The exponent b of `time per node = a · length^b`, by least squares over the logarithms: 0 where length does not matter. */
+export function growth(runs: readonly LongRun[]): number {
+  const points = runs.map(({ nodes, allMs }) => [Math.log(nodes), Math.log(allMs)] as const);
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [atX, atY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
+  const spread = points.reduce((sum, [x]) => sum + (x - atX) ** 2, 0);
+  return points.reduce((sum, [x, y]) => sum + (x - atX) * (y - atY), 0) / spread;
+}
