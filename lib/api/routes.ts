@@ -4,7 +4,7 @@
  */
 import type * as z from 'zod';
 import { definitionLimits } from '../engine/graph/findings.ts';
-import { canonicalDefinition } from './aliases.ts';
+import { canonicalDefinition, canonicalStart } from './aliases.ts';
 import type { ErrorCode } from './errors.ts';
 import { queryRoutes } from './query-routes.ts';
 import type { Route } from './route.ts';
@@ -149,7 +149,7 @@ export const routes = [
     summary: 'Starts a run',
     servedBy: 'api',
     scope: 'trigger:write',
-    body: { schema: runs.startRunBody, limitBytes: inputLimitBytes },
+    body: { schema: runs.startRunBody, limitBytes: inputLimitBytes, prepare: canonicalStart },
     idempotencyKey: 'required',
     action: 'runs.create',
     answers: { 202: ok('The run exists and will be worked on', runs.startedAnswer) },

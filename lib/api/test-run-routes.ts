@@ -1,13 +1,16 @@
 /** The routes about test runs and about what widgets show of a run, as entries of the table of routes. */
 import type * as z from 'zod';
 import { definitionLimits } from '../engine/graph/findings.ts';
-import { canonicalDefinition } from './aliases.ts';
+import { canonicalDefinition, canonicalStart } from './aliases.ts';
 import type { Route } from './route.ts';
 import * as runs from './schemas/runs.ts';
 import * as tests from './schemas/test-runs.ts';
 
 /** The configuration of one widget. */
 const viewLimitBytes = 262_144;
+
+/** A graph and a start in one body. */
+const canonicalTest = (body: unknown): unknown => canonicalStart(canonicalDefinition(body));
 
 const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
 
@@ -19,7 +22,7 @@ export const testRunRoutes = [
     summary: 'Runs a graph that nobody has published',
     servedBy: 'api',
     scope: 'workflows:write',
-    body: { schema: tests.testWorkflowBody, limitBytes: definitionLimits.bytes, prepare: canonicalDefinition },
+    body: { schema: tests.testWorkflowBody, limitBytes: definitionLimits.bytes, prepare: canonicalTest },
     idempotencyKey: 'optional',
     action: 'workflows.test',
     answers: { 202: ok('The test run exists and will be worked on', tests.testedAnswer) },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { canonicalDefinition } from '../../lib/api/aliases.ts';
+import { canonicalDefinition, canonicalStart } from '../../lib/api/aliases.ts';
 
 test('snake_case keys of edges and options become camelCase', () => {
   const edge = {
@@ -16,6 +16,26 @@ test('snake_case keys of edges and options become camelCase', () => {
     ],
     options: { deadlineSeconds: 5 },
   });
+});
+
+test('the ends of an edge may be told as the ids of nodes', () => {
+  const edge = { source_node_id: 'a', target_node_id: 'b' };
+  expect(canonicalDefinition({ edges: [edge] })).toEqual({ edges: [{ source: 'a', target: 'b' }] });
+});
+
+test('a label that is null is none', () => {
+  expect(canonicalDefinition({ nodes: [{ id: 'a', type: 't', label: null }] })).toEqual({ nodes: [{ id: 'a', type: 't' }] });
+});
+
+test.each(['inputParams', 'inputValues'])('%s of a start is its input', (name) => {
+  expect(canonicalStart({ workflowName: 'w', [name]: { n: 1 } })).toEqual({ workflowName: 'w', input: { n: 1 } });
+});
+
+test.each([
+  { input: 1, inputParams: 2 },
+  { inputParams: 1, inputValues: 2 },
+])('two spellings of an input are left to be refused: %j', (body) => {
+  expect(canonicalStart(body)).toEqual(body);
 });
 
 test('settings written on a node move into its config', () => {

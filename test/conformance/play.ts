@@ -260,7 +260,7 @@ class Player {
   }
 
   #runAttempt: RunAttempt = async (node, input, { number, signal }) => {
-    this.#attempts.push({ node: node.id, attempt: number, inputs: input.inputs });
+    this.#attempts.push({ node: node.id, iteration: input.iteration, attempt: number, inputs: input.inputs });
     const reply = this.#replyOf(node.id, number);
     if (typeof reply !== 'function') return { outcome: reply, printed: [] };
     const lasts = (time: DurationMs): Promise<void> => this.#last(time, signal);

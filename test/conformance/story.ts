@@ -4,6 +4,8 @@ import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
 
 export interface Attempted {
   readonly node: string;
+  /** the pass of a loop; empty outside all loops */
+  readonly iteration: string;
   readonly attempt: number;
   readonly inputs: JsonObject;
 }

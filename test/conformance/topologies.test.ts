@@ -10,18 +10,19 @@ import { allTopologies } from './topologies/all.ts';
 
 const cases = allTopologies.map((topology) => [topology.name, topology] as const);
 
+/** A node in its pass. */
+const placeOf = ({ payload: { nodeId, iteration } }: Story['events'][number]) => JSON.stringify([nodeId, iteration]);
+
 /** What holds of every run that has ended, whatever its shape. */
 const expectSound = ({ events, status, attempts }: Story): void => {
   const ends = events.filter(({ type }) => /^run\.(completed|failed|cancelled|timed_out)$/.test(type));
   expect(ends).toEqual(events.slice(-1));
   expect(['completed', 'failed', 'cancelled']).toContain(status);
-  const executed = attempts.map(({ node, attempt }) => `${node}#${attempt}`);
+  const executed = attempts.map(({ node, iteration, attempt }) => `${node}@${iteration}#${attempt}`);
   expect(executed).toEqual([...new Set(executed)]);
-  const endings = events
-    .filter(({ type }) => /^node\.(completed|failed|timed_out|skipped)$/.test(type))
-    .map(({ payload }) => payload['nodeId']);
+  const endings = events.filter(({ type }) => /^node\.(completed|failed|timed_out|skipped)$/.test(type)).map(placeOf);
   expect(endings).toEqual([...new Set(endings)]);
-  const dispatched = events.filter(({ type }) => type === 'node.queued').map(({ payload }) => payload['nodeId']);
+  const dispatched = events.filter(({ type }) => type === 'node.queued').map(placeOf);
   expect(dispatched).toEqual([...new Set(dispatched)]);
 };
 

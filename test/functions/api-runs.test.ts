@@ -23,6 +23,12 @@ describe('starting', () => {
     );
     expect([again.status, again.body]).toEqual([202, first.body]);
     expect(again.headers).toMatchObject({ 'idempotency-replayed': 'true' });
+
+    // Nor does an older name of the input.
+    const older = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', inputParams: { a: 2, b: 1 } }));
+    expect([older.status, older.body]).toEqual([202, first.body]);
+    const both = await api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', input: 1, inputValues: 2 }, 'k2'));
+    expect(both.body).toMatchObject({ code: 'invalid_request', errors: [{ place: '/inputValues', code: 'unknown_key' }] });
   });
 
   test('what was refused before anything was tried frees its key', async () => {

@@ -56,6 +56,8 @@ test('older spellings of edges are read, and every finding is told with its plac
       ],
     },
   ]);
+  const older = await api.call('POST', '/v1/workflows/test', { key, body: { ...openGraph, inputParams: { a: 1 } } });
+  expect((await api.call('GET', `/v1/runs/${textIn(older, 'runId')}`, { key })).body).toMatchObject({ input: { a: 1 } });
   const bare = await api.call('POST', '/v1/workflows/test', { key, body: { ...instantGraph(), pinned: { start: 1 } } });
   expect(bare.body).toMatchObject({ code: 'invalid_request', errors: [{ place: '/pinned/start' }] });
 });

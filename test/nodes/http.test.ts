@@ -252,9 +252,10 @@ describe('a status', () => {
 });
 
 describe('when there is no answer', () => {
-  it('a time limit is a time-out', async () => {
+  it('a time limit is a time-out, and says which limit it was', async () => {
     server.answers(() => undefined);
-    expect(await failure({}, { timeoutMs: durationMs(50) })).toMatchObject({ cause: 'timeout', code: 'http_timeout' });
+    const expected = { cause: 'timeout', code: 'http_timeout', details: { timeoutMs: 50 } };
+    expect(await failure({}, { timeoutMs: durationMs(50) })).toMatchObject(expected);
   });
 
   it('a body that stalls is a time-out too', async () => {

@@ -283,7 +283,7 @@ describe('a model', () => {
   test('that hangs is aborted at the node’s time limit, and what it says later is nobody’s', async () => {
     let aborted: unknown;
     let late: (() => void) | undefined;
-    const { failed, heard } = await run({
+    const { failed, failure, heard } = await run({
       config: { timeoutMs: 1_000 },
       answer: (_request, { signal, say }) =>
         new Promise(() => {
@@ -293,6 +293,7 @@ describe('a model', () => {
     });
     late?.();
     expect([failed, heard]).toEqual(['timeout lens_timeout', []]);
+    expect(failure).toMatchObject({ details: { timeoutMs: 1_000 } });
     expect(aborted).toBeInstanceOf(DOMException);
   });
 

@@ -3,6 +3,7 @@ import type { NodeId } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { NodeDefinition, WorkflowVersion } from './definition.ts';
 import { bodyHandle } from './bodies.ts';
+import { errorHandle } from './outcome.ts';
 import type { Plan, PlanEdge, PlanLoop, PlanNode } from './plan.ts';
 import type { ShapeEdge } from './shape-edge.ts';
 import { shapeOf } from './shape.ts';
@@ -62,5 +63,6 @@ function planLoop(nodes: readonly PlanNode[], { id }: PlanNode): PlanLoop {
   return {
     entries: body.filter(({ inbound }) => inbound.some(({ isEntry }) => isEntry === true)),
     leaves: body.filter(({ outbound }) => outbound.length === 0),
+    ends: body.filter(({ outbound }) => outbound.every(({ sourceHandle }) => sourceHandle === errorHandle)),
   };
 }

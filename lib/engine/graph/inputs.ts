@@ -6,6 +6,7 @@ import type { RunState } from '../log/fold.ts';
 import type { NodeState } from '../log/node-state.ts';
 import { type LoadedPayloads, contextAt, itemOf, loopOf, together, valueOf } from './context-at.ts';
 import { carried } from './edge-condition.ts';
+import type { MergeStrategy } from './definition.ts';
 import { edgeState } from './edge-state.ts';
 import { type Contribution, merge } from './merge.ts';
 import type { NodeInput, Plan, PlanEdge, PlanNode } from './plan.ts';
@@ -26,7 +27,7 @@ export function inputOf(
     return isJsonObject(runInput) ? Object.entries(runInput) : [];
   };
   const brought = groups.map(([label, edges]) => (): Named => {
-    const strategy = edges.find((edge) => edge.mergeStrategy !== undefined)?.mergeStrategy ?? node.policy.merge;
+    const strategy = edges.find((edge) => edge.mergeStrategy !== undefined)?.mergeStrategy ?? strategyOf(node, edges);
     const contributions = together(edges.map((edge) => () => contribution(plan, edge, iteration, state, before, loaded))).flat();
     if (contributions.length > 0) return [[label, merge(strategy, contributions)]];
     // With the substitute policy a missing parent stands for an empty text; otherwise the run's input stays.
@@ -41,6 +42,10 @@ export function inputOf(
     },
   };
 }
+
+/** The node's own strategy is for labels that several edges share; a value that comes alone stays what it is. */
+const strategyOf = ({ policy }: PlanNode, edges: readonly PlanEdge[]): MergeStrategy =>
+  edges.length > 1 ? policy.merge : 'last_write_wins';
 
 /** Inputs by their names; a later one takes the place of an earlier one of the same name. */
 type Named = readonly (readonly [string, JsonValue])[];

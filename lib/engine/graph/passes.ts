@@ -91,26 +91,26 @@ function complete(draft: Draft, place: Place, { loop, attempt }: LoopWait): void
   if (!hasEnded(draft)) emit(draft, completed(place, { kind: 'finished', output, handle: doneHandle }, times));
 }
 
-/** The output of the leaf that completed; of several, all of them by their labels; of none, null. */
-function resultOf(draft: Draft, { leaves }: PlanLoop, iteration: IterationKey) {
-  const ended = leaves.flatMap((leaf) => {
-    const state = draft.state.nodes.get(nodeKey({ nodeId: leaf.id, iteration }));
-    return state?.status === 'completed' ? [{ leaf, output: state.output }] : [];
+/** The output of the node that the pass ended with; of several, all of them by their labels; of none, null. */
+function resultOf(draft: Draft, { ends }: PlanLoop, iteration: IterationKey) {
+  const ended = ends.flatMap((node) => {
+    const state = draft.state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
+    return state?.status === 'completed' ? [{ node, output: state.output }] : [];
   });
   const [only] = ended;
   if (only === undefined) return { result: inline(null) };
-  if (ended.length === 1) return { from: only.leaf.id };
+  if (ended.length === 1) return { from: only.node.id };
   const values = together(
-    ended.map(({ leaf, output }) => (): readonly [string, JsonValue] => [
-      nameOf(leaf, leaves),
+    ended.map(({ node, output }) => (): readonly [string, JsonValue] => [
+      nameOf(node, ends),
       valueOf(output, draft.tools.loaded),
     ]),
   );
   return { result: inline(Object.fromEntries(values)) };
 }
 
-const nameOf = (leaf: PlanNode, all: readonly PlanNode[]): string =>
-  leaf.label === undefined || all.some((other) => other !== leaf && other.label === leaf.label) ? leaf.id : leaf.label;
+const nameOf = (node: PlanNode, all: readonly PlanNode[]): string =>
+  node.label === undefined || all.some((other) => other !== node && other.label === node.label) ? node.id : node.label;
 
 const failedItem = ({ cause, message, code, details }: Failure): JsonObject => ({
   success: false,

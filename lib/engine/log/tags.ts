@@ -50,7 +50,8 @@ type Said = Pick<Tag, 'tag' | 'severity' | 'metadata'> & Partial<Pick<Tag, 'node
 interface Seen {
   readonly nodeId: NodeId;
   readonly iteration: IterationKey;
-  readonly wave: number;
+  /** absent: it needed no worker so far, and no event says */
+  readonly wave?: number;
   readonly attempt: Attempt;
   /** a short attempt is told of by its end alone */
   readonly isStarted: boolean;
@@ -101,6 +102,8 @@ export class TagReader {
         return this.#started(event);
       case 'SLEEP_STARTED':
       case 'SIGNAL_AWAITED':
+      case 'SUBFLOW_CALLED':
+      case 'LOOP_STARTED':
         return this.#started(event);
       case 'NODE_RETRIED': {
         const { cause } = event.failure;
@@ -136,13 +139,13 @@ export class TagReader {
     const seen = this.#nodes.get(nodeKey(event));
     if (seen?.isStarted === true && seen.attempt === attempt) return [];
     this.#note(event, { attempt, isStarted: true });
-    return [{ tag: 'node_started', severity: 'info', nodeId, iteration, metadata: { attempt, wave: seen?.wave ?? 0 } }];
+    const wave = seen?.wave === undefined ? {} : { wave: seen.wave };
+    return [{ tag: 'node_started', severity: 'info', nodeId, iteration, metadata: { attempt, ...wave } }];
   }
 
   #note(event: NodeEvent, facts: Partial<Omit<Seen, 'nodeId' | 'iteration'>>): void {
     const { nodeId, iteration } = event;
     const fresh = {
-      wave: 0,
       attempt: 'attempt' in event ? event.attempt : firstAttempt,
       isStarted: false,
       isOpen: true,

@@ -1,4 +1,4 @@
-/** The wait before the next attempt. Formula and defaults: the two seed documents' retry sections. */
+/** The wait before the next attempt. Formula and defaults: what the graph and the lens document say of retries. */
 import { invariant } from '../invariant.ts';
 import { type DurationMs, durationMs } from '../time.ts';
 import type { RetryPolicy } from './policy.ts';

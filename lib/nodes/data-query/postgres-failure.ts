@@ -16,14 +16,19 @@ export function failureOf(
   trouble: Trouble,
   { query, limitMs }: { readonly query: Pick<PostgresQuery, 'name'>; readonly limitMs: number },
 ): Failure {
-  const timedOut: Failure = { cause: 'timeout', code: 'query_timeout', message: `${query.name} took longer than ${limitMs} ms` };
+  const timedOut = {
+    cause: 'timeout',
+    code: 'query_timeout',
+    message: `${query.name} took longer than ${limitMs} ms`,
+    details: { timeoutMs: limitMs },
+  } as const satisfies Failure;
   if (trouble === 'aborted') return timedOut;
   const words = error instanceof Error ? error.message.slice(0, 1_000) : String(error);
   if (!(error instanceof pg.DatabaseError))
     return { cause: 'provider_error', code: 'database_unreachable', message: `the database could not be asked: ${words}` };
   const { code = '', position } = error;
   const details: JsonObject = { sqlState: code, ...(position === undefined ? {} : { position }) };
-  if (code === queryCancelled) return { ...timedOut, details };
+  if (code === queryCancelled) return { ...timedOut, details: { ...timedOut.details, ...details } };
   return theirs.test(code)
     ? {
         cause: 'provider_error',

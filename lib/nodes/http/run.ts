@@ -97,6 +97,7 @@ const tookTooLong = ({ timeoutMs }: NodeTools): Failure => ({
   cause: 'timeout',
   code: 'http_timeout',
   message: `no whole answer within ${timeoutMs} ms`,
+  details: { timeoutMs },
 });
 
 /** The reason lies below: fetch itself only says that it failed. */

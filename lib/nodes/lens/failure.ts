@@ -73,4 +73,9 @@ export const modelFailed = ({ cause, code, message, retryAfterMs }: Extract<Mode
   );
 
 export const tookTooLong = (timeoutMs: number, doing: string): RunResult =>
-  failed({ cause: 'timeout', code: 'lens_timeout', message: `${doing} took longer than ${timeoutMs} ms` });
+  failed({
+    cause: 'timeout',
+    code: 'lens_timeout',
+    message: `${doing} took longer than ${timeoutMs} ms`,
+    details: { timeoutMs },
+  });

@@ -1,5 +1,6 @@
 /** Reads what a script thread says. It ran an author's code, so it is believed no more than any other caller. */
 import * as z from 'zod';
+import { durationMs } from '../../engine/time.ts';
 import { type ScriptEnd, scriptFaults } from './script.ts';
 
 const printed = z.array(z.string());
@@ -12,6 +13,7 @@ export const scriptEnd: z.ZodType<ScriptEnd> = z.discriminatedUnion('kind', [
     message: z.string(),
     line: z.number().exactOptional(),
     column: z.number().exactOptional(),
+    timeoutMs: z.number().transform(durationMs).exactOptional(),
     printed,
   }),
 ]);

@@ -14,7 +14,8 @@ const causes = {
   sandbox_failed: 'error',
 } as const satisfies Record<ScriptFault, FailureCause>;
 
-export const scriptFailure = ({ fault, message, line, column }: Extract<ScriptEnd, { kind: 'stopped' }>): Failure => {
+export const scriptFailure = ({ fault, message, line, column, timeoutMs }: Extract<ScriptEnd, { kind: 'stopped' }>): Failure => {
   const failure = { cause: causes[fault], code: fault, message };
+  if (timeoutMs !== undefined) return { ...failure, details: { timeoutMs } };
   return line === undefined ? failure : { ...failure, details: { line, ...(column === undefined ? {} : { column }) } };
 };

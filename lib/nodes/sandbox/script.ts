@@ -34,6 +34,8 @@ export interface StopReason {
   /** where in the script, both from 1 */
   readonly line?: number;
   readonly column?: number;
+  /** the limit that it took longer than */
+  readonly timeoutMs?: DurationMs;
 }
 
 export interface Sandbox {
@@ -45,7 +47,7 @@ export interface Sandbox {
 export const scriptLimits = { outputBytes: 1_048_576, printedLines: 200, printedBytes: 16_384 } as const;
 
 export const timeLimit = (timeoutMs: DurationMs) =>
-  ({ fault: 'script_timeout', message: `the script took longer than its limit of ${timeoutMs} ms` }) as const;
+  ({ fault: 'script_timeout', message: `the script took longer than its limit of ${timeoutMs} ms`, timeoutMs }) as const;
 
 /** What the engine keeps for itself under names with `__`, and the inputs, are handed in only where the code mentions them. */
 export const scriptWith = (code: string, input: NodeInput, limits: Pick<Script, 'timeoutMs' | 'memoryBytes'>): Script => ({

@@ -3,6 +3,7 @@ import type { Topology } from '../topology.ts';
 import { disabledNodes, ends } from './edges-of-a-run.ts';
 import { failures } from './failures.ts';
 import { joins } from './joins.ts';
+import { loops } from './loops.ts';
 import { merges } from './merges.ts';
 import { patterns } from './patterns.ts';
 import { recovery } from './recovery.ts';
@@ -14,6 +15,7 @@ export const families: Readonly<Record<string, readonly Topology[]>> = {
   'The stress test of the graph document': stress,
   'Control-flow patterns': patterns,
   Joins: joins,
+  Loops: loops,
   Failures: failures,
   Merges: merges,
   'Attempts and time limits': retries,

@@ -64,6 +64,20 @@ export const merges: readonly Topology[] = [
     holds: givesJoin({ x: ['one', { two: 2 }] }),
   },
   {
+    name: 'merge-of-one-edge',
+    says: 'The strategy of a node is for labels that several edges share; what a single edge brings stays as it is.',
+    edges: [
+      'start -> a',
+      'start -> b',
+      { from: 'a -> join', targetParamLabel: 'x' },
+      { from: 'b -> join', targetParamLabel: 'x' },
+      { from: 'b -> join', targetParamLabel: 'y' },
+    ],
+    nodes: { join: { merge: 'array' } },
+    replies,
+    holds: givesJoin({ x: ['one', { two: 2 }], y: { two: 2 } }),
+  },
+  {
     name: 'merge-by-default',
     says: 'Where nobody names a strategy, the last edge of the definition wins, however early its source ended.',
     edges: [

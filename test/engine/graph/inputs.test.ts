@@ -110,7 +110,13 @@ test('each name has its own strategy', () => {
   ).toEqual({ x: ['A', { n: 1 }, null], y: 'A\n\n{"n":1}' });
 });
 
-test('one value alone is merged too: an array of one, a text', () => {
+test('the strategy of the node is for labels that several edges share: one that a single edge brings stays as it is', () => {
+  const edges = [brings('a -> t', 'x'), brings('b -> t', 'x'), brings('b -> t', 'y')];
+  expect(inputsOf(edges, { a: 'A', b: { n: 1 } }, { merge: 'array' })).toEqual({ x: ['A', { n: 1 }], y: { n: 1 } });
+  expect(inputsOf([brings('b -> t', 'y')], { b: { n: 1 } }, { merge: 'concat' })).toEqual({ y: { n: 1 } });
+});
+
+test('where an edge says so one value alone is merged too: an array of one, a text', () => {
   expect(inputsOf([brings('b -> t', 'x', { mergeStrategy: 'array' })], { b: 1 })).toEqual({ x: [1] });
   expect(inputsOf([brings('b -> t', 'x', { mergeStrategy: 'concat' })], { b: { n: 1 } })).toEqual({ x: '{"n":1}' });
 });

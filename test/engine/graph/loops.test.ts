@@ -233,6 +233,14 @@ describe('bodies', () => {
     expect(play.openIds()).not.toContain('join@each[1]');
   });
 
+  test('a node that only an error edge leaves gives the result when it ends well, and its rescue when it does not', () => {
+    const play = started(graph(simple({ over: [1, 2] }, { edges: ['work/error -> rescue'] })));
+    play.ends('work@each[0]', finished('well'));
+    play.ends('work@each[1]', failed());
+    play.ends('rescue@each[1]', finished('rescued'));
+    expect(resultsOf(play)).toEqual({ value: ['well', 'rescued'] });
+  });
+
   test('the result is that of the leaf that was reached, or of all of them by their labels', () => {
     const choice: NodeTraits = { pure: ({ context }) => finished(null, context.get('item') === 1 ? 'one' : 'other') };
     const edges = ['check/one -> a', 'check/other -> b', 'check/other -> c', 'check/none -> d'];

@@ -1,10 +1,10 @@
 /** Tags: what each event of a log makes worth a glance. */
 import { expect, test } from 'vitest';
 import { TagReader, tagNames } from '../../../lib/engine/log/tags.ts';
-import { seconds } from '../../../lib/engine/time.ts';
+import { after, hours, seconds } from '../../../lib/engine/time.ts';
 import { commit, eventOfEachType } from '../../contract/samples.ts';
-import { failed, graph, ms, passes, threeAttempts } from '../graphs.ts';
-import { type Play, started } from '../play.ts';
+import { calls, failed, graph, ms, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
+import { type Play, dawn, started } from '../play.ts';
 
 const tagsOf = (play: Play) => {
   const reader = new TagReader();
@@ -64,6 +64,27 @@ test('what was open when a run was cancelled is cancelled with it, once each', (
     ['node_cancelled', 'b', 'info'],
     ['node_cancelled', 'c', 'info'],
   ]);
+});
+
+test('what waits without a worker has begun, at a wave that its log does not know, and is cancelled like the rest', () => {
+  const nodes = {
+    start: passes,
+    call: { pure: calls() },
+    sleep: { pure: sleepsUntil(after(dawn, hours(1))) },
+    each: { loop: { over: ['a'] } },
+  };
+  const edges = ['start -> call', 'start -> sleep', 'start -> each', 'each/loop -> work'];
+  const play = started(graph({ nodes, edges }));
+  const begun = tagsOf(play).filter(({ tag }) => tag === 'node_started');
+  expect(begun.map(({ nodeId, metadata }) => [nodeId, metadata])).toEqual([
+    ['start', { attempt: 1 }],
+    ['call', { attempt: 1 }],
+    ['sleep', { attempt: 1 }],
+    ['each', { attempt: 1 }],
+  ]);
+  play.say({ kind: 'cancel-requested' });
+  const cancelled = tagsOf(play).filter(({ tag }) => tag === 'node_cancelled');
+  expect(cancelled.map(({ nodeId }) => nodeId)).toEqual(['call', 'sleep', 'each', 'work']);
 });
 
 test('a run that was mended says so', () => {

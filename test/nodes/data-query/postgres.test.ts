@@ -239,7 +239,7 @@ describe('trouble is said as whose it is', () => {
   test('one that says nothing is left in time, told to stop, and was told its limit', async () => {
     const silent = await startSilent();
     const answer = await failure(byCustomer, { c: 'x' }, { secrets: { db: silent.connection }, timeoutMs: durationMs(300) });
-    expect(answer).toMatchObject({ cause: 'timeout', code: 'query_timeout' });
+    expect(answer).toMatchObject({ cause: 'timeout', code: 'query_timeout', details: { timeoutMs: 300 } });
     expect(silent.heard[0]?.[0]).toContain('BEGIN READ ONLY; SET LOCAL statement_timeout = 300;');
     expect(silent.heard[1]?.join()).toContain('pg_cancel_backend($1)');
     expect(silent.heard[1]?.join()).toContain('4711');
