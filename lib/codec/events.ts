@@ -178,7 +178,7 @@ const members = {
     z.strictObject({
       type: z.literal('NODE_SKIPPED'),
       ...ofNode,
-      reason: z.enum(['branch_not_taken', 'parent_not_successful', 'workflow_halted']),
+      reason: z.enum(['branch_not_taken', 'parent_not_successful']),
     }),
   ),
   LOOP_STARTED: is<'LOOP_STARTED'>()(

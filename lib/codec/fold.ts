@@ -109,7 +109,7 @@ const node = z.discriminatedUnion('status', [
     z.strictObject({
       ...ofNode,
       status: z.literal('skipped'),
-      reason: z.enum(['branch_not_taken', 'parent_not_successful', 'workflow_halted']),
+      reason: z.enum(['branch_not_taken', 'parent_not_successful']),
       endedAt: instant,
       endedBy: eventId,
     }),

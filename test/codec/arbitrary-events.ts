@@ -146,7 +146,7 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
     is('NODE_SKIPPED'),
     ofNode,
     fc.record({
-      reason: fc.constantFrom('branch_not_taken' as const, 'parent_not_successful' as const, 'workflow_halted' as const),
+      reason: fc.constantFrom('branch_not_taken' as const, 'parent_not_successful' as const),
     }),
   ),
 };

@@ -57,7 +57,7 @@ export interface LoopTerms {
   readonly onItemFailure: (typeof itemFailurePolicies)[number];
 }
 
-export type SkipReason = 'branch_not_taken' | 'parent_not_successful' | 'workflow_halted';
+export type SkipReason = 'branch_not_taken' | 'parent_not_successful';
 
 export type RunEvent =
   | { readonly type: 'INPUT_SET'; readonly input: Payload }
