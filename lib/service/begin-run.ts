@@ -76,6 +76,8 @@ interface ResolvedGraph extends Found {
   readonly goesOn?: { readonly from: NodeId; readonly kept: readonly KeptNode[] };
   /** a test: the run carries this, the version is 0, and all of it is forgotten soon */
   readonly unsaved?: UnsavedGraph;
+  /** it was called by a test run, and is one itself */
+  readonly isOfTest?: true;
 }
 
 interface ResolvedCode extends Found {
@@ -198,7 +200,8 @@ export async function createHead(
   return creation;
 }
 
-const isTest = (resolved: Resolved): boolean => 'version' in resolved && resolved.unsaved !== undefined;
+const isTest = (resolved: Resolved): boolean =>
+  'version' in resolved && (resolved.unsaved !== undefined || resolved.isOfTest === true);
 
 const ownLimitOf = (resolved: Resolved): DurationMs => {
   const declared = 'version' in resolved ? resolved.version.options.deadlineSeconds : undefined;
@@ -226,9 +229,10 @@ interface First {
 
 async function firstOfGraph(
   { deps, plans }: Decider,
-  { version, input, system = {}, goesOn, unsaved }: ResolvedGraph,
+  resolved: ResolvedGraph,
   { address, deadlineAt, expiresAt, startsAt }: Terms,
 ): Promise<First | NotMade> {
+  const { version, input, system = {}, goesOn, unsaved } = resolved;
   const payload: Payload = await spillInput(deps, address, input, expiresAt);
   const workflow = { name: version.name, version: version.version };
   if (unsaved !== undefined) await carryGraph(deps, address, unsaved, expiresAt);
@@ -240,7 +244,7 @@ async function firstOfGraph(
   });
   if (events === undefined) return { kind: 'node_not_reached' };
   return {
-    made: { kind: 'graph', workflow, deploymentId: null, ...(unsaved === undefined ? {} : { isTest: true }) },
+    made: { kind: 'graph', workflow, deploymentId: null, ...(isTest(resolved) ? { isTest: true } : {}) },
     events,
     plan,
   };

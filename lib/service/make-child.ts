@@ -4,6 +4,7 @@ import type { ChildEnd } from '../engine/graph/facts.ts';
 import { nonce, workflowName, workflowNamePattern } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
+import { isTestRun } from '../engine/log/head.ts';
 import { callerOf, systemOfCall } from '../engine/log/lineage.ts';
 import type { ChildWait } from '../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
@@ -40,7 +41,9 @@ export async function makeChild(
   };
   // Everybody who makes it writes under the same name, so whoever finds it written knows that it is this one.
   const standing = { runId: childRunId, owner: nonce(`call-${childRunId}`) };
-  const made = await createHead(decider, terms, standing, { ...resolved, system }, deps.clock.now());
+  // What a test calls goes with it when it is stopped. Code of a deployment runs as it always does.
+  const ofTest = isTestRun(head) && 'version' in resolved ? { isOfTest: true as const } : {};
+  const made = await createHead(decider, terms, standing, { ...resolved, system, ...ofTest }, deps.clock.now());
   if (!('kind' in made) || made.kind === 'graph' || made.kind === 'fetch') return undefined;
   if (made.kind === 'run_exists') return undefined;
   return refused('error', made.kind, `the workflow ${wait.workflowName} cannot be called now: ${made.kind}`);

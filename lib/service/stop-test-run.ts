@@ -1,9 +1,10 @@
 /**
- * Stops a test run and takes away every trace of it. First it is cancelled, so that nothing more is decided; then go, in this
+ * Stops a test run and takes away every trace of it, and of the runs that it called. First it is cancelled, so that nothing more is decided; then go, in this
  * order, what others would find it by and what only it leads to; its log and its head go last. So whoever dies in between is
  * finished by the next to ask.
  */
-import { firstCommit, type RunAddress } from '../engine/ids.ts';
+import { firstCommit, type RunAddress, type RunId } from '../engine/ids.ts';
+import type { Commit } from '../engine/log/commit.ts';
 import { isTestRun } from '../engine/log/head.ts';
 import { cancelRun } from './cancel-run.ts';
 import { graphCarried } from './carried-graph.ts';
@@ -19,7 +20,10 @@ export async function stopTestRun(decider: Decider, run: RunAddress): Promise<St
   if (head === undefined) return { kind: 'not_found' };
   if (!isTestRun(head)) return { kind: 'not_a_test_run' };
   await cancelRun(decider, run);
-  await leaveEveryWait(deps, run, [head.commit, ...(await deps.log.commitsAfter(run, firstCommit))]);
+  const commits = [head.commit, ...(await deps.log.commitsAfter(run, firstCommit))];
+  await leaveEveryWait(deps, run, commits);
+  // Before its own log, which alone says what it called. Code of a deployment, which stays, is no test run.
+  for (const childRunId of calledIn(commits)) await stopTestRun(decider, { ...run, runId: childRunId });
   await deps.blobs.removeAll(run, `${run.runId}/`);
   const graph = await graphCarried(deps, run);
   if (graph !== undefined) await deps.reservations.release(run, testEndpoint, graph.reservedUnder, head.commit.nonce);
@@ -27,3 +31,6 @@ export async function stopTestRun(decider: Decider, run: RunAddress): Promise<St
   await deps.log.forget(run, head.expiresAt);
   return { kind: 'stopped' };
 }
+
+const calledIn = (commits: readonly Commit[]): readonly RunId[] =>
+  commits.flatMap(({ events }) => events.flatMap((event) => (event.type === 'SUBFLOW_CALLED' ? [event.childRunId] : [])));

@@ -1,6 +1,7 @@
 /** Stopping a test run: of the run nothing is left, whoever dies on the way, and whoever still holds a part of it. */
 import { describe, expect, it } from 'vitest';
 import { type RunAddress, environment, firstCommit } from '../../lib/engine/ids.ts';
+import { isTestRun } from '../../lib/engine/log/head.ts';
 import { isForgotten } from '../../lib/engine/log/forgotten.ts';
 import { after, hours } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -16,12 +17,13 @@ import { blobsOf, drawn, large, test, tested, tracesOf } from './tried.ts';
 
 const place = { name: 'paid', correlation: 'order-7' };
 
-/** A run that has left something everywhere: a large input and output, a wait, a nap, due entries, a beat, a snapshot. */
+/** A run that has left something everywhere: a large input and output, a wait, a nap, a run that it called, due entries, a beat, a snapshot. */
 async function rich(home: House): Promise<RunAddress> {
-  const run = await tested(home, drawn('draft', 'a>b b>s s>d a>z z>f a>g', { s: place, z: { ms: 3_600_000 } }), {
-    input: { text: 'y'.repeat(1_000) },
-  });
-  for (let round = 0; round < 2; round += 1) for (const job of home.world.jobs.takeSent()) await home.take(job);
+  await home.publish(workflow('child', 'x>y y>z', { z: { ms: 3_600_000 } }));
+  const configs = { s: place, z: { ms: 3_600_000 }, k: { calls: 'child' } };
+  const run = await tested(home, drawn('draft', 'a>b b>s s>d a>z z>f a>g a>k', configs), { input: { text: 'y'.repeat(1_000) } });
+  for (let round = 0; round < 2; round += 1)
+    for (const job of [...home.world.jobs.takeSent(), ...home.world.jobs.takeDue()]) await home.take(job);
   const { head, state } = await home.fold(run);
   await home.world.log.beat(
     run,
@@ -34,6 +36,8 @@ async function rich(home: House): Promise<RunAddress> {
 const neverKey = (): never => {
   throw new Error('the run has no node');
 };
+const calledBy = async ({ world }: House, run: RunAddress): Promise<readonly RunAddress[]> =>
+  (await world.index.list(scope, { limit: 10 })).heads.map(({ address }) => address).filter(({ runId }) => runId !== run.runId);
 const newHome = () => house({ answer: (node) => (node === 'b' ? finished(large) : finished(node)) });
 
 describe('stopping', () => {
@@ -42,6 +46,11 @@ describe('stopping', () => {
     const run = await rich(home);
     const blobs = await blobsOf(home, run);
     expect(blobs.length).toBeGreaterThan(0);
+    const [child, ...more] = await calledBy(home, run);
+    if (child === undefined) throw new Error('nobody was called');
+    expect(more).toEqual([]);
+    expect(isTestRun((await home.fold(child)).head)).toBe(true);
+    expect(await tracesOf(home, child)).not.toEqual([]);
     expect(new Set((await tracesOf(home, run, { blobs, place })).map((what) => what.replace(/ in .*/, '')))).toEqual(
       new Set(['head', 'graph', 'input', 'beats', 'snapshot', 'commits', 'list', 'due', 'blob', 'waiter', 'reservation']),
     );
@@ -50,6 +59,7 @@ describe('stopping', () => {
     expect(await getRun(home.worker, run, true)).toEqual({ kind: 'not_found' });
     expect(await listEvents(home.deps, run, { after: 0, limit: 10 })).toEqual({ kind: 'not_found' });
     expect(await stopTestRun(home.worker, run)).toEqual({ kind: 'not_found' });
+    expect(await tracesOf(home, child)).toEqual([]);
     expect(home.world.notices.told).toEqual([]);
   });
 
@@ -91,6 +101,7 @@ describe('stopping', () => {
     const count = async (aim?: ConstructorParameters<typeof Processes>[1]): Promise<number> => {
       const home = newHome();
       const run = await rich(home);
+      const children = await calledBy(home, run);
       const blobs = await blobsOf(home, run);
       const processes = new Processes(home.deps, aim);
       const isDone = await lives(stopTestRun({ ...home.worker, deps: processes.start() }, run));
@@ -100,13 +111,14 @@ describe('stopping', () => {
           if (!(trouble instanceof Unavailable)) throw trouble;
         });
         const listed = await home.world.index.list(scope, { limit: 10 });
-        expect(listed.heads.length).toBeLessThan(2);
+        expect(listed.heads.length).toBeLessThan(3);
         const wasWhole = (await home.world.log.head(run)) === undefined;
         expect(await stopTestRun(home.worker, run)).toEqual({ kind: wasWhole ? 'not_found' : 'stopped' });
         // Only a process that got to its end, or died behind its last call, leaves nothing to do.
         if (isDone) expect(wasWhole).toBe(true);
       }
       expect(await tracesOf(home, run, { blobs, place }), JSON.stringify(aim)).toEqual([]);
+      for (const child of children) expect(await tracesOf(home, child), JSON.stringify(aim)).toEqual([]);
       return processes.calls;
     };
     const calls = await count();

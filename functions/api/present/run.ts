@@ -1,7 +1,7 @@
 /** Runs as answers show them. Nothing whose name begins with `__` is among it. */
 import type { AnswerOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
-import { type Head, type RunStatus, isTestRun } from '../../../lib/engine/log/head.ts';
+import { type Head, type RunStatus, carriesGraph, isTestRun } from '../../../lib/engine/log/head.ts';
 import { callerOf, rerunFrom, rerunOf, scheduleOf } from '../../../lib/engine/log/lineage.ts';
 import { countsOf } from '../../../lib/engine/log/loop-state.ts';
 import type { NodeState, WaitingNode } from '../../../lib/engine/log/node-state.ts';
@@ -42,7 +42,7 @@ const ownFactsOf = (head: Head, status: RunStatus) => {
     runId: address.runId,
     status,
     workflowName: workflow.name,
-    workflowVersion: 'version' in workflow && !isTestRun(head) ? workflow.version : null,
+    workflowVersion: 'version' in workflow && !carriesGraph(head) ? workflow.version : null,
     ...(isTestRun(head) ? { isTest: true as const } : {}),
     deploymentId,
     specVersion: 1 as const,

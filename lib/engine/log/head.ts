@@ -33,7 +33,7 @@ export interface GraphCreation extends AnyCreation {
   readonly kind: 'graph';
   readonly workflow: PinnedVersion;
   readonly deploymentId: null;
-  /** a test of a graph that nobody has published: the run carries it itself, and its version is 0 */
+  /** a test of a graph that nobody has published, which the run carries itself as version 0; or a run that a test called */
   readonly isTest?: true;
 }
 
@@ -48,10 +48,14 @@ export type RunCreation = GraphCreation | FetchCreation;
 
 export const isTestRun = (run: RunCreation): boolean => run.kind === 'graph' && run.isTest === true;
 
+/** Versions that are published are counted from 1. */
+export const carriesGraph = (run: RunCreation): boolean =>
+  run.kind === 'graph' && run.isTest === true && run.workflow.version === 0;
+
 /** What a graph run is pinned to. Whoever holds a node's job, or a result, holds a graph run's. */
 export function pinnedVersion(run: RunCreation): PinnedVersion | CarriedGraph {
   invariant(run.kind === 'graph', `${run.address.runId} is no run of a graph`);
-  return run.isTest === true ? { ...run.workflow, carriedBy: run.address } : run.workflow;
+  return carriesGraph(run) ? { ...run.workflow, carriedBy: run.address } : run.workflow;
 }
 
 /** What lists show. Every write of it names the commit it was made from, and an older one never wins. */
