@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
+import * as versions from '../../lib/api/schemas/versions.ts';
 import * as workflows from '../../lib/api/schemas/workflows.ts';
 import { instantGraph } from '../functions/http.ts';
 import { type Typist, cliHere, dataIn, errorIn, freshFolder } from './cli-here.ts';
@@ -22,7 +23,7 @@ const listShape = z.strictObject({ items: z.array(workflows.workflowList.shape.d
 test('publish makes version 1, then the next; get prints what can be published again', async () => {
   const file = write('flow.json', { name: 'flow', ...instantGraph() });
   expect((await admin.type('workflows', 'publish', file)).out).toBe('flow@1\n');
-  expect(dataIn(await admin.type('--json', 'workflows', 'publish', file), workflows.publishedAnswer).version).toBe(2);
+  expect(dataIn(await admin.type('--json', 'workflows', 'publish', file), versions.publishedAnswer).version).toBe(2);
   const { out, err } = await admin.type('workflows', 'get', 'flow');
   expect(err).toMatch(/^flow@2, created /);
   expect((await admin.type('workflows', 'publish', write('again.json', JSON.parse(out)))).out).toBe('flow@3\n');
