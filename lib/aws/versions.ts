@@ -24,7 +24,7 @@ import { type Key, type Table, firstOf, isFree } from './table.ts';
 export interface Published<Version extends Numbered, Facts extends object> {
   /** as errors call one */
   readonly what: string;
-  /** of the partition with all summaries, and of those with the versions of one name */
+  /** what follows the scope: of the partition with all summaries, and, before a name, of that with its versions */
   readonly partitions: { readonly summaries: string; readonly versions: string };
   /** the attribute that holds a version, and what lies in it */
   readonly content: { readonly attribute: string; readonly schema: z.ZodType<Version> };
@@ -109,7 +109,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object> impl
   }
 
   #summaryPartition(scope: Scope): string {
-    return `${scopeKey(scope)}#${this.#kind.partitions.summaries}`;
+    return `${scopeKey(scope)}${this.#kind.partitions.summaries}`;
   }
 
   #summaryKey(scope: Scope, name: Version['name']): Key {
@@ -118,7 +118,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object> impl
 
   #versionKey(scope: Scope, { name, version }: Numbered): Key {
     return {
-      pk: `${scopeKey(scope)}#${this.#kind.partitions.versions}#${name}`,
+      pk: `${scopeKey(scope)}${this.#kind.partitions.versions}${name}`,
       sk: `version#${String(version).padStart(8, '0')}`,
     };
   }
