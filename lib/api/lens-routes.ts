@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import type { Route } from './route.ts';
 import * as lenses from './schemas/lenses.ts';
+import * as versions from './schemas/versions.ts';
 
 /** A version is stored in one item of at most 400 KB, whatever it compresses to. */
 const lensLimitBytes = 262_144;
@@ -30,7 +31,7 @@ export const lensRoutes = [
     summary: 'Lists lenses by name',
     servedBy: 'library',
     scope: 'workflows:read',
-    query: lenses.listLensesQuery,
+    query: versions.summariesQuery,
     idempotencyKey: 'none',
     answers: { 200: ok('A page of lenses', lenses.lensList) },
     errors: ['cursor_invalid'],
@@ -43,7 +44,7 @@ export const lensRoutes = [
     servedBy: 'library',
     scope: 'workflows:read',
     ...named,
-    query: lenses.getLensQuery,
+    query: versions.versionQuery,
     idempotencyKey: 'none',
     answers: { 200: ok('The lens', lenses.lensAnswer) },
     errors: ['lens_not_found', 'not_found'],
@@ -58,7 +59,7 @@ export const lensRoutes = [
     ...named,
     idempotencyKey: 'none',
     action: 'lenses.archive',
-    answers: { 200: ok('Archived', lenses.archivedLensAnswer) },
+    answers: { 200: ok('Archived', versions.archivedAnswer) },
     errors: ['lens_not_found'],
   },
   {

@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import type { Route } from './route.ts';
 import * as queries from './schemas/queries.ts';
+import * as versions from './schemas/versions.ts';
 
 /** A statement of the longest kind and a default for each parameter. */
 const queryLimitBytes = 262_144;
@@ -19,7 +20,7 @@ export const queryRoutes = [
     body: { schema: queries.createQueryBody, limitBytes: queryLimitBytes },
     idempotencyKey: 'none',
     action: 'queries.create',
-    answers: { 201: ok('It is published', queries.publishedQueryAnswer) },
+    answers: { 201: ok('It is published', versions.publishedAnswer) },
     errors: ['definition_invalid', 'query_exists'],
   },
   {
@@ -29,7 +30,7 @@ export const queryRoutes = [
     summary: 'Queries by name',
     servedBy: 'library',
     scope: 'workflows:read',
-    query: queries.listQueriesQuery,
+    query: versions.summariesQuery,
     idempotencyKey: 'none',
     answers: { 200: ok('A page of queries', queries.queryList) },
     errors: ['cursor_invalid'],
@@ -43,7 +44,7 @@ export const queryRoutes = [
     scope: 'workflows:read',
     params: queries.queryParams,
     missing: 'query_not_found',
-    query: queries.getQueryQuery,
+    query: versions.versionQuery,
     idempotencyKey: 'none',
     answers: { 200: ok('The query', queries.queryAnswer) },
     errors: ['query_not_found', 'not_found'],
@@ -60,7 +61,7 @@ export const queryRoutes = [
     body: { schema: queries.publishQueryBody, limitBytes: queryLimitBytes },
     idempotencyKey: 'none',
     action: 'queries.publish',
-    answers: { 201: ok('It is published', queries.publishedQueryAnswer) },
+    answers: { 201: ok('It is published', versions.publishedAnswer) },
     errors: ['definition_invalid', 'query_not_found', 'query_archived'],
   },
   {
@@ -74,7 +75,7 @@ export const queryRoutes = [
     missing: 'query_not_found',
     idempotencyKey: 'none',
     action: 'queries.archive',
-    answers: { 200: ok('It is archived', queries.archivedQueryAnswer) },
+    answers: { 200: ok('It is archived', versions.archivedAnswer) },
     errors: ['query_not_found'],
   },
 ] as const satisfies readonly Route[];

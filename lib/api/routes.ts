@@ -14,6 +14,7 @@ import { lensRoutes } from './lens-routes.ts';
 import * as audit from './schemas/audit.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
+import * as versions from './schemas/versions.ts';
 import * as workflows from './schemas/workflows.ts';
 import { scheduleRoutes } from './schedule-routes.ts';
 import { tagRoutes } from './tag-routes.ts';
@@ -72,7 +73,7 @@ export const routes = [
     body: definition(workflows.createWorkflowBody),
     idempotencyKey: 'none',
     action: 'workflows.create',
-    answers: { 201: ok('Published', workflows.publishedAnswer) },
+    answers: { 201: ok('Published', versions.publishedAnswer) },
     errors: ['definition_invalid', 'workflow_exists', 'workflow_name_taken'],
   },
   {
@@ -82,7 +83,7 @@ export const routes = [
     summary: 'Lists workflows by name',
     servedBy: 'api',
     scope: 'workflows:read',
-    query: workflows.listWorkflowsQuery,
+    query: versions.summariesQuery,
     idempotencyKey: 'none',
     answers: { 200: ok('A page of workflows', workflows.workflowList) },
     errors: ['cursor_invalid'],
@@ -108,7 +109,7 @@ export const routes = [
     scope: 'workflows:read',
     params: workflows.workflowParams,
     missing: 'workflow_not_found',
-    query: workflows.getWorkflowQuery,
+    query: versions.versionQuery,
     idempotencyKey: 'none',
     answers: { 200: ok('The workflow', workflows.workflowAnswer) },
     errors: ['workflow_not_found', 'not_found'],
@@ -124,7 +125,7 @@ export const routes = [
     missing: 'workflow_not_found',
     idempotencyKey: 'none',
     action: 'workflows.archive',
-    answers: { 200: ok('Archived', workflows.archivedAnswer) },
+    answers: { 200: ok('Archived', versions.archivedAnswer) },
     errors: ['workflow_not_found'],
   },
   {
@@ -139,7 +140,7 @@ export const routes = [
     body: definition(workflows.publishVersionBody),
     idempotencyKey: 'none',
     action: 'workflows.publish',
-    answers: { 201: ok('Published', workflows.publishedAnswer) },
+    answers: { 201: ok('Published', versions.publishedAnswer) },
     errors: ['definition_invalid', 'workflow_not_found', 'workflow_archived', 'workflow_name_taken'],
   },
   {

@@ -8,10 +8,9 @@ import { DynamoDeployments } from './deployments.ts';
 import type { Settings } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
-import { DynamoLenses } from './lenses.ts';
 import { EmfMetrics, noMetrics } from './metrics.ts';
 import { EventBridgeNotices } from './notices.ts';
-import { DynamoQueries } from './queries.ts';
+import { dynamoLenses, dynamoQueries, dynamoWorkflows } from './published.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
 import { SchedulerRecurrences } from './recurrences.ts';
 import { DynamoReservations } from './reservations.ts';
@@ -25,7 +24,6 @@ import { SystemIds } from './system-ids.ts';
 import { Table } from './table.ts';
 import { DynamoTickets } from './tickets.ts';
 import { type ScheduleSettings, SchedulerTimers } from './timers.ts';
-import { DynamoWorkflowStore } from './workflow-store.ts';
 
 /** Made at the first call, and the same one ever after. */
 const once = <Made>(make: () => Made): (() => Made) => {
@@ -75,7 +73,7 @@ export const awsWorld = (settings: Settings): World => {
   const blobs = once(() => new S3Blobs(bucket(), settings.bucket));
   const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName));
   const metrics = once(() => (settings.metrics ? new EmfMetrics((line) => void process.stdout.write(`${line}\n`)) : noMetrics));
-  const workflows = once(() => new DynamoWorkflowStore(control()));
+  const workflows = once(() => dynamoWorkflows(control()));
   const keys = once(() => new DynamoKeys(control()));
   const reservations = once(() => new DynamoReservations(control()));
   const audit = once(() => new DynamoAudit(control()));
@@ -84,8 +82,8 @@ export const awsWorld = (settings: Settings): World => {
   const signals = once(() => new DynamoSignals(control()));
   const streams = once(() => new DynamoStreams(runs()));
   const tickets = once(() => new DynamoTickets(control()));
-  const queries = once(() => new DynamoQueries(control()));
-  const lenses = once(() => new DynamoLenses(control()));
+  const queries = once(() => dynamoQueries(control()));
+  const lenses = once(() => dynamoLenses(control()));
   const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
   return {
     clock,

@@ -3,7 +3,17 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { idempotencyKeyIn } from '../api/idempotency.ts';
-import { deploymentIdPattern, keyIdPattern, nodeIdPattern, runIdPattern, workflowNamePattern } from '../engine/ids.ts';
+import {
+  deploymentIdPattern,
+  keyIdPattern,
+  lensNamePattern,
+  nodeIdPattern,
+  queryNamePattern,
+  runIdPattern,
+  scheduleIdPattern,
+  signalIdPattern,
+  workflowNamePattern,
+} from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Given, usageFault } from './command.ts';
 
@@ -12,6 +22,10 @@ const id = (pattern: RegExp, what: string, example: string) =>
 
 export const runId = id(runIdPattern, 'a run id', 'wrun_01M7XSDTEE14XW69VBQD8BT3DC');
 export const workflowName = id(workflowNamePattern, 'the name of a workflow', 'order-total');
+export const lensName = id(lensNamePattern, 'the name of a lens', 'product-blurb');
+export const queryName = id(queryNamePattern, 'the name of a query', 'recent-orders');
+export const scheduleId = id(scheduleIdPattern, 'the id of a schedule', 'nightly');
+export const signalId = id(signalIdPattern, 'the id of a signal', 'order-17-paid');
 export const keyId = id(keyIdPattern, 'a key id', '2XO6ARGyEjqEeJ');
 export const nodeId = id(nodeIdPattern, 'a node id', 'price');
 export const deploymentId = id(deploymentIdPattern, 'a deployment id', 'orders-42');

@@ -45,7 +45,8 @@ const edge = exactly<EdgeDefinition>()(
   }),
 );
 
-const argument = exactly<ArgumentDeclaration>()(
+/** What may be given under a name: to a run of a workflow, to a query. */
+export const argument = exactly<ArgumentDeclaration>()(
   z.strictObject({
     name: z.string(),
     type: z.enum(['string', 'number', 'boolean', 'object', 'array']),

@@ -1,6 +1,5 @@
 /** A published query as it is stored. */
 import * as z from 'zod';
-import type { ArgumentDeclaration } from '../engine/graph/definition.ts';
 import {
   type HttpQuery,
   type PostgresQuery,
@@ -8,26 +7,18 @@ import {
   type QueryVersion,
   queryKinds,
 } from '../engine/query/definition.ts';
+import { argument } from './definition.ts';
 import { jsonObject, jsonValue } from './events.ts';
 import { exactly } from './exact.ts';
 import { durationMs, queryName } from './ids.ts';
 
 export const queryKind = z.enum(queryKinds);
 
-const parameter = exactly<ArgumentDeclaration>()(
-  z.strictObject({
-    name: z.string(),
-    type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
-    required: z.boolean(),
-    default: jsonValue.exactOptional(),
-  }),
-);
-
 const common = {
   name: queryName,
   version: z.int().min(1),
   description: z.string().exactOptional(),
-  parameters: z.array(parameter).readonly(),
+  parameters: z.array(argument).readonly(),
   maxBytes: z.number(),
   timeoutMs: durationMs,
   connection: z.string(),

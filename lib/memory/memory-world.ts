@@ -10,10 +10,8 @@ import { MemoryDeployments } from './deployments.ts';
 import { MemoryIds } from './ids.ts';
 import { MemoryJobs } from './jobs.ts';
 import { MemoryKeys } from './keys.ts';
-import { MemoryLenses } from './lenses.ts';
 import { MemoryMetrics } from './metrics.ts';
 import { MemoryNotices } from './notices.ts';
-import { MemoryQueries } from './queries.ts';
 import { MemoryRecurrences } from './recurrences.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
@@ -23,7 +21,7 @@ import { MemorySignals } from './signals.ts';
 import { MemoryStreams } from './streams.ts';
 import { MemoryTickets } from './tickets.ts';
 import { MemoryTimers } from './timers.ts';
-import { MemoryWorkflowStore } from './workflow-store.ts';
+import { memoryLenses, memoryQueries, memoryWorkflows } from './versions.ts';
 
 export interface MemoryWorld extends World {
   readonly clock: MemoryClock;
@@ -55,7 +53,7 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     blobs: new MemoryBlobs(),
     notices: new MemoryNotices(),
     metrics: new MemoryMetrics(),
-    workflows: new MemoryWorkflowStore(),
+    workflows: memoryWorkflows(),
     keys: new MemoryKeys(),
     reservations: new MemoryReservations(),
     audit: new MemoryAudit(),
@@ -65,7 +63,7 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     signals: new MemorySignals(),
     streams: new MemoryStreams(),
     tickets: new MemoryTickets(),
-    queries: new MemoryQueries(),
-    lenses: new MemoryLenses(),
+    queries: memoryQueries(),
+    lenses: memoryLenses(),
   };
 };

@@ -1,7 +1,6 @@
 /** Lenses: versioned prompt templates with their contracts. A version is immutable, numbered from 1, archived but never lost. */
-import type { LensName, Scope } from '../engine/ids.ts';
+import type { LensName } from '../engine/ids.ts';
 import type { JsonObject } from '../engine/json.ts';
-import type { Instant } from '../engine/time.ts';
 
 /** What a lens is for. The lens document's list. */
 export const lensKinds = [
@@ -70,29 +69,4 @@ export interface Lens {
 
 export interface LensVersion extends Lens {
   readonly version: number;
-}
-
-export interface LensSummary {
-  readonly name: LensName;
-  readonly latestVersion: number;
-  readonly createdAt: Instant;
-  readonly updatedAt: Instant;
-  readonly archivedAt?: Instant;
-}
-
-export interface Lenses {
-  /** Writes the version on the condition that it does not exist yet. */
-  putVersion(scope: Scope, version: LensVersion, at: Instant): Promise<'stored' | 'occupied'>;
-  version(scope: Scope, name: LensName, version: number): Promise<LensVersion | undefined>;
-  /** Moves the summary to this version, on the condition that it names an older one or none; otherwise changes nothing. */
-  advance(scope: Scope, name: LensName, version: number, at: Instant): Promise<void>;
-  /** Read strongly. */
-  summary(scope: Scope, name: LensName): Promise<LensSummary | undefined>;
-  /** By name, ascending; archived ones only when asked for. */
-  list(
-    scope: Scope,
-    options: { readonly limit: number; readonly after?: LensName; readonly archived: boolean },
-  ): Promise<{ readonly lenses: readonly LensSummary[]; readonly next?: LensName }>;
-  /** `false` where there is no such lens. Archiving twice keeps the first time. */
-  archive(scope: Scope, name: LensName, at: Instant): Promise<boolean>;
 }

@@ -5,11 +5,9 @@ import type { Clock } from './clock.ts';
 import type { Audit, Keys, RateWindows, Reservations } from './control.ts';
 import type { Deployments } from './deployments.ts';
 import type { Ids } from './ids.ts';
-import type { Lenses } from './lenses.ts';
 import type { Jobs } from './jobs.ts';
 import type { Metrics } from './metrics.ts';
 import type { Notices } from './notices.ts';
-import type { Queries } from './queries.ts';
 import type { Recurrences } from './recurrences.ts';
 import type { RunIndex } from './run-index.ts';
 import type { RunLog } from './run-log.ts';
@@ -18,7 +16,7 @@ import type { Signals } from './signals.ts';
 import type { Streams } from './streams.ts';
 import type { Tickets } from './tickets.ts';
 import type { Timers } from './timers.ts';
-import type { WorkflowStore } from './workflow-store.ts';
+import type { Lenses, Queries, Workflows } from './versions.ts';
 
 export interface World {
   readonly clock: Clock;
@@ -32,7 +30,7 @@ export interface World {
   readonly blobs: Blobs;
   readonly notices: Notices;
   readonly metrics: Metrics;
-  readonly workflows: WorkflowStore;
+  readonly workflows: Workflows;
   readonly keys: Keys;
   readonly reservations: Reservations;
   readonly audit: Audit;

@@ -1,77 +1,67 @@
-/**
- * Publishing. A version is written once under its number and never changes; the summary follows it. Whoever dies in
- * between leaves a version without its summary, and the next to publish under that name completes it.
- */
+/** Publishing workflows: judged first, and under a name that the active deployment does not serve. */
 import type { Finding, WorkflowDefinition } from '../engine/graph/definition.ts';
 import { hasErrors } from '../engine/graph/findings.ts';
 import type { InspectNode } from '../engine/graph/inspection.ts';
 import type { Scope } from '../engine/ids.ts';
-import type { Instant } from '../engine/time.ts';
-import { Unavailable } from '../ports/unavailable.ts';
 import { isServed } from './deployed-names.ts';
 import type { Deps } from './deps.ts';
 import { judgeDefinition } from './judge-definition.ts';
+import { type Closed, type Published, openName, publishFirst, publishNext } from './publish-version.ts';
 
-type Published = {
-  readonly kind: 'published';
-  readonly version: number;
-  readonly createdAt: Instant;
-  readonly warnings: readonly Finding[];
-};
-type Invalid = { readonly kind: 'definition_invalid'; readonly findings: readonly Finding[] };
+type Refused =
+  | { readonly kind: 'definition_invalid'; readonly findings: readonly Finding[] }
+  /** the active deployment has a workflow of that name */
+  | { readonly kind: 'workflow_name_taken' };
+type Accepted = Published & { readonly warnings: readonly Finding[] };
 
-/** The active deployment has a workflow of that name. */
-type Taken = { readonly kind: 'workflow_name_taken' };
-
-export type CreateAnswer = Published | Invalid | Taken | { readonly kind: 'workflow_exists' };
-export type PublishAnswer =
-  | Published
-  | Invalid
-  | Taken
-  | { readonly kind: 'workflow_not_found' }
-  | { readonly kind: 'workflow_archived' };
+export type CreateAnswer = Accepted | Refused | { readonly kind: 'exists' };
+export type PublishAnswer = Accepted | Refused | Closed;
 
 type Needs = Pick<Deps, 'workflows' | 'deployments' | 'clock'>;
 
 /** Version 1 of a new workflow. */
 export async function createWorkflow(
-  { workflows, deployments, clock }: Needs,
+  deps: Needs,
   scope: Scope,
   definition: WorkflowDefinition,
   inspect: InspectNode,
 ): Promise<CreateAnswer> {
-  const findings = judgeDefinition(definition, inspect);
-  if (hasErrors(findings)) return { kind: 'definition_invalid', findings };
-  if (await isServed({ deployments }, scope, definition.name)) return { kind: 'workflow_name_taken' };
-  const createdAt = clock.now();
-  const put = await workflows.putVersion(scope, { ...definition, version: 1 }, createdAt);
-  await workflows.advance(scope, definition.name, 1, createdAt);
-  if (put === 'occupied') return { kind: 'workflow_exists' };
-  return { kind: 'published', version: 1, createdAt, warnings: findings };
+  const judged = await judge(deps, scope, definition, inspect);
+  if (judged.kind !== 'fit') return judged;
+  const result = await publishFirst(publication(deps, scope, definition));
+  return result.kind === 'published' ? { ...result, warnings: judged.warnings } : result;
 }
-
-/** How many others may publish the same workflow at the same moment before the caller is asked to come again. */
-const mostRivals = 20;
 
 /** The next version of a workflow that exists. */
 export async function publishVersion(
-  { workflows, deployments, clock }: Needs,
+  deps: Needs,
   scope: Scope,
   definition: WorkflowDefinition,
   inspect: InspectNode,
 ): Promise<PublishAnswer> {
-  const summary = await workflows.summary(scope, definition.name);
-  if (summary === undefined) return { kind: 'workflow_not_found' };
-  if (summary.archivedAt !== undefined) return { kind: 'workflow_archived' };
+  const open = await openName(deps.workflows, scope, definition.name);
+  if (open.kind !== 'open') return open;
+  const judged = await judge(deps, scope, definition, inspect);
+  if (judged.kind !== 'fit') return judged;
+  const published = await publishNext(open.summary, publication(deps, scope, definition));
+  return { ...published, warnings: judged.warnings };
+}
+
+async function judge(
+  deps: Needs,
+  scope: Scope,
+  definition: WorkflowDefinition,
+  inspect: InspectNode,
+): Promise<Refused | { readonly kind: 'fit'; readonly warnings: readonly Finding[] }> {
   const findings = judgeDefinition(definition, inspect);
   if (hasErrors(findings)) return { kind: 'definition_invalid', findings };
-  if (await isServed({ deployments }, scope, definition.name)) return { kind: 'workflow_name_taken' };
-  const createdAt = clock.now();
-  for (let version = summary.latestVersion + 1; version <= summary.latestVersion + mostRivals; version += 1) {
-    const put = await workflows.putVersion(scope, { ...definition, version }, createdAt);
-    if (put === 'occupied') continue;
-    await workflows.advance(scope, definition.name, version, createdAt);
-    return { kind: 'published', version, createdAt, warnings: findings };
-  }
-  throw new Unavailable(`a free version number of ${definition.name}`);
+  return (await isServed(deps, scope, definition.name)) ? { kind: 'workflow_name_taken' } : { kind: 'fit', warnings: findings };
 }
+
+const publication = ({ workflows, clock }: Needs, scope: Scope, definition: WorkflowDefinition) => ({
+  store: workflows,
+  clock,
+  scope,
+  name: definition.name,
+  numbered: (version: number) => ({ ...definition, version }),
+});

@@ -4,13 +4,12 @@ import * as z from 'zod';
 import { DynamoAudit } from '../../lib/aws/audit.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
-import { DynamoLenses } from '../../lib/aws/lenses.ts';
+import { dynamoLenses, dynamoWorkflows } from '../../lib/aws/published.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { Table } from '../../lib/aws/table.ts';
-import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
 import { commitNo, firstCommit, keyId, lensName, nodeKey, workflowName } from '../../lib/engine/ids.ts';
 import { dynamoAt } from '../contract/emulators/dynamo.ts';
 import { type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
@@ -60,19 +59,19 @@ beforeAll(async () => {
   await index.sweptMinute();
   await index.passMinute(29_000_000);
 
-  const workflows = new DynamoWorkflowStore(control);
+  const workflows = dynamoWorkflows(control);
   await workflows.putVersion(run, { name: order, version: 1, nodes: [], edges: [], options: {} }, noon);
   await workflows.version(run, order, 1);
-  await workflows.advance(run, order, 1, noon);
+  await workflows.advance(run, { name: order, version: 1 }, noon);
   await workflows.summary(run, order);
   await workflows.list(run, { limit: 5, archived: false });
   await workflows.archive(run, order, noon);
 
-  const lenses = new DynamoLenses(control);
+  const lenses = dynamoLenses(control);
   const tone = lensName('tone');
   await lenses.putVersion(run, { name: tone, version: 1, kind: 'text', template: 'x' }, noon);
   await lenses.version(run, tone, 1);
-  await lenses.advance(run, tone, 1, noon);
+  await lenses.advance(run, { name: tone, version: 1 }, noon);
   await lenses.summary(run, tone);
   await lenses.list(run, { limit: 5, archived: false });
   await lenses.archive(run, tone, noon);

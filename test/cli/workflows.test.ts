@@ -3,15 +3,19 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
+import * as runs from '../../lib/api/schemas/runs.ts';
+import * as versions from '../../lib/api/schemas/versions.ts';
 import * as workflows from '../../lib/api/schemas/workflows.ts';
-import { instantGraph } from '../functions/http.ts';
-import { type Typist, cliHere, dataIn, errorIn, freshFolder } from './cli-here.ts';
+import { instantGraph, openGraph } from '../functions/http.ts';
+import { type CliHere, type Typist, cliHere, dataIn, errorIn, freshFolder } from './cli-here.ts';
 
+let here: CliHere;
 let admin: Typist;
 let cwd: string;
 beforeEach(async () => {
   cwd = freshFolder();
-  admin = await cliHere().typistOf(['admin'], { cwd });
+  here = cliHere();
+  admin = await here.typistOf(['admin'], { cwd });
 });
 const write = (name: string, value: unknown): string => {
   writeFileSync(join(cwd, name), JSON.stringify(value));
@@ -22,7 +26,7 @@ const listShape = z.strictObject({ items: z.array(workflows.workflowList.shape.d
 test('publish makes version 1, then the next; get prints what can be published again', async () => {
   const file = write('flow.json', { name: 'flow', ...instantGraph() });
   expect((await admin.type('workflows', 'publish', file)).out).toBe('flow@1\n');
-  expect(dataIn(await admin.type('--json', 'workflows', 'publish', file), workflows.publishedAnswer).version).toBe(2);
+  expect(dataIn(await admin.type('--json', 'workflows', 'publish', file), versions.publishedAnswer).version).toBe(2);
   const { out, err } = await admin.type('workflows', 'get', 'flow');
   expect(err).toMatch(/^flow@2, created /);
   expect((await admin.type('workflows', 'publish', write('again.json', JSON.parse(out)))).out).toBe('flow@3\n');
@@ -82,24 +86,72 @@ test('list shows what there is, archive takes it away', async () => {
   expect([await names(), await names('--archived')]).toEqual([[], ['flow']]);
 });
 
-test('test runs an unpublished graph, shows what happens, and keeps it or deletes it', async () => {
+const testedShape = z.strictObject({
+  run: runs.runAnswer,
+  events: z.array(z.looseObject({ type: z.string() })),
+  kept: z.boolean(),
+});
+const isGone = async (runId: string) => errorIn(await admin.type('--json', 'runs', 'get', runId)).code === 'not_found';
+
+test('test runs an unpublished graph, shows what happens, and leaves nothing behind', async () => {
   const file = write('draft.json', instantGraph());
-  const kept = await admin.type('workflows', 'test', file, '--input', '{"x":1}');
-  expect([kept.exitCode, kept.err]).toEqual([0, expect.stringMatching(/kept for a day: stepwell runs get wrun_/)]);
-  expect(kept.out).toMatch(/run\.completed[^]*"given"/);
-  const [runId = ''] = /wrun_\w+/.exec(kept.err) ?? [];
-  expect((await admin.type('runs', 'get', runId)).out).toContain('unsaved (test)');
-  expect((await admin.type('workflows', 'test', file, '--stop')).exitCode).toBe(0);
-  const runs = await admin.type('runs', 'list');
-  expect(runs.out).toContain('There is no such run.');
+  const { exitCode, out } = await admin.type('workflows', 'test', file, '--input', '{"x":1}');
+  expect(exitCode).toBe(0);
+  expect(out).toMatch(/run\.completed[^]*✓ completed {2}wrun_\w+\n[^]*"given"/);
+  const { run, events, kept } = dataIn(await admin.type('--json', 'workflows', 'test', file), testedShape);
+  expect([run.status, events.at(-1)?.type, kept]).toEqual(['completed', 'run.completed', false]);
+  expect(await isGone(run.runId)).toBe(true);
+  expect((await admin.type('runs', 'list')).out).toContain('There is no such run.');
 });
 
-test('test with pinned outputs, and of a run that ends in error, and of a graph with faults', async () => {
+test('test with --keep leaves the run there', async () => {
+  const answer = await admin.type('workflows', 'test', write('draft.json', instantGraph()), '--keep');
+  expect(answer.err).toMatch(/kept for a day, unless it is stopped: stepwell runs stop wrun_/);
+  const [runId = ''] = /wrun_\w+/.exec(answer.err) ?? [];
+  expect((await admin.type('runs', 'get', runId)).out).toContain('unsaved (test)');
+});
+
+test('test with a node pinned does not run it', async () => {
+  const file = write('draft.json', {
+    nodes: [
+      { id: 'start', type: 'start' },
+      { id: 'work', type: 'javascript', config: { code: 'throw new Error("it was run")', outputVariable: 'work' } },
+      { id: 'end', type: 'end', config: { outputParameters: [{ name: 'due', sourceVariable: '{{ctx.work.due}}' }] } },
+    ],
+    edges: [
+      { source: 'start', target: 'work' },
+      { source: 'work', target: 'end' },
+    ],
+  });
+  const pinned = await here.play(admin.type('workflows', 'test', file, '--pin', 'work={"due":3}'));
+  expect([pinned.exitCode, pinned.out]).toEqual([0, expect.stringContaining('"due": 3')]);
+  const other = write('pinned.json', { work: { output: { due: 4 } } });
+  expect((await here.play(admin.type('workflows', 'test', file, '--pinned-file', other))).out).toContain('"due": 4');
+  const sent = admin.sent.length;
+  const twice = await admin.type('workflows', 'test', file, '--pin', 'work=1', '--pinned-file', other);
+  expect([twice.exitCode, twice.err]).toEqual([3, expect.stringContaining('work is pinned twice.')]);
+  for (const wrong of ['work', 'work={', '=1', 'a b=1'])
+    expect((await admin.type('workflows', 'test', file, '--pin', wrong)).exitCode).toBe(3);
+  expect(admin.sent).toHaveLength(sent);
+});
+
+test('test of a run that ends in error, and of a graph with faults', async () => {
   const file = write('draft.json', instantGraph('error'));
-  expect((await admin.type('workflows', 'test', file)).exitCode).toBe(1);
-  const pinned = write('pinned.json', { nobody: { output: 1 } });
-  const refused = await admin.type('--json', 'workflows', 'test', file, '--pinned-file', pinned);
+  const { exitCode, out } = await admin.type('workflows', 'test', file);
+  expect(exitCode).toBe(1);
+  expect(await isGone(/wrun_\w+/.exec(out)?.[0] ?? '')).toBe(true);
+  const refused = await admin.type('--json', 'workflows', 'test', file, '--pin', 'nobody=1');
   expect(errorIn(refused)).toMatchObject({ errors: [{ place: '/pinned/nobody', code: 'pinned_node_unknown' }] });
   const wrong = await admin.type('workflows', 'test', file, '--pinned-file', write('list.json', []));
   expect([wrong.exitCode, wrong.err]).toEqual([3, expect.stringContaining('must hold a JSON object')]);
+});
+
+test('test that is interrupted deletes its run: 130', async () => {
+  const work = admin.type('workflows', 'test', write('draft.json', openGraph));
+  // The run is there, and nobody works at it.
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  admin.interrupt();
+  expect((await work).exitCode).toBe(130);
+  expect(admin.sent.filter(({ path }) => path.endsWith('/stop'))).toHaveLength(1);
+  expect((await admin.type('runs', 'list')).out).not.toContain('wrun_');
 });

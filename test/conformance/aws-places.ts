@@ -14,8 +14,7 @@ import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import { EventBridgeNotices } from '../../lib/aws/notices.ts';
-import { DynamoLenses } from '../../lib/aws/lenses.ts';
-import { DynamoQueries } from '../../lib/aws/queries.ts';
+import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../lib/aws/published.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
@@ -27,7 +26,6 @@ import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { DynamoTickets } from '../../lib/aws/tickets.ts';
 import { SystemIds } from '../../lib/aws/system-ids.ts';
 import { SchedulerTimers } from '../../lib/aws/timers.ts';
-import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
 import { parseJob, parseResult } from '../../lib/codec/jobs.ts';
 import { type Instant, after, earliest, instant, seconds } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
@@ -94,15 +92,15 @@ export const startAwsPlaces = async (): Promise<AwsPlaces> => {
         notices: new EventBridgeNotices(bus, 'bus'),
         blobs: new S3Blobs(services.s3, bucket),
         artifacts: new S3Artifacts(services.s3, bucket, clock),
-        workflows: new DynamoWorkflowStore(control),
+        workflows: dynamoWorkflows(control),
         keys: new DynamoKeys(control),
         reservations: new DynamoReservations(control),
         audit: new DynamoAudit(control),
         rates: new DynamoRateWindows(control),
         signals: new DynamoSignals(control),
         streams: new DynamoStreams(runs),
-        queries: new DynamoQueries(control),
-        lenses: new DynamoLenses(control),
+        queries: dynamoQueries(control),
+        lenses: dynamoLenses(control),
         schedules: new DynamoSchedules(control),
         recurrences: memoryWorld().recurrences,
         metrics: noMetrics,

@@ -5,8 +5,7 @@ import { text } from '../../lib/aws/attributes.ts';
 import { DynamoAudit, auditPartition } from '../../lib/aws/audit.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
-import { DynamoQueries } from '../../lib/aws/queries.ts';
-import { DynamoLenses } from '../../lib/aws/lenses.ts';
+import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../lib/aws/published.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
@@ -16,20 +15,18 @@ import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { allOf } from '../../lib/aws/table.ts';
 import { DynamoTickets } from '../../lib/aws/tickets.ts';
-import { DynamoWorkflowStore } from '../../lib/aws/workflow-store.ts';
 import { controlSuite } from './control.suite.ts';
 import { deploymentsSuite } from './deployments.suite.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
-import { queriesSuite } from './queries.suite.ts';
-import { lensesSuite } from './lenses.suite.ts';
+import { lenses, queries, workflows } from './published.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { schedulesSuite } from './schedules.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
-import { workflowStoreSuite } from './workflow-store.suite.ts';
+import { versionsSuite } from './versions.suite.ts';
 
 const close = async (): Promise<void> => {};
 
@@ -57,16 +54,11 @@ for (const { name, start } of dynamoImplementations) {
       },
     });
 
-    workflowStoreSuite({
-      name,
-      open: async () => ({ port: new DynamoWorkflowStore(await createControlTable(client)), close }),
-    });
-
-    lensesSuite({ name, open: async () => ({ port: new DynamoLenses(await createControlTable(client)), close }) });
+    versionsSuite(workflows, { name, open: async () => ({ port: dynamoWorkflows(await createControlTable(client)), close }) });
+    versionsSuite(lenses, { name, open: async () => ({ port: dynamoLenses(await createControlTable(client)), close }) });
+    versionsSuite(queries, { name, open: async () => ({ port: dynamoQueries(await createControlTable(client)), close }) });
 
     deploymentsSuite({ name, open: async () => ({ port: new DynamoDeployments(await createControlTable(client)), close }) });
-
-    queriesSuite({ name, open: async () => ({ port: new DynamoQueries(await createControlTable(client)), close }) });
 
     schedulesSuite({ name, open: async () => ({ port: new DynamoSchedules(await createControlTable(client)), close }) });
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });

@@ -9,7 +9,6 @@ import { deploymentsSuite } from './deployments.suite.ts';
 import { idsSuite } from './ids.suite.ts';
 import { jobsSuite } from './jobs.suite.ts';
 import { noticesSuite } from './notices.suite.ts';
-import { queriesSuite } from './queries.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
@@ -19,8 +18,8 @@ import { signalsSuite } from './signals.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { timersSuite } from './timers.suite.ts';
-import { lensesSuite } from './lenses.suite.ts';
-import { workflowStoreSuite } from './workflow-store.suite.ts';
+import { lenses, queries, workflows } from './published.ts';
+import { versionsSuite } from './versions.suite.ts';
 
 const name = 'memory';
 const open =
@@ -29,8 +28,9 @@ const open =
 
 runLogSuite({ name, open: open(({ log }) => log) });
 runIndexSuite({ name, open: open(({ log, index }) => ({ log, index })) });
-workflowStoreSuite({ name, open: open(({ workflows }) => workflows) });
-lensesSuite({ name, open: open(({ lenses }) => lenses) });
+versionsSuite(workflows, { name, open: open((world) => world.workflows) });
+versionsSuite(lenses, { name, open: open((world) => world.lenses) });
+versionsSuite(queries, { name, open: open((world) => world.queries) });
 controlSuite({
   name,
   open: open(({ audit, ...world }) => ({
@@ -46,7 +46,6 @@ recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, held: a
 signalsSuite({ name, open: open(({ signals }) => signals) });
 streamsSuite({ name, open: open(({ streams }) => streams) });
 ticketsSuite({ name, open: open(({ tickets }) => tickets) });
-queriesSuite({ name, open: open(({ queries }) => queries) });
 artifactsSuite({
   name,
   open: open(({ artifacts }) => ({

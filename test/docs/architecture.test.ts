@@ -121,9 +121,9 @@ describe('keys', () => {
   });
   test('every partition of the Control table is there', () => {
     const written = globSync('lib/aws/*.ts', { cwd: root }).flatMap((path) =>
-      [...read(path).matchAll(/pk: (?:`|')(~[a-z]+)|\}(#(?:audit|idempotency|keys|workflows?))\b/g)].map(
-        ([, one, other]) => one ?? other ?? '',
-      ),
+      [
+        ...read(path).matchAll(/pk: (?:`|')(~[a-z]+)|[}'](#(?:audit|idempotency|keys|workflows?|lens(?:es)?|quer(?:y|ies)))\b/g),
+      ].map(([, one, other]) => one ?? other ?? ''),
     );
     expect(written.length).toBeGreaterThan(5);
     for (const prefix of written) expect(text).toContain(`\`${prefix}`);

@@ -48,6 +48,7 @@ const routes = 'lib/api/routes.ts';
 const parts = 'lib/api/schemas/parts.ts';
 const runs = 'lib/api/schemas/runs.ts';
 const workflows = 'lib/api/schemas/workflows.ts';
+const versions = 'lib/api/schemas/versions.ts';
 const keys = 'lib/api/schemas/keys.ts';
 const audit = 'lib/api/schemas/audit.ts';
 const listAudit = 'lib/service/list-audit.ts';
@@ -134,10 +135,6 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     bytes(numberIn('lib/api/query-routes.ts', 'const queryLimitBytes = ')),
     'lib/api/query-routes.ts',
   ],
-  'Page of queries': [
-    `${count(numberIn('lib/api/schemas/queries.ts', 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
-    'lib/api/schemas/queries.ts',
-  ],
   'Parameters of a query': [count(queryLimits.parameters), queryDefinition],
   'Statement of a query': [characters(queryLimits.statementCharacters), queryDefinition],
   'Rows of a query': [`${count(queryLimits.rows.standard)}, at most ${count(queryLimits.rows.most)}`, queryDefinition],
@@ -180,9 +177,9 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Memory of an idempotency key': [`${count(numberIn(construct, 'props.idempotencyHours ?? '))} h`, construct],
   'Faults told in one answer': [count(numberIn('lib/api/errors.ts', 'const mostFaults = ')), 'lib/api/errors.ts'],
-  'Page of workflows': [
-    `${count(numberIn(workflows, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
-    workflows,
+  'Page of workflows, lenses or queries': [
+    `${count(numberIn(versions, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
+    versions,
   ],
   'Page of runs': [
     `${count(numberIn(runs, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,

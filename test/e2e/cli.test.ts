@@ -33,6 +33,16 @@ test('the whole session ends well, and says what the page says', async () => {
   expect(stdout).toMatch(/^✓ ok {4}embedded cloud: it runs at http/m);
   expect(stdout).toContain('✓ examples/order-total/workflow.json is valid\norder-total@1\n');
   expect(stdout).toMatch(/^ +14 {2}\S+ {2}run\.completed\n✓ completed {2}wrun_\w+\n\{\n {2}"due": 135\n\}$/m);
+  expect(stdout).toMatch(
+    /run\.completed\n✓ completed {2}(wrun_\w+)\n\{\n {2}"due": 7\n\}\nwrun_\w+ is deleted with every trace of it\.$/m,
+  );
+  expect(stdout).toMatch(/^nightly +order-total +0 3 \? \* MON-FRI \* \(Europe\/Berlin\) +◷ paused$/m);
+  expect(stdout).toContain('nightly is deleted; runs that it started go on.\n');
+  expect(stdout).toMatch(/ info +node_completed +price /);
+  expect(stdout).toContain('{\n  "title": "3 pieces"\n}\n');
+  expect(stdout).toMatch(/^sig_\w+ is (delivered|kept)[^]*"shipped": "order-17",\n {2}"approvedBy": "ann"/m);
+  expect(stdout).toMatch(/^tone@1\ntone@2\ntone is archived since .*\nrecent-orders@1\n/m);
+  expect(stdout).toMatch(/^recent-orders +postgres +1 /m);
   expect(stdout).toMatch(/^Node minute \(delay\) sleeps until /m);
   expect(stdout).toContain('Woken: minute.\n');
   expect(stdout).toMatch(/1 done, 0 skipped, 0 failed, 0 not tried\.\n[^]*1 done, 0 skipped/);

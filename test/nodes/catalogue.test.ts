@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeId } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
-import { MemoryLenses } from '../../lib/memory/lenses.ts';
+import { memoryLenses } from '../../lib/memory/versions.ts';
 import type { Models } from '../../lib/ports/models.ts';
 import { findingsOf, inspectNode, nodeTypes } from '../../lib/nodes/catalogue.ts';
 import { noModeration } from '../../lib/models/moderation.ts';
@@ -48,7 +48,7 @@ describe('what needs no worker is decided inside the commit', () => {
 
   it('and every other type has a runner', () => {
     const models: Models = { execute: () => Promise.reject(new Error('asked')) };
-    const runners = createRunners({ lens: { lenses: new MemoryLenses(), models, moderation: noModeration } });
+    const runners = createRunners({ lens: { lenses: memoryLenses(), models, moderation: noModeration } });
     const configs: Record<string, JsonObject> = {
       condition: { branches: scripted },
       javascript: { code: 'return 1' },

@@ -4,7 +4,7 @@ import { attempt, environment, firstAttempt, lensName, projectId } from '../../l
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { durationMs, instant, seconds } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
-import { MemoryLenses } from '../../lib/memory/lenses.ts';
+import { memoryLenses } from '../../lib/memory/versions.ts';
 import { ConfiguredModels } from '../../lib/models/configured-models.ts';
 import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
 import { WordModeration, noModeration } from '../../lib/models/moderation.ts';
@@ -38,10 +38,10 @@ const answered = (text: string): ModelAnswer => ({
 });
 
 const run = async (given: Given = {}) => {
-  const lenses = new MemoryLenses();
+  const lenses = memoryLenses();
   const version = { name: lensName('tone'), version: 1, kind: 'text', template: 'Say [[what]]', ...given.lens } as const;
   await lenses.putVersion(scope, version, now);
-  await lenses.advance(scope, version.name, version.version, now);
+  await lenses.advance(scope, version, now);
   const requests: (ModelRequest & { token: string })[] = [];
   const heard: string[] = [];
   const models: Models = {
@@ -148,11 +148,11 @@ describe('what it asks', () => {
   });
 
   test('the version that the node names, else the latest', async () => {
-    const lenses = new MemoryLenses();
+    const lenses = memoryLenses();
     const [name, other] = [lensName('tone'), { ...scope, environment: environment('live') }];
     for (const version of [1, 2]) {
       await lenses.putVersion(scope, { name, version, kind: 'text', template: `v${version}` }, now);
-      await lenses.advance(scope, name, version, now);
+      await lenses.advance(scope, { name, version }, now);
     }
     await lenses.archive(scope, name, now);
     const clock = new MemoryClock(now);

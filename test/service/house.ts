@@ -96,7 +96,7 @@ export function house(
     asked,
     publish: async (version) => {
       await world.workflows.putVersion(scope, version, world.clock.now());
-      await world.workflows.advance(scope, version.name, version.version, world.clock.now());
+      await world.workflows.advance(scope, version, world.clock.now());
     },
     start: (request) =>
       startRun(worker, {

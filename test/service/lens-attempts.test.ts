@@ -18,7 +18,7 @@ const start = async (retry: object) => {
   const now = world.clock.now();
   const lens = { name: lensName('score'), version: 1, kind: 'text', template: 'Score [[what]]' } as const;
   await world.lenses.putVersion(scope, { ...lens, output: { fields: { score: { type: 'integer', required: true } } } }, now);
-  await world.lenses.advance(scope, lens.name, 1, now);
+  await world.lenses.advance(scope, { name: lens.name, version: 1 }, now);
   await home.publish({
     name: workflowName('scoring'),
     version: 1,

@@ -2,8 +2,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { environment, projectId, queryName } from '../../lib/engine/ids.ts';
 import { seconds } from '../../lib/engine/time.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import { archiveName } from '../../lib/service/archive-name.ts';
 import { ProjectQueries } from '../../lib/service/project-queries.ts';
-import { archiveQuery, createQuery, publishQueryVersion } from '../../lib/service/publish-query.ts';
+import { createQuery, publishQueryVersion } from '../../lib/service/publish-query.ts';
 
 const acme = { projectId: projectId('acme'), environment: environment('test') };
 const name = queryName('find');
@@ -27,7 +28,7 @@ test('the latest version is asked for where none is named, and the one that is n
 
 test('an archived one is asked by nobody, also where it is kept', async () => {
   await queries.of(acme, name, 1);
-  await archiveQuery(world, acme, name);
+  await archiveName({ ...world, store: world.queries }, acme, name);
   expect([await queries.of(acme, name, 1), await queries.of(acme, name)]).toEqual([{ kind: 'archived' }, { kind: 'archived' }]);
 });
 

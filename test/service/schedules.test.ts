@@ -5,7 +5,7 @@ import { scheduleOf } from '../../lib/engine/log/lineage.ts';
 import { type DurationMs, days, hours, iso, minutes, seconds } from '../../lib/engine/time.ts';
 import type { ScheduleFire } from '../../lib/ports/recurrences.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { archiveWorkflow } from '../../lib/service/archive-workflow.ts';
+import { archiveName } from '../../lib/service/archive-name.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import { changeSchedule, deleteSchedule } from '../../lib/service/change-schedule.ts';
 import { type TermsAsked, createSchedule } from '../../lib/service/create-schedule.ts';
@@ -149,7 +149,7 @@ describe('a time that is due', () => {
   test('of an archived workflow starts nothing, says so on the record and is told; the next one may', async () => {
     const it = await published();
     await it.create();
-    await archiveWorkflow(it.deps, scope, flow);
+    await archiveName({ ...it.deps, store: it.deps.workflows }, scope, flow);
     const fires = it.pass(minutes(61));
     await it.fire([...fires, ...fires]);
     expect(await it.runs()).toEqual([]);
@@ -282,7 +282,7 @@ describe('making one', () => {
     await it.publish({ ...workflow('flow', 'a>b'), options: { args: [{ name: 'n', type: 'number', required: true }] } });
     expect(await it.create()).toMatchObject({ kind: 'input_invalid' });
     expect(await it.create({ version: 7, input: { n: 1 } })).toEqual({ kind: 'version_not_found' });
-    await archiveWorkflow(it.deps, scope, flow);
+    await archiveName({ ...it.deps, store: it.deps.workflows }, scope, flow);
     expect(await it.create({ input: { n: 1 } })).toEqual({ kind: 'workflow_archived' });
     expect(await it.create({ version: 1, input: { n: 1 } })).toEqual({ kind: 'workflow_archived' });
     expect(await listSchedules(it.deps, scope, { limit: 10 })).toEqual({ schedules: [] });

@@ -239,7 +239,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     const version = randomVersion(prng, `flow-${client}`, options.isBrisk === true);
     hasWaits ||= version.nodes.some(({ type }) => type === 'wait');
     await memory.workflows.putVersion(scope, version, birth);
-    await memory.workflows.advance(scope, version.name, version.version, birth);
+    await memory.workflows.advance(scope, version, birth);
     const start = (): void => {
       invoke(
         'api',

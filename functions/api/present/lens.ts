@@ -1,27 +1,23 @@
 /** Lenses as answers show them. */
 import type { AnswerOf } from '../../../lib/api/routes.ts';
-import { type Instant, iso } from '../../../lib/engine/time.ts';
+import { iso } from '../../../lib/engine/time.ts';
 import { labelsOf } from '../../../lib/lens/judge-lens.ts';
-import type { Lens, LensSummary, LensVersion } from '../../../lib/ports/lenses.ts';
-import { times } from './times.ts';
+import type { Lens, LensVersion } from '../../../lib/ports/lenses.ts';
+import type { LensSummary } from '../../../lib/ports/versions.ts';
+import type { Published } from '../../../lib/service/publish-version.ts';
+import { summaryOf } from './versions.ts';
 
-export const lensSummaryOf = ({ name, latestVersion, createdAt, updatedAt, archivedAt }: LensSummary) => ({
+export const keptOf = ({ name, template }: Lens, { version, createdAt }: Published) => ({
   name,
-  latestVersion,
+  version,
   createdAt: iso(createdAt),
-  updatedAt: iso(updatedAt),
-  ...times({ archivedAt }),
+  placeholders: labelsOf(template),
 });
-
-export const keptOf = (
-  { name, template }: Lens,
-  { version, createdAt }: { readonly version: number; readonly createdAt: Instant },
-) => ({ name, version, createdAt: iso(createdAt), placeholders: labelsOf(template) });
 
 export const lensOf = (summary: LensSummary, lens: LensVersion): AnswerOf<'getLens'>['body'] => {
   const { version, kind, template, description, input, output, model, params } = lens;
   return {
-    ...lensSummaryOf(summary),
+    ...summaryOf(summary),
     version,
     kind,
     template,

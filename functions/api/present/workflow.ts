@@ -1,17 +1,8 @@
 /** Workflows as answers show them. */
 import type { AnswerOf } from '../../../lib/api/routes.ts';
-import type { Finding, WorkflowVersion } from '../../../lib/engine/graph/definition.ts';
-import { type Instant, iso } from '../../../lib/engine/time.ts';
-import type { WorkflowSummary } from '../../../lib/ports/workflow-store.ts';
-import { times } from './times.ts';
-
-export const summaryOf = ({ name, latestVersion, createdAt, updatedAt, archivedAt }: WorkflowSummary) => ({
-  name,
-  latestVersion,
-  createdAt: iso(createdAt),
-  updatedAt: iso(updatedAt),
-  ...times({ archivedAt }),
-});
+import type { WorkflowVersion } from '../../../lib/engine/graph/definition.ts';
+import type { WorkflowSummary } from '../../../lib/ports/versions.ts';
+import { summaryOf } from './versions.ts';
 
 export const workflowOf = (summary: WorkflowSummary, version: WorkflowVersion): AnswerOf<'getWorkflow'>['body'] => ({
   ...summaryOf(summary),
@@ -23,12 +14,3 @@ export const workflowOf = (summary: WorkflowSummary, version: WorkflowVersion): 
     ...(version.options.deadlineSeconds === undefined ? {} : { deadlineSeconds: version.options.deadlineSeconds }),
   },
 });
-
-export const publishedOf = (
-  name: string,
-  {
-    version,
-    createdAt,
-    warnings,
-  }: { readonly version: number; readonly createdAt: Instant; readonly warnings: readonly Finding[] },
-) => ({ name, version, createdAt: iso(createdAt), warnings });

@@ -2,7 +2,8 @@
 import * as z from 'zod';
 import * as ids from '../../engine/ids.ts';
 import { fieldTypes, lensKinds } from '../../ports/lenses.ts';
-import { cursor, jsonObject, limit, moment, page } from './parts.ts';
+import { jsonObject, page } from './parts.ts';
+import { published, summary } from './versions.ts';
 
 const lensName = z
   .string()
@@ -55,33 +56,12 @@ export const createLensBody = z.strictObject({ name: lensName, ...lens }).meta({
 export const publishLensBody = z.strictObject({ name: lensName.exactOptional(), ...lens }).meta({ id: 'PublishLens' });
 
 export const lensParams = z.strictObject({ name: lensName });
-export const getLensQuery = z.strictObject({ version: z.coerce.number().int().min(1).exactOptional() });
-export const listLensesQuery = z.strictObject({
-  limit: limit.default(50),
-  cursor: cursor.exactOptional(),
-  archived: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((text) => text === 'true'),
-});
-
 const placeholders = z.array(z.strictObject({ label: z.string(), optional: z.boolean() })).readonly();
 
 export const keptLensAnswer = z.strictObject({
-  name: z.string(),
-  version: z.int(),
-  createdAt: moment,
+  ...published,
   placeholders: placeholders.meta({ description: 'what the template takes values for' }),
 });
-export const archivedLensAnswer = z.strictObject({ name: z.string(), archivedAt: moment });
-
-const summary = {
-  name: z.string(),
-  latestVersion: z.int(),
-  createdAt: moment,
-  updatedAt: moment,
-  archivedAt: moment.exactOptional(),
-};
 export const lensList = page(z.strictObject(summary).meta({ id: 'LensSummary' }));
 
 export const lensAnswer = z

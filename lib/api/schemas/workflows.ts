@@ -1,7 +1,8 @@
 /** Bodies about workflows. Unknown keys are refused with their place. */
 import * as z from 'zod';
 import { mergeStrategies } from '../../engine/graph/definition.ts';
-import { cursor, json, jsonObject, limit, moment, nodeId, page, workflowName } from './parts.ts';
+import { json, jsonObject, nodeId, page, workflowName } from './parts.ts';
+import { finding, summary } from './versions.ts';
 
 const day = 86_400;
 /** A workflow may declare up to a year. */
@@ -38,7 +39,8 @@ const edge = z
   })
   .meta({ id: 'Edge' });
 
-const argument = z.strictObject({
+/** What may be given under a name: to a run of a workflow, to a query. */
+export const argument = z.strictObject({
   name: z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]{0,127}$/, 'must be a name: letters, digits and _, not beginning with a digit'),
   type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
   required: z.boolean().default(false),
@@ -60,41 +62,8 @@ export const validateWorkflowBody = z
   .meta({ id: 'ValidateWorkflow' });
 
 export const workflowParams = z.strictObject({ name: workflowName });
-export const getWorkflowQuery = z.strictObject({ version: z.coerce.number().int().min(1).exactOptional() });
-export const listWorkflowsQuery = z.strictObject({
-  limit: limit.default(50),
-  cursor: cursor.exactOptional(),
-  archived: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((text) => text === 'true'),
-});
-
-const finding = z
-  .strictObject({
-    severity: z.enum(['error', 'warning']),
-    code: z.string(),
-    place: z.string().meta({ description: 'a JSON pointer into the body' }),
-    message: z.string(),
-  })
-  .meta({ id: 'Finding' });
-
-export const publishedAnswer = z.strictObject({
-  name: z.string(),
-  version: z.int(),
-  createdAt: moment,
-  warnings: z.array(finding).readonly(),
-});
-export const archivedAnswer = z.strictObject({ name: z.string(), archivedAt: moment });
 export const validatedAnswer = z.strictObject({ valid: z.boolean(), findings: z.array(finding).readonly() });
 
-const summary = {
-  name: z.string(),
-  latestVersion: z.int(),
-  createdAt: moment,
-  updatedAt: moment,
-  archivedAt: moment.exactOptional(),
-};
 export const workflowList = page(z.strictObject(summary).meta({ id: 'WorkflowSummary' }));
 
 export const workflowAnswer = z

@@ -4,12 +4,28 @@ import type { Act, Register } from '../command.ts';
 import { register as care } from './care.ts';
 import { register as deployments } from './deployments.ts';
 import { register as keys } from './keys.ts';
+import { register as lenses } from './lenses.ts';
 import { register as ownership } from './ownership.ts';
 import { register as profiles } from './profiles.ts';
+import { register as queries } from './queries.ts';
 import { register as runs } from './runs.ts';
+import { register as schedules } from './schedules.ts';
+import { register as signals } from './signals.ts';
 import { register as workflows } from './workflows.ts';
 
-const registers: readonly Register[] = [runs, workflows, deployments, care, ownership, keys, profiles];
+const registers: readonly Register[] = [
+  runs,
+  workflows,
+  lenses,
+  queries,
+  schedules,
+  signals,
+  deployments,
+  care,
+  ownership,
+  keys,
+  profiles,
+];
 
 export function addCommands(program: Command, act: Act): void {
   for (const register of registers) register(program, act);

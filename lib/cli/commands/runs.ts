@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander';
 import { runStatuses } from '../../engine/log/head.ts';
 import type { Register } from '../command.ts';
+import { signalOptions } from './signals.ts';
 
 const filtered = (command: Command, statuses: readonly string[] = runStatuses): Command =>
   command
@@ -95,4 +96,27 @@ export const register: Register = (program, act) => {
     .description('wake sleeping nodes before their time')
     .option('--node <id...>', 'only these')
     .action(act(async () => (await import('../runs/nudge.ts')).wake));
+
+  signalOptions(runs.command('signal <runId> <name>').description('send a signal to a run that waits for it, or will')).action(
+    act(async () => (await import('../signals/send-signal.ts')).signalRun),
+  );
+
+  runs
+    .command('tags <runId>')
+    .description('show what is worth a glance in a run')
+    .option('--after <eventId>', 'of later events only')
+    .option('--limit <n>', 'about this many: those of one event stay together', '200')
+    .action(act(async () => (await import('../runs/list-tags.ts')).listTags));
+
+  runs
+    .command('view <runId>')
+    .description("look up a widget's templates in a run as it is now")
+    .option('--config <json>', 'any JSON, with templates such as {{ctx.order.total}} in it')
+    .option('--config-file <file>', 'the same, from a file of JSON')
+    .action(act(async () => (await import('../runs/view-run.ts')).viewRun));
+
+  runs
+    .command('stop <runId>')
+    .description('end a test run and delete every trace of it')
+    .action(act(async () => (await import('../runs/stop-run.ts')).stopRun));
 };

@@ -1,24 +1,19 @@
 /** `stepwell workflows …`. */
 import type { Register } from '../command.ts';
+import { listed, versioned } from './versions.ts';
 
 export const register: Register = (program, act) => {
   const workflows = program.command('workflows').description('publish and look at graph workflows');
-  workflows
-    .command('list')
-    .description('list workflows by name')
-    .option('--archived', 'the archived ones')
-    .option('--limit <n>', 'this many at most', '25')
-    .option('--all', 'all of them')
-    .action(act(async () => (await import('../workflows/list-workflows.ts')).listWorkflows));
-  workflows
-    .command('get <name>')
-    .description('show a definition')
-    .option('--version-number <n>', 'not the latest version, but this')
-    .action(act(async () => (await import('../workflows/show-workflow.ts')).showWorkflow));
+  listed(workflows.command('list').description('list workflows by name')).action(
+    act(async () => (await import('../versions/list.ts')).listWorkflows),
+  );
+  versioned(workflows.command('get <name>').description('show a definition, as it can be published again')).action(
+    act(async () => (await import('../versions/show.ts')).showWorkflow),
+  );
   workflows
     .command('publish <file>')
     .description('publish a definition: version 1 of a new workflow, or the next version')
-    .action(act(async () => (await import('../workflows/publish-workflow.ts')).publishWorkflow));
+    .action(act(async () => (await import('../versions/publish.ts')).publishWorkflow));
   workflows
     .command('validate <file>')
     .description('judge a definition and publish nothing; 1 if it has errors, 2 if it has warnings only')
@@ -28,11 +23,12 @@ export const register: Register = (program, act) => {
     .description('run a definition that nobody has published, and watch it; 1 if it does not complete')
     .option('--input <json>', 'what the run is given')
     .option('--input-file <file>', 'the same, from a file of JSON')
-    .option('--pinned-file <file>', 'outputs of nodes that are not to be run, by their ids')
-    .option('--stop', 'delete every trace of it afterwards')
+    .option('--pin <node=json...>', 'do not run this node: this is its output')
+    .option('--pinned-file <file>', 'the same for many: { "<node>": { "output": …, "handle"?: … } }')
+    .option('--keep', 'for a day; without it, every trace is deleted at the end')
     .action(act(async () => (await import('../workflows/test-workflow.ts')).testWorkflow));
   workflows
     .command('archive <name>')
     .description('refuse new runs and versions; runs in flight go on')
-    .action(act(async () => (await import('../workflows/archive-workflow.ts')).archiveWorkflow));
+    .action(act(async () => (await import('../versions/archive.ts')).archiveWorkflow));
 };

@@ -1,11 +1,12 @@
+import { readBody } from '../body-file.ts';
 import { type Action, exitCodes } from '../command.ts';
 import { argument, file } from '../given.ts';
-import { readDefinition } from './definition-file.ts';
-import { findingLines } from './finding-lines.ts';
+import { findingLines } from '../versions/finding-lines.ts';
+import type { WorkflowBody } from '../versions/kinds.ts';
 
 export const validateWorkflow: Action = async (given, shell) => {
   const path = argument(given, 0, 'file', file);
-  const definition = readDefinition(shell.cwd, path);
+  const definition = readBody<WorkflowBody & { name?: string }>(shell.cwd, path);
   const client = await shell.client();
   const judged = await client.validateWorkflow(definition, { signal: shell.signal });
   const { valid, findings } = judged;

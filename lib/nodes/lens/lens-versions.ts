@@ -2,7 +2,8 @@
 import { type LensName, type Scope, lensName } from '../../engine/ids.ts';
 import { type InputCheck, type OutputCheck, inputCheck, optionalBy, outputCheck } from '../../lens/contract.ts';
 import { type TemplatePart, parseTemplate, placeholdersIn } from '../../lens/placeholders.ts';
-import type { LensVersion, Lenses } from '../../ports/lenses.ts';
+import type { LensVersion } from '../../ports/lenses.ts';
+import type { Lenses } from '../../ports/versions.ts';
 
 export interface ReadyLens {
   readonly version: LensVersion;

@@ -16,7 +16,7 @@ import { S3Blobs } from '../../../lib/aws/blobs.ts';
 import { DynamoDeployments } from '../../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../../lib/aws/keys.ts';
-import { DynamoQueries } from '../../../lib/aws/queries.ts';
+import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../../lib/aws/published.ts';
 import { DynamoRateWindows } from '../../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../../lib/aws/run-index.ts';
@@ -27,8 +27,6 @@ import { DynamoSchedules } from '../../../lib/aws/schedules.ts';
 import { DynamoSignals } from '../../../lib/aws/signals.ts';
 import { DynamoStreams } from '../../../lib/aws/streams.ts';
 import { DynamoTickets } from '../../../lib/aws/tickets.ts';
-import { DynamoLenses } from '../../../lib/aws/lenses.ts';
-import { DynamoWorkflowStore } from '../../../lib/aws/workflow-store.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
 import { days, hours } from '../../../lib/engine/time.ts';
@@ -84,9 +82,9 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     notices,
     blobs: new S3Blobs(services.s3, bucket),
     artifacts: new S3Artifacts(services.s3, bucket, clock),
-    workflows: new DynamoWorkflowStore(control),
-    queries: new DynamoQueries(control),
-    lenses: new DynamoLenses(control),
+    workflows: dynamoWorkflows(control),
+    queries: dynamoQueries(control),
+    lenses: dynamoLenses(control),
     keys: new DynamoKeys(control),
     reservations: new DynamoReservations(control),
     streams: new DynamoStreams(runs),

@@ -1,0 +1,79 @@
+/** What the routes about workflows, lenses and queries answer alike. */
+import * as z from 'zod';
+import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
+import type { OperationId } from '../../../lib/api/routes.ts';
+import type { Scope } from '../../../lib/engine/ids.ts';
+import { iso } from '../../../lib/engine/time.ts';
+import type { Clock } from '../../../lib/ports/clock.ts';
+import type { Numbered, Summary, SummaryFilter, VersionStore } from '../../../lib/ports/versions.ts';
+import { archiveName } from '../../../lib/service/archive-name.ts';
+import { getVersion } from '../../../lib/service/get-version.ts';
+import { type Refusal, refuse } from '../operation.ts';
+
+type Noun = 'workflow' | 'lens' | 'query';
+
+interface Shelf<Kind extends Noun, Version extends Numbered, Facts extends object> {
+  readonly noun: Kind;
+  readonly store: VersionStore<Version, Facts>;
+  /** what a name is, in a cursor */
+  readonly name: z.ZodType<Version['name']>;
+  readonly clock: Clock;
+}
+
+/** One version of what the path names. */
+export async function getOne<Kind extends Noun, Version extends Numbered, Facts extends object, Body>(
+  { noun, store }: Shelf<Kind, Version, Facts>,
+  { scope, params: { name }, query: { version } }: Asked<Version> & { readonly query: { readonly version?: number } },
+  bodyOf: (summary: Summary<Version, Facts>, version: Version) => Body,
+): Promise<{ readonly status: 200; readonly body: Body } | Refusal<`${Kind}_not_found` | 'not_found'>> {
+  const result = await getVersion(store, scope, name, version);
+  switch (result.kind) {
+    case 'found':
+      return { status: 200, body: bodyOf(result.summary, result.version) };
+    case 'not_found':
+      return refuse(`${noun}_not_found` as const);
+    case 'version_not_found':
+      return refuse('not_found', { message: `${name} has no version ${version}.` });
+  }
+}
+
+/** Summaries by name, page by page. */
+export async function listAll<Kind extends Noun, Version extends Numbered, Facts extends object, Row>(
+  { store, name }: Shelf<Kind, Version, Facts>,
+  operationId: OperationId,
+  { scope, query }: { readonly scope: Scope; readonly query: Omit<SummaryFilter<never>, 'after'> & { readonly cursor?: string } },
+  rowOf: (summary: Summary<Version, Facts>) => Row,
+) {
+  const { cursor, limit, ...filters } = query;
+  const listing = { operationId, scope, filters };
+  const after = cursor === undefined ? undefined : decodeCursor(listing, z.strictObject({ name }), cursor);
+  if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
+  const found = await store.list(scope, { limit, ...filters, ...(after !== undefined && { after: after.name }) });
+  const next = found.next === undefined ? null : encodeCursor(listing, { name: found.next });
+  return { status: 200 as const, body: { data: found.summaries.map(rowOf), cursor: next, hasMore: next !== null } };
+}
+
+/** Archives what the path names. */
+export async function archiveOne<Kind extends Noun, Version extends Numbered, Facts extends object>(
+  { noun, store, clock }: Shelf<Kind, Version, Facts>,
+  { scope, params: { name } }: Asked<Version>,
+) {
+  const audit = { resource: `${noun}/${name}` };
+  const result = await archiveName({ store, clock }, scope, name);
+  if (result.kind === 'not_found') return { ...refuse(`${noun}_not_found` as const), audit };
+  return { status: 200 as const, body: { name, archivedAt: iso(result.archivedAt) }, audit };
+}
+
+interface Asked<Version extends Numbered> {
+  readonly scope: Scope;
+  readonly params: { readonly name: Version['name'] };
+}
+
+/** A body that repeats the name must repeat the path's. */
+export const nameDiffers = (noun: Noun, name: string) => {
+  const message = `the path names the ${noun} ${name}`;
+  return {
+    ...refuse('invalid_request', { errors: [{ place: '/name', code: 'name_differs', message }] }),
+    audit: { resource: `${noun}/${name}` },
+  };
+};

@@ -1,0 +1,19 @@
+/** What is published in versions, as answers show it. */
+import type { Finding } from '../../../lib/engine/graph/definition.ts';
+import { iso } from '../../../lib/engine/time.ts';
+import type { Numbered, Summary } from '../../../lib/ports/versions.ts';
+import type { Published } from '../../../lib/service/publish-version.ts';
+import { times } from './times.ts';
+
+export const summaryOf = ({ name, latestVersion, createdAt, updatedAt, archivedAt }: Summary<Numbered>) => ({
+  name,
+  latestVersion,
+  createdAt: iso(createdAt),
+  updatedAt: iso(updatedAt),
+  ...times({ archivedAt }),
+});
+
+export const publishedOf = (
+  name: string,
+  { version, createdAt, warnings }: Published & { readonly warnings: readonly Finding[] },
+) => ({ name, version, createdAt: iso(createdAt), warnings });

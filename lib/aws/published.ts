@@ -1,0 +1,39 @@
+/** The three kinds of things that are published in versions, as they lie in the control table. */
+import * as z from 'zod';
+import { workflowVersion } from '../codec/definition.ts';
+import { lensName, queryName, workflowName } from '../codec/ids.ts';
+import { lensVersion } from '../codec/lens.ts';
+import { queryKind, queryVersion } from '../codec/query.ts';
+import type { Lenses, Queries, Workflows } from '../ports/versions.ts';
+import { text, textAttribute } from './attributes.ts';
+import type { Table } from './table.ts';
+import { DynamoVersions } from './versions.ts';
+
+const nothingMore = { schema: z.object({}), attributes: () => ({}) };
+
+export const dynamoWorkflows = (table: Table): Workflows =>
+  new DynamoVersions(table, {
+    what: 'a workflow',
+    partitions: { summaries: '#workflows', versions: '#workflow#' },
+    content: { attribute: 'definition', schema: workflowVersion },
+    name: workflowName,
+    facts: nothingMore,
+  });
+
+export const dynamoLenses = (table: Table): Lenses =>
+  new DynamoVersions(table, {
+    what: 'a lens',
+    partitions: { summaries: '#lenses', versions: '#lens#' },
+    content: { attribute: 'lens', schema: lensVersion },
+    name: lensName,
+    facts: nothingMore,
+  });
+
+export const dynamoQueries = (table: Table): Queries =>
+  new DynamoVersions(table, {
+    what: 'a query',
+    partitions: { summaries: '#queries', versions: '#query#' },
+    content: { attribute: 'definition', schema: queryVersion },
+    name: queryName,
+    facts: { schema: z.object({ kind: textAttribute.pipe(queryKind) }), attributes: ({ kind }) => ({ kind: text(kind) }) },
+  });

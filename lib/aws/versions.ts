@@ -1,0 +1,140 @@
+/** Published versions in the control table: of workflows, of lenses, of queries. */
+import * as z from 'zod';
+import { unpack } from '../codec/packed.ts';
+import { read, readJson } from '../codec/unreadable.ts';
+import { controlTableKeys } from '../contract/environment.ts';
+import type { Scope } from '../engine/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import type { Advance, Numbered, Summary, SummaryFilter, SummaryPage, VersionStore } from '../ports/versions.ts';
+import {
+  type Item,
+  instantAttribute,
+  number,
+  numberAttribute,
+  packed,
+  packedAttribute,
+  text,
+  textAttribute,
+} from './attributes.ts';
+import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { scopeKey } from './run-keys.ts';
+import { type Key, type Table, firstOf, isFree } from './table.ts';
+
+/** How one kind lies in the table. None of it may change: items of every age are there. */
+export interface Published<Version extends Numbered, Facts extends object> {
+  /** as errors call one */
+  readonly what: string;
+  /** what follows the scope: of the partition with all summaries, and, before a name, of that with its versions */
+  readonly partitions: { readonly summaries: string; readonly versions: string };
+  /** the attribute that holds a version, and what lies in it */
+  readonly content: { readonly attribute: string; readonly schema: z.ZodType<Version> };
+  readonly name: z.ZodType<Version['name']>;
+  /** attributes of a summary beside those that every kind has, under their own names */
+  readonly facts: { readonly schema: z.ZodType<Facts>; readonly attributes: (facts: Facts) => Item };
+}
+
+export class DynamoVersions<Version extends Numbered, Facts extends object> implements VersionStore<Version, Facts> {
+  readonly #table: Table;
+  readonly #kind: Published<Version, Facts>;
+
+  constructor(table: Table, kind: Published<Version, Facts>) {
+    this.#table = table;
+    this.#kind = kind;
+  }
+
+  async putVersion(scope: Scope, version: Version, at: Instant): Promise<'stored' | 'occupied'> {
+    const attributes = { v: itemVersion, [this.#kind.content.attribute]: packed(version), publishedAt: number(at) };
+    const put = await this.#table.put(this.#versionKey(scope, version), attributes, isFree);
+    return put.kind === 'stored' ? 'stored' : 'occupied';
+  }
+
+  async version(scope: Scope, name: Version['name'], version: number): Promise<Version | undefined> {
+    const item = await this.#table.get(this.#versionKey(scope, { name, version }));
+    if (item === undefined) return undefined;
+    const { attribute, schema } = this.#kind.content;
+    const what = `${this.#kind.what} version`;
+    read(what, z.object({ v: itemVersionAttribute }), item);
+    return readJson(what, schema, unpack(what, read(what, packedAttribute, item[attribute])));
+  }
+
+  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant): Promise<void> {
+    const facts = Object.entries(this.#kind.facts.attributes(to));
+    const set = facts.map(([name]) => `${name} = :${name}, `).join('');
+    await this.#table.update(
+      this.#summaryKey(scope, to.name),
+      {
+        expression: `SET v = :v, ${set}latestVersion = :version, updatedAt = :at, createdAt = if_not_exists(createdAt, :at)`,
+        values: {
+          ':v': itemVersion,
+          ...Object.fromEntries(facts.map(([name, value]) => [`:${name}`, value])),
+          ':version': number(to.version),
+          ':at': number(at),
+        },
+      },
+      {
+        expression: 'attribute_not_exists(#pk) OR latestVersion < :version',
+        names: { '#pk': controlTableKeys.partition },
+      },
+    );
+  }
+
+  async summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined> {
+    const item = await this.#table.get(this.#summaryKey(scope, name));
+    return item && this.#summaryIn(item);
+  }
+
+  async list(scope: Scope, { limit, after, archived }: SummaryFilter<Version['name']>): Promise<SummaryPage<Version, Facts>> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
+      ExpressionAttributeValues: {
+        ':pk': text(this.#summaryPartition(scope)),
+        ...(after !== undefined && { ':after': text(after) }),
+      },
+      ...(!archived && { FilterExpression: 'attribute_not_exists(archivedAt)' }),
+    });
+    const found = (await firstOf(items, limit + 1)).map((item) => this.#summaryIn(item));
+    const summaries = found.slice(0, limit);
+    const last = summaries.at(-1);
+    return found.length > limit && last !== undefined ? { summaries, next: last.name } : { summaries };
+  }
+
+  async archive(scope: Scope, name: Version['name'], at: Instant): Promise<boolean> {
+    const changed = await this.#table.update(
+      this.#summaryKey(scope, name),
+      { expression: 'SET archivedAt = if_not_exists(archivedAt, :at)', values: { ':at': number(at) } },
+      { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } },
+    );
+    return changed !== undefined;
+  }
+
+  #summaryPartition(scope: Scope): string {
+    return `${scopeKey(scope)}${this.#kind.partitions.summaries}`;
+  }
+
+  #summaryKey(scope: Scope, name: Version['name']): Key {
+    return { pk: this.#summaryPartition(scope), sk: name };
+  }
+
+  #versionKey(scope: Scope, { name, version }: Numbered): Key {
+    return {
+      pk: `${scopeKey(scope)}${this.#kind.partitions.versions}${name}`,
+      sk: `version#${String(version).padStart(8, '0')}`,
+    };
+  }
+
+  #summaryIn(item: Item): Summary<Version, Facts> {
+    const { what, facts, name } = this.#kind;
+    const { v: _v, sk, ...summary } = read(what, summaryItem, item);
+    return { ...read(what, facts.schema, item), name: read(what, name, sk), ...summary };
+  }
+}
+
+const summaryItem = z.object({
+  v: itemVersionAttribute,
+  sk: textAttribute,
+  latestVersion: numberAttribute,
+  createdAt: instantAttribute,
+  updatedAt: instantAttribute,
+  archivedAt: instantAttribute.exactOptional(),
+});

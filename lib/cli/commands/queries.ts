@@ -1,0 +1,21 @@
+/** `stepwell queries …`. */
+import type { Register } from '../command.ts';
+import { listed, versioned } from './versions.ts';
+
+export const register: Register = (program, act) => {
+  const queries = program.command('queries').description('publish and look at stored queries');
+  listed(queries.command('list').description('list queries by name')).action(
+    act(async () => (await import('../versions/list.ts')).listQueries),
+  );
+  versioned(queries.command('get <name>').description('show a query, as it can be published again')).action(
+    act(async () => (await import('../versions/show.ts')).showQuery),
+  );
+  queries
+    .command('publish <file>')
+    .description('publish a query: version 1 of a new one, or the next version')
+    .action(act(async () => (await import('../versions/publish.ts')).publishQuery));
+  queries
+    .command('archive <name>')
+    .description('refuse new versions; nodes that ask it fail from now on')
+    .action(act(async () => (await import('../versions/archive.ts')).archiveQuery));
+};

@@ -1,0 +1,33 @@
+/** `workflows publish`, `lenses publish` and `queries publish`: version 1 of a new name, or the next one. */
+import { ComputeClientError } from '../../client/errors.ts';
+import { readBody } from '../body-file.ts';
+import { type Action, usageFault } from '../command.ts';
+import { argument, file } from '../given.ts';
+import { type Kind, lenses, queries, workflows } from './kinds.ts';
+
+const publishing =
+  <Body extends object, Published extends { readonly name: string; readonly version: number }>({
+    name: named,
+    existsCode,
+    calls,
+    notes,
+  }: Kind<Body, Published>): Action =>
+  async (given, shell) => {
+    const path = argument(given, 0, 'file', file);
+    const body = readBody<Body & { readonly name?: unknown }>(shell.cwd, path);
+    const read = named.safeParse(body.name);
+    if (!read.success) throw usageFault(`${path}: "name" ${read.error.issues[0]?.message ?? 'is wrong'}.`);
+    const name = read.data;
+    const those = calls(await shell.client());
+    const { signal } = shell;
+    const published = await those.create({ ...body, name }, { signal }).catch((trouble: unknown) => {
+      if (trouble instanceof ComputeClientError && trouble.code === existsCode) return those.publish(name, body, { signal });
+      throw trouble;
+    });
+    for (const line of notes(published)) shell.note(line);
+    return { data: published, text: `${published.name}@${published.version}` };
+  };
+
+export const publishWorkflow = publishing(workflows);
+export const publishLens = publishing(lenses);
+export const publishQuery = publishing(queries);

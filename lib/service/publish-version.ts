@@ -1,0 +1,75 @@
+/**
+ * Publishing under a name. A version is written once under its number and never changes; the summary follows it. Whoever dies
+ * in between leaves a version without its summary, and the next to publish under that name completes it.
+ */
+import type { Scope } from '../engine/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import type { Numbered, Summary, VersionStore } from '../ports/versions.ts';
+import type { Deps } from './deps.ts';
+
+/** What is published where. A version knows by itself what its summary tells of it. */
+interface Publication<Facts extends object, Version extends Numbered & Facts> extends Pick<Deps, 'clock'> {
+  readonly store: VersionStore<Version, Facts>;
+  readonly scope: Scope;
+  readonly name: Version['name'];
+  readonly numbered: (version: number) => Version;
+}
+
+export interface Published {
+  readonly kind: 'published';
+  readonly version: number;
+  readonly createdAt: Instant;
+}
+
+/** Version 1 of a new name. */
+export async function publishFirst<Facts extends object, Version extends Numbered & Facts>(
+  publication: Publication<Facts, Version>,
+): Promise<Published | { readonly kind: 'exists' }> {
+  const { store, clock, scope, name, numbered } = publication;
+  const createdAt = clock.now();
+  const first = numbered(1);
+  if ((await store.putVersion(scope, first, createdAt)) === 'stored') {
+    await store.advance(scope, first, createdAt);
+    return { kind: 'published', version: 1, createdAt };
+  }
+  if ((await store.summary(scope, name)) === undefined) {
+    const standing = await store.version(scope, name, 1);
+    if (standing !== undefined) await store.advance(scope, standing, createdAt);
+  }
+  return { kind: 'exists' };
+}
+
+/** A name that takes versions. */
+export interface Open<Found> {
+  readonly kind: 'open';
+  readonly summary: Found;
+}
+export type Closed = { readonly kind: 'not_found' } | { readonly kind: 'archived' };
+
+export async function openName<Version extends Numbered, Facts extends object>(
+  store: VersionStore<Version, Facts>,
+  scope: Scope,
+  name: Version['name'],
+): Promise<Open<Summary<Version, Facts>> | Closed> {
+  const summary = await store.summary(scope, name);
+  if (summary === undefined) return { kind: 'not_found' };
+  return summary.archivedAt === undefined ? { kind: 'open', summary } : { kind: 'archived' };
+}
+
+/** How many others may publish under the same name at the same moment before the caller is asked to come again. */
+const mostRivals = 20;
+
+/** The next version of an open name. */
+export async function publishNext<Facts extends object, Version extends Numbered & Facts>(
+  { latestVersion }: { readonly latestVersion: number },
+  { store, clock, scope, name, numbered }: Publication<Facts, Version>,
+): Promise<Published> {
+  const createdAt = clock.now();
+  for (let version = latestVersion + 1; version <= latestVersion + mostRivals; version += 1) {
+    if ((await store.putVersion(scope, numbered(version), createdAt)) === 'occupied') continue;
+    await store.advance(scope, numbered(version), createdAt);
+    return { kind: 'published', version, createdAt };
+  }
+  throw new Unavailable(`a free version number of ${name}`);
+}

@@ -1,0 +1,102 @@
+/** `lenses …` and `queries …`: what is published in versions, besides workflows. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import * as lenses from '../../lib/api/schemas/lenses.ts';
+import * as queries from '../../lib/api/schemas/queries.ts';
+import * as versions from '../../lib/api/schemas/versions.ts';
+import { type Typist, cliHere, dataIn, errorIn, freshFolder } from './cli-here.ts';
+
+let admin: Typist;
+let cwd: string;
+beforeEach(async () => {
+  cwd = freshFolder();
+  admin = await cliHere().typistOf(['admin'], { cwd });
+});
+const write = (name: string, value: unknown): string => {
+  writeFileSync(join(cwd, name), JSON.stringify(value));
+  return name;
+};
+const lens = { name: 'tone', kind: 'text', template: 'Say [[it]]', description: 'ä', params: { temperature: 0.5 } };
+const query = {
+  name: 'find',
+  kind: 'postgres',
+  connection: 'db',
+  statement: 'select :id',
+  parameters: [{ name: 'id', type: 'string' }],
+};
+
+const kinds = [
+  {
+    plural: 'lenses',
+    noun: 'lens',
+    body: lens,
+    bad: { ...lens, output: { jsonSchema: { type: 'nothing' } } },
+    fault: 'lens_invalid',
+    published: lenses.keptLensAnswer,
+    shown: lenses.lensAnswer,
+    row: lenses.lensList.shape.data.unwrap().element,
+    line: /^tone +2 /m,
+  },
+  {
+    plural: 'queries',
+    noun: 'query',
+    body: query,
+    bad: { ...query, statement: 'select :unknown' },
+    fault: 'definition_invalid',
+    published: versions.publishedAnswer,
+    shown: queries.queryAnswer,
+    row: queries.queryList.shape.data.unwrap().element,
+    line: /^find +postgres +2 /m,
+  },
+] as const;
+
+describe.each(kinds)('$plural', ({ plural, noun, body, bad, fault, published, shown, row, line }) => {
+  const { name } = body;
+  const list = async (...more: readonly string[]) => {
+    const shape = z.strictObject({ items: z.array(row), hasMore: z.boolean() });
+    return dataIn(await admin.type('--json', plural, 'list', ...more), shape).items.map((each) => each.name);
+  };
+
+  test('publish makes version 1, then the next; get prints what can be published again', async () => {
+    const file = write('it.json', body);
+    expect((await admin.type(plural, 'publish', file)).out).toBe(`${name}@1\n`);
+    expect(dataIn(await admin.type('--json', plural, 'publish', file), published).version).toBe(2);
+    const { out, err } = await admin.type(plural, 'get', name);
+    expect(err).toMatch(new RegExp(`^${name}@2, created `));
+    const again = JSON.parse(out);
+    expect(again).toMatchObject(body);
+    expect((await admin.type(plural, 'publish', write('again.json', again))).out).toBe(`${name}@3\n`);
+    expect(dataIn(await admin.type('--json', plural, 'get', name, '--version-number', '1'), shown).version).toBe(1);
+  });
+
+  test('publish tells each fault with its place, and 1; without a name it sends nothing, and 3', async () => {
+    const refused = await admin.type('--json', plural, 'publish', write('bad.json', bad));
+    const { errors } = z.object({ errors: z.array(z.unknown()) }).parse(errorIn(refused));
+    expect([refused.exitCode, errorIn(refused).code]).toEqual([1, fault]);
+    expect(errors[0]).toMatchObject({ place: expect.stringMatching(/^\//) });
+    const before = admin.sent.length;
+    for (const wrong of [{ ...body, name: undefined }, { ...body, name: '../x' }, [body]])
+      expect((await admin.type(plural, 'publish', write('wrong.json', wrong))).exitCode).toBe(3);
+    expect(admin.sent).toHaveLength(before);
+  });
+
+  test('list shows what there is, archive takes it away', async () => {
+    expect((await admin.type(plural, 'list')).out).toBe(`There is no such ${noun}.\n`);
+    for (let n = 0; n < 2; n += 1) await admin.type(plural, 'publish', write('it.json', body));
+    expect((await admin.type(plural, 'list')).out).toMatch(line);
+    expect((await admin.type(plural, 'archive', name)).out).toMatch(new RegExp(`^${name} is archived since `));
+    expect([await list(), await list('--archived')]).toEqual([[], [name]]);
+    expect((await admin.type(plural, 'get', name)).err).toMatch(/, archived \d{4}-/);
+    const closed = await admin.type('--json', plural, 'publish', write('it.json', body));
+    expect([closed.exitCode, errorIn(closed).code]).toEqual([1, `${noun}_archived`]);
+  });
+
+  test('one that is not there: 1', async () => {
+    for (const command of ['get', 'archive']) {
+      const answer = await admin.type('--json', plural, command, 'nobody');
+      expect([answer.exitCode, errorIn(answer).code]).toEqual([1, `${noun}_not_found`]);
+    }
+  });
+});

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { environment, projectId, queryName } from '../../lib/engine/ids.ts';
+import { seconds } from '../../lib/engine/time.ts';
+import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { createQuery, publishQueryVersion } from '../../lib/service/publish-query.ts';
+
+const scope = { projectId: projectId('acme'), environment: environment('test') };
+const name = queryName('find');
+const common = { name, parameters: [], maxBytes: 1_000, timeoutMs: seconds(1) };
+const request = { method: 'GET', path: '/', query: {}, headers: {}, body: null } as const;
+const http = { ...common, kind: 'http', connection: 'https://example.com', request } as const;
+const postgres = { ...common, kind: 'postgres', connection: 'db', statement: 'select 1' } as const;
+
+test('a version whose publisher died before its summary gets one from the next, as that version is', async () => {
+  const world = memoryWorld();
+  await world.queries.putVersion(scope, { ...http, version: 1 }, world.clock.now());
+  expect(await createQuery(world, scope, postgres)).toEqual({ kind: 'exists' });
+  expect(await world.queries.summary(scope, name)).toMatchObject({ latestVersion: 1, kind: 'http' });
+});
+
+test('numbers that others have taken meanwhile are passed over, and after twenty of them the caller is to come again', async () => {
+  const world = memoryWorld();
+  await createQuery(world, scope, http);
+  for (let version = 2; version <= 20; version += 1)
+    await world.queries.putVersion(scope, { ...http, version }, world.clock.now());
+  expect(await publishQueryVersion(world, scope, postgres)).toMatchObject({ kind: 'published', version: 21 });
+  expect(await world.queries.summary(scope, name)).toMatchObject({ latestVersion: 21, kind: 'postgres' });
+  for (let version = 22; version <= 41; version += 1)
+    await world.queries.putVersion(scope, { ...http, version }, world.clock.now());
+  await expect(publishQueryVersion(world, scope, postgres)).rejects.toThrow(Unavailable);
+});
