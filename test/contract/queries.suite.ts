@@ -1,7 +1,7 @@
 /** What every store of published queries must keep. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment, queryName } from '../../lib/engine/ids.ts';
-import type { HttpQuery, PostgresQuery, QueryVersion } from '../../lib/engine/query/definition.ts';
+import type { AuroraQuery, HttpQuery, PostgresQuery, QueryVersion } from '../../lib/engine/query/definition.ts';
 import { after, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Queries } from '../../lib/ports/queries.ts';
 import { freshScope, noon } from './samples.ts';
@@ -35,6 +35,16 @@ const http: HttpQuery & { readonly version: number } = {
   version: 2,
 };
 
+const aurora: AuroraQuery & { readonly version: number } = {
+  ...common,
+  kind: 'aurora',
+  connection: 'orders',
+  statement: 'select 1',
+  readOnly: false,
+  maxRows: 1,
+  version: 4,
+};
+
 export const queriesSuite = ({ name, open }: Subject<Queries>) =>
   describe(`queries: ${name}`, () => {
     let opened: Opened<Queries>;
@@ -47,11 +57,11 @@ export const queriesSuite = ({ name, open }: Subject<Queries>) =>
 
     test('a version comes back as it was published', async () => {
       const scope = freshScope();
-      for (const each of [version(1), http, version(3, { statement: `select '${'x'.repeat(60_000)}'` })]) {
+      for (const each of [version(1), http, version(3, { statement: `select '${'x'.repeat(60_000)}'` }), aurora]) {
         expect(await store.putVersion(scope, each, noon)).toBe('stored');
         expect(await store.version(scope, order, each.version)).toEqual(each);
       }
-      expect(await store.version(scope, order, 4)).toBeUndefined();
+      expect(await store.version(scope, order, 5)).toBeUndefined();
     });
 
     test('one of many concurrent publications gets a number, and a published version never changes', async () => {
