@@ -14,17 +14,17 @@ afterEach(() => void vi.unstubAllEnvs());
 const of = (project: string, name: string) => ({ projectId: projectId(project), environment: environment(name) });
 
 test('a name means the database that the setting gives it for that project and environment, and no other', () => {
-  const { placeOf } = databaseWorldOf();
-  expect(placeOf(of('acme', 'test'), 'orders')).toEqual(database('test'));
-  expect(placeOf(of('acme', 'production'), 'orders')).toEqual(database('all'));
-  expect(placeOf(of('acme', 'test'), 'stock')).toEqual(database('stock'));
-  for (const name of ['other', 'constructor', '__proto__']) expect(placeOf(of('acme', 'test'), name)).toBeUndefined();
-  expect(placeOf(of('rival', 'test'), 'orders')).toBeUndefined();
+  const world = databaseWorldOf();
+  expect(world.placeOf(of('acme', 'test'), 'orders')).toEqual(database('test'));
+  expect(world.placeOf(of('acme', 'production'), 'orders')).toEqual(database('all'));
+  expect(world.placeOf(of('acme', 'test'), 'stock')).toEqual(database('stock'));
+  for (const name of ['other', 'constructor', '__proto__']) expect(world.placeOf(of('acme', 'test'), name)).toBeUndefined();
+  expect(world.placeOf(of('rival', 'test'), 'orders')).toBeUndefined();
 });
 
 test('the service is loaded once, when it is asked for', async () => {
-  const { service } = databaseWorldOf();
-  const first = await service();
+  const world = databaseWorldOf();
+  const first = await world.service();
   expect(first).toBeInstanceOf(DataApi);
-  expect(await service()).toBe(first);
+  expect(await world.service()).toBe(first);
 });

@@ -57,11 +57,11 @@ test('it is read from the command line, too', () => {
 test('more than a function can be told is refused, alone and with what else the worker is told', () => {
   const many = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`name-${String(at).padStart(2, '0')}`, orders]));
-  expect(() => stacksWith({ databases: { default: { '*': many(9) } } }).app.synth()).toThrow(
+  expect(() => stacksWith({ databases: { default: { '*': many(11) } } }).app.synth()).toThrow(
     /databases must be at most 1800 bytes of JSON, and has \d+/,
   );
-  const secrets = Object.fromEntries(Array.from({ length: 13 }, (_, at) => [`name-${at}`, secretArn('chat')]));
-  const both = { databases: { default: { '*': many(7) } }, secrets: { default: { '*': secrets } } };
+  const secrets = Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`name-${at}`, secretArn('chat')]));
+  const both = { databases: { default: { '*': many(9) } }, secrets: { default: { '*': secrets } } };
   expect(() => stacksWith(both).app.synth()).toThrow(
     /secrets, models, moderation and databases together must be at most 2800 bytes of JSON, and has \d+/,
   );

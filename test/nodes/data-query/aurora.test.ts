@@ -275,7 +275,7 @@ describe('trouble is said as whose it is', () => {
     ['BadRequestException', 'Named parameter x is missing', 400, { cause: 'invalid', code: 'query_failed' }],
     ['UnsupportedResultException', 'a type', 400, { cause: 'invalid', code: 'query_failed' }],
     ['StatementTimeoutException', 'timed out', 400, { cause: 'timeout', code: 'query_timeout' }],
-    ['DatabaseErrorException', 'ERROR: canceling; SQLState: 57014', 400, { cause: 'timeout', code: 'query_timeout' }],
+    ['DatabaseErrorException', 'ERROR: too long; SQLState: 57014', 400, { cause: 'timeout', code: 'query_timeout' }],
     ['DatabaseResumingException', 'resuming', 400, { cause: 'provider_error', code: 'database_unreachable' }],
     ['DatabaseUnavailableException', 'x', 504, { cause: 'provider_error', code: 'database_unreachable' }],
     ['ServiceUnavailableError', 'x', 503, { cause: 'provider_error', code: 'database_unreachable' }],

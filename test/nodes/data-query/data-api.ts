@@ -13,7 +13,7 @@ const field = z.strictObject({
   booleanValue: z.boolean().optional(),
 });
 const parameter = z.strictObject({ name: z.string(), value: field, typeHint: z.literal('JSON').optional() });
-export type Parameter = z.output<typeof parameter>;
+type Parameter = z.output<typeof parameter>;
 
 const begin = z.strictObject({ resourceArn: z.string(), secretArn: z.string(), database: z.string() });
 const end = z.strictObject({ resourceArn: z.string(), secretArn: z.string(), transactionId: z.string() });
