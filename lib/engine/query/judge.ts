@@ -6,7 +6,7 @@ import { faultsOf, pathsOf } from '../graph/template.ts';
 import type { JsonValue } from '../json.ts';
 import { type QueryDefinition, type QueryDraft, type QueryKind, queryLimits } from './definition.ts';
 import { namesInPath } from './path.ts';
-import { hasSeveral, readStatement, severalWords } from './statement.ts';
+import { hasSeveral, readStatement } from './statement.ts';
 
 export interface QueryVerdict {
   /** absent where a finding is an error */
@@ -37,7 +37,7 @@ function judgeAurora(draft: QueryDraft): Judged {
     ...(draft.maxBytes > bytes ? [invalid('/maxBytes', `the Data API answers at most ${bytes} bytes`)] : []),
     ...(draft.timeoutMs > ms ? [invalid('/timeoutMs', `the Data API ends a statement after ${ms} ms`)] : []),
     ...(draft.statement !== undefined && hasSeveral(draft.statement)
-      ? [finding('statement_invalid', '/statement', severalWords)]
+      ? [finding('statement_invalid', '/statement', 'is more than one statement')]
       : []),
   ];
   return { ...judged, findings: [...judged.findings, ...findings] };

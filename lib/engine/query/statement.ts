@@ -52,8 +52,6 @@ export function readStatement(sql: string): Statement | { readonly fault: string
   return { text, names };
 }
 
-export const severalWords = 'is more than one statement';
-
 /** Whether anything but blanks and comments follows a `;`. False too where something does not end: that is no statement at all. */
 export function hasSeveral(sql: string): boolean {
   let isEnded = false;

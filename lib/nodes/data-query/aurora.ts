@@ -5,7 +5,7 @@
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { type JsonObject, inline } from '../../engine/json.ts';
 import type { AuroraQuery } from '../../engine/query/definition.ts';
-import { hasSeveral, readStatement, severalWords } from '../../engine/query/statement.ts';
+import { readStatement } from '../../engine/query/statement.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { AskedStatement, DatabasePlace, Databases, Table } from '../../ports/databases.ts';
 import { type RunResult, failed } from '../runner.ts';
@@ -35,9 +35,7 @@ const rollbackWithinMs = 1_500;
 
 export async function askAurora({ query, values, place, databases, limitMs, signal }: Asked): Promise<RunResult> {
   const statement = readStatement(query.statement);
-  const fault = 'fault' in statement ? statement.fault : hasSeveral(query.statement) ? severalWords : undefined;
-  if ('fault' in statement || fault !== undefined)
-    return failed({ cause: 'invalid', code: 'query_invalid', message: `the statement cannot be asked: ${fault}` });
+  if ('fault' in statement) return failed({ cause: 'invalid', code: 'query_invalid', message: statement.fault });
   const asked: AskedStatement = {
     sql: query.statement,
     arguments: statement.names.map((name) => ({ name, value: values[name] ?? null })),
