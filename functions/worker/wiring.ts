@@ -10,12 +10,13 @@ import type { RunAttempt } from '../../lib/service/graph.ts';
 import { KeptSecrets } from '../../lib/service/kept-secrets.ts';
 import { ProjectQueries } from '../../lib/service/project-queries.ts';
 import { ProjectSecrets, type SecretList } from '../../lib/service/project-secrets.ts';
+import { databaseWorldOf } from './database-wiring.ts';
 import { lensWorldOf } from './lens-wiring.ts';
 
 export const attemptsOf = (deps: Pick<Deps, 'clock' | 'queries' | 'lenses'>): RunAttempt => {
   const secrets = projectSecrets(deps);
   const queries = new ProjectQueries(deps);
-  return attemptsBy(createRunners({ lens: lensWorldOf(deps) }), {
+  return attemptsBy(createRunners({ lens: lensWorldOf(deps), databases: databaseWorldOf() }), {
     secret: (scope, name) => secrets().of(scope, name),
     query: (scope, name, version) => queries.of(scope, queryName(name), version),
   });

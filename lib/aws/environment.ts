@@ -25,6 +25,7 @@ const schemas = {
   secrets: filled,
   models: filled,
   moderation: filled,
+  databases: filled,
   metrics: z.enum(['true', 'false']).transform((text) => text === 'true'),
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
@@ -89,6 +90,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get moderation() {
       return setting('moderation', schemas.moderation);
+    },
+    get databases() {
+      return setting('databases', schemas.databases);
     },
     get metrics() {
       return setting('metrics', schemas.metrics);

@@ -1,6 +1,7 @@
 /** A published query as it is stored. */
 import * as z from 'zod';
 import {
+  type AuroraQuery,
   type HttpQuery,
   type PostgresQuery,
   type QueryRequest,
@@ -24,15 +25,10 @@ const common = {
   connection: z.string(),
 };
 
-const postgres = exactly<PostgresQuery & { readonly version: number }>()(
-  z.strictObject({
-    ...common,
-    kind: z.literal('postgres'),
-    statement: z.string(),
-    readOnly: z.boolean(),
-    maxRows: z.number(),
-  }),
-);
+const sql = { ...common, statement: z.string(), readOnly: z.boolean(), maxRows: z.number() };
+
+const postgres = exactly<PostgresQuery & { readonly version: number }>()(z.strictObject({ ...sql, kind: z.literal('postgres') }));
+const aurora = exactly<AuroraQuery & { readonly version: number }>()(z.strictObject({ ...sql, kind: z.literal('aurora') }));
 
 const request = exactly<QueryRequest>()(
   z.strictObject({
@@ -46,4 +42,4 @@ const request = exactly<QueryRequest>()(
 
 const http = exactly<HttpQuery & { readonly version: number }>()(z.strictObject({ ...common, kind: z.literal('http'), request }));
 
-export const queryVersion: z.ZodType<QueryVersion> = z.discriminatedUnion('kind', [postgres, http]);
+export const queryVersion: z.ZodType<QueryVersion> = z.discriminatedUnion('kind', [postgres, http, aurora]);

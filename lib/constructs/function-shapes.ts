@@ -106,6 +106,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'send results',
       'read secrets of nodes',
       'ask models',
+      'ask databases',
       'note fires',
       'start scheduled runs',
     ],

@@ -21,6 +21,8 @@ export interface FunctionsProps {
   /** which models there are and who moderates, each as JSON */
   readonly models: string;
   readonly moderation: string;
+  /** which databases the queries of which project may ask, as JSON */
+  readonly databases: string;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
   readonly logRetention: logs.RetentionDays;
@@ -90,6 +92,7 @@ function environmentValues({
   secrets,
   models,
   moderation,
+  databases,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus } = places;
   return {
@@ -112,6 +115,7 @@ function environmentValues({
     secrets,
     models,
     moderation,
+    databases,
   };
 }
 

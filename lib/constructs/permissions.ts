@@ -25,6 +25,9 @@ export interface Places {
   readonly modelArns: readonly string[];
   /** undefined: no guardrail moderates */
   readonly guardrailArn: string | undefined;
+  /** what queries may ask by the Data API */
+  readonly clusterArns: readonly string[];
+  readonly databaseSecretArns: readonly string[];
 }
 
 export interface Permission {
@@ -259,6 +262,26 @@ export const permissions = {
       ...readSecrets(modelSecretArns),
       ...(modelArns.length === 0 ? [] : [allow(['bedrock:InvokeModelWithResponseStream'], modelArns)]),
       ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
+    ],
+  },
+  /** The Data API reads the secret of a database in the name of whoever asks. */
+  'ask databases': {
+    environment: ['databases'],
+    statements: ({ clusterArns, databaseSecretArns }) => [
+      ...(clusterArns.length === 0
+        ? []
+        : [
+            allow(
+              [
+                'rds-data:ExecuteStatement',
+                'rds-data:BeginTransaction',
+                'rds-data:CommitTransaction',
+                'rds-data:RollbackTransaction',
+              ],
+              clusterArns,
+            ),
+          ]),
+      ...readSecrets(databaseSecretArns),
     ],
   },
   /** What a webhook may start, and whether it has; no key, and nobody's audit trail. */

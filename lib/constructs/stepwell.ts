@@ -5,6 +5,7 @@ import * as logs from 'aws-cdk-lib/aws-logs';
 import type * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
+import { clusterArnsIn, databaseSecretArnsIn, databaseSetting } from '../api/schemas/database-setting.ts';
 import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import type { FunctionName } from '../contract/environment.ts';
@@ -51,6 +52,8 @@ export interface StepwellProps {
   readonly models?: z.input<typeof modelSetting>;
   /** Who looks at what goes to a model and comes from it, where a node asks for that. Default: nobody, and such a node fails. */
   readonly moderation?: z.input<typeof moderationSetting>;
+  /** Which databases of Aurora the queries of which project may ask, by name: `{ "<project>": { "<environment>" or "*": { "<name>": { clusterArn, secretArn, database } } } }`. Default: none. */
+  readonly databases?: z.input<typeof databaseSetting>;
   readonly domain?: Domain;
   /** A regional web ACL for the API's stage. Default: none. */
   readonly webAclArn?: string;
@@ -88,6 +91,7 @@ const mostWebhookBytes = 2_800;
 const mostSecretBytes = 1_800;
 const mostModelBytes = 2_400;
 const mostModerationBytes = 400;
+const mostDatabaseBytes = 1_800;
 const mostWorkerBytes = 2_800;
 
 export class Stepwell extends Construct {
@@ -120,14 +124,17 @@ export class Stepwell extends Construct {
     const modelsText = JSON.stringify(models);
     const moderation = moderationSetting.parse(props.moderation ?? { provider: 'none' });
     const moderationText = JSON.stringify(moderation);
+    const databases = databaseSetting.parse(props.databases ?? {});
+    const databasesText = JSON.stringify(databases);
     checkLengths(this, [
       { name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes },
       { name: 'secrets', text: secretsText, mostBytes: mostSecretBytes },
       { name: 'models', text: modelsText, mostBytes: mostModelBytes },
       { name: 'moderation', text: moderationText, mostBytes: mostModerationBytes },
+      { name: 'databases', text: databasesText, mostBytes: mostDatabaseBytes },
       {
-        name: 'secrets, models and moderation together',
-        text: secretsText + modelsText + moderationText,
+        name: 'secrets, models, moderation and databases together',
+        text: secretsText + modelsText + moderationText + databasesText,
         mostBytes: mostWorkerBytes,
       },
     ]);
@@ -156,6 +163,8 @@ export class Stepwell extends Construct {
         modelSecretArns: secretsNamed(models, moderation),
         modelArns: modelArnsNamed(models),
         guardrailArn: moderation.provider === 'bedrock-guardrail' ? moderation.guardrailArn : undefined,
+        clusterArns: clusterArnsIn(databases),
+        databaseSecretArns: databaseSecretArnsIn(databases),
       },
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
@@ -164,6 +173,7 @@ export class Stepwell extends Construct {
       secrets: secretsText,
       models: modelsText,
       moderation: moderationText,
+      databases: databasesText,
       encryptionKey,
       network: props.network,
       logRetention,

@@ -30,6 +30,8 @@ export const environmentNames = {
   models: 'STEPWELL_MODELS',
   /** JSON: who moderates. It names secrets and holds none. */
   moderation: 'STEPWELL_MODERATION',
+  /** JSON: which databases the queries of which project may ask by the Data API, by name. It names secrets and holds none. */
+  databases: 'STEPWELL_DATABASES',
 } as const;
 
 export type EnvironmentName = keyof typeof environmentNames;

@@ -4,6 +4,7 @@ import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { NodeInput, PlanNode } from '../engine/graph/plan.ts';
 import type { Scope } from '../engine/ids.ts';
 import { runCondition } from './condition/run.ts';
+import type { DatabaseWorld } from './data-query/aurora.ts';
 import type { QueryAnswer } from './data-query/query-answer.ts';
 import { runDataQuery } from './data-query/run.ts';
 import { type Reach, publicInternet } from './http/destination.ts';
@@ -21,6 +22,8 @@ export interface RunnerOptions {
   readonly sandbox?: Sandbox;
   /** what lens nodes ask; absent: this worker runs none */
   readonly lens?: LensWorld;
+  /** what queries of the kind `aurora` ask; absent: this worker asks none */
+  readonly databases?: DatabaseWorld;
   /** of one script */
   readonly scriptMemoryBytes?: number;
 }
@@ -35,7 +38,7 @@ export function createRunners(options: RunnerOptions = {}): ReadonlyMap<string, 
     runCondition(sandbox, scriptMemoryBytes),
     runJavascript(sandbox, scriptMemoryBytes),
     http,
-    runDataQuery(http),
+    runDataQuery(http, options.databases),
     ...(options.lens === undefined ? [] : [runLens(options.lens)]),
   ];
   return new Map(all.map((each) => [each.type, each]));

@@ -1,9 +1,10 @@
 /** The secrets that the nodes of a project may use: by the name that a list gives them, and none that it does not have. */
 import type { Scope } from '../engine/ids.ts';
 import type { KeptSecrets } from './kept-secrets.ts';
+import { type NamedByScope, namedFor } from './named-for.ts';
 
 /** By project, then by environment or `*`, then by name: the ARN of a secret, and behind a `#` a key of the JSON in it. */
-export type SecretList = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>>;
+export type SecretList = NamedByScope<string>;
 
 export type SecretAnswer =
   | { readonly kind: 'secret'; readonly text: string }
@@ -21,7 +22,7 @@ export class ProjectSecrets {
 
   /** @throws Unavailable where nobody can be asked at the moment */
   async of(scope: Scope, name: string): Promise<SecretAnswer> {
-    const reference = referenceIn(this.#list(), scope, name);
+    const reference = namedFor(this.#list(), scope, name);
     if (reference === undefined) return { kind: 'not_allowed' };
     const { arn, key } = parted(reference);
     const whole = await this.#kept.text(arn);
@@ -29,16 +30,6 @@ export class ProjectSecrets {
     return text === undefined || text === '' ? { kind: 'missing' } : { kind: 'secret', text };
   }
 }
-
-/** An environment's own name comes before one that is meant for all of them. */
-function referenceIn(list: SecretList, { projectId, environment }: Scope, name: string): string | undefined {
-  const project = own(list, projectId);
-  const lists = project === undefined ? [] : [own(project, environment), own(project, '*')];
-  return lists.map((one) => (one === undefined ? undefined : own(one, name))).find((reference) => reference !== undefined);
-}
-
-const own = <Value>(record: Readonly<Record<string, Value>>, key: string): Value | undefined =>
-  Object.hasOwn(record, key) ? record[key] : undefined;
 
 /** No ARN of a secret has a `#` in it. */
 function parted(reference: string): { readonly arn: string; readonly key: string | undefined } {

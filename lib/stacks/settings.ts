@@ -2,6 +2,7 @@
 import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { databaseSetting } from '../api/schemas/database-setting.ts';
 import { secretSetting } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { functionNames } from '../contract/environment.ts';
@@ -48,6 +49,7 @@ const productSchema = z.object({
   secrets: orJson(secretSetting).exactOptional(),
   models: orJson(modelSetting).exactOptional(),
   moderation: orJson(moderationSetting).exactOptional(),
+  databases: orJson(databaseSetting).exactOptional(),
   memoryMb: z.partialRecord(z.enum(functionNames), count).exactOptional(),
 });
 

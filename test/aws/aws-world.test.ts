@@ -22,6 +22,7 @@ const complete: Record<EnvironmentName, string> = {
   webhooks: '{}',
   secrets: '{}',
   models: '{}',
+  databases: '{}',
   moderation: '{"provider":"none"}',
 };
 const variables = Object.fromEntries(

@@ -128,6 +128,7 @@ export const queries: Kind<QueryVersion, QueryFacts> = {
       request: { method: 'POST', path: '/orders/:id', query: { a: [1] }, headers: { b: '{{ctx.id}}' }, body: { c: null } },
       version: 3,
     },
+    { ...common, kind: 'aurora', connection: 'orders', statement: 'select 1', readOnly: false, maxRows: 1, version: 4 },
   ],
   rival: (index) => query(1, { description: `no. ${index}` }),
   facts: [{ kind: 'postgres' }, { kind: 'http' }],

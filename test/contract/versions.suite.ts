@@ -10,8 +10,8 @@ import type { Opened, Subject } from './subject.ts';
 export interface Kind<Version extends Numbered, Facts extends object> {
   readonly plural: string;
   readonly named: (name: string) => Version['name'];
-  /** under one name, numbered 1, 2, 3: a small one, a large one, one with all that it can hold */
-  readonly samples: readonly [Version, Version, Version];
+  /** under one name, numbered from 1 up: a small one, a large one, one with all that it can hold, and of every other form one */
+  readonly samples: readonly [Version, Version, Version, ...Version[]];
   /** as the first, and told from it and from each other by the number */
   readonly rival: (index: number) => Version;
   /** what its summary tells besides, of a version, and what it tells when it is the other way */
@@ -44,9 +44,9 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
         expect(await store.putVersion(scope, each, noon)).toBe('stored');
         expect(await store.version(scope, name, each.version)).toEqual(each);
       }
-      expect(samples.map(({ version }) => version)).toEqual([1, 2, 3]);
+      expect(samples.map(({ version }) => version)).toEqual(samples.map((_sample, at) => at + 1));
       expect(JSON.stringify(second).length).toBeGreaterThan(30_000);
-      expect(await store.version(scope, name, 4)).toBeUndefined();
+      expect(await store.version(scope, name, samples.length + 1)).toBeUndefined();
     });
 
     test('one of many concurrent publications gets a number, and a published version never changes', async () => {

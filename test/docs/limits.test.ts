@@ -140,6 +140,9 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Rows of a query': [`${count(queryLimits.rows.standard)}, at most ${count(queryLimits.rows.most)}`, queryDefinition],
   'Answer to a query': [`${bytes(queryLimits.bytes.standard)}, at most ${bytes(queryLimits.bytes.most)}`, queryDefinition],
   'Time of a query': [`${seconds(queryLimits.ms.standard)}, at most ${seconds(queryLimits.ms.most)}`, queryDefinition],
+  'Answer to a query by the Data API': [bytes(queryLimits.aurora.bytes), queryDefinition],
+  'Time of a query by the Data API': [seconds(queryLimits.aurora.ms), queryDefinition],
+  'Databases of the configuration': [bytes(numberIn(construct, 'mostDatabaseBytes = ')), construct],
   'Secrets of nodes': [bytes(numberIn(construct, 'mostSecretBytes = ')), construct],
   'Secret that is looked for in what a node gives': [
     characters(numberIn('lib/nodes/secret-mask.ts', 'const leastMaskedLength = ')),

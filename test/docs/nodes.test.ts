@@ -89,7 +89,7 @@ test('every code of a request that failed', () => {
 });
 
 test('every code of a query that failed', () => {
-  const said = ['run', 'http-query', 'postgres', 'postgres-failure']
+  const said = ['run', 'http-query', 'postgres', 'postgres-failure', 'aurora', 'aurora-failure']
     .map((file) => read(`lib/nodes/data-query/${file}.ts`))
     .join('\n');
   const codes = [...said.matchAll(/code: '([a-z_]+)'/g)].map(([, code]) => code);

@@ -27,8 +27,8 @@ afterAll(async () => {
 
 const runShape = z.looseObject({ status: z.string(), output: z.unknown().optional(), error: z.unknown().optional() });
 
-async function run(key: string, input: object) {
-  const started = await local.call('POST', '/v1/runs', { workflowName: 'recent-orders', input }, { 'idempotency-key': key });
+async function run(key: string, input: object, workflowName = 'recent-orders') {
+  const started = await local.call('POST', '/v1/runs', { workflowName, input }, { 'idempotency-key': key });
   const { runId } = z.object({ runId: z.string() }).parse(started.body);
   for (;;) {
     const { body } = await local.call('GET', `/v1/runs/${runId}?resolveData=all`);
@@ -49,4 +49,23 @@ test('the example runs as it is written, and an archived query is asked no more'
   expect(await run('two', { customer: "' or true --" })).toMatchObject({ status: 'completed', output: { count: 0 } });
   expect((await local.call('DELETE', '/v1/queries/recent-orders')).status).toBe(200);
   expect((await run('three', input)).events).toContain('the query recent-orders is archived');
+});
+
+test('a query for the Data API says on a laptop that no database has that name', async () => {
+  const query = { name: 'in-aurora', kind: 'aurora', connection: 'orders', statement: 'select 1' };
+  expect((await local.call('POST', '/v1/queries', query)).status).toBe(201);
+  const nodes = [
+    { id: 'start', type: 'start' },
+    { id: 'ask', type: 'dataQuery', config: { query: 'in-aurora' } },
+    { id: 'end', type: 'end' },
+  ];
+  const edges = [
+    { id: 'a', source: 'start', target: 'ask' },
+    { id: 'b', source: 'ask', target: 'end' },
+  ];
+  expect((await local.call('POST', '/v1/workflows', { name: 'ask-aurora', nodes, edges })).status).toBe(201);
+  const { status, events } = await run('four', {}, 'ask-aurora');
+  expect(status).toBe('failed');
+  expect(events).toContain('"code":"connection_invalid"');
+  expect(events).toContain('has no orders for this project and environment');
 });

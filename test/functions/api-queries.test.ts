@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type Http, http, textIn } from './http.ts';
-import { askShop, findOrder } from './queries.ts';
+import { askShop, findInAurora, findOrder } from './queries.ts';
 
 const withKey = async (): Promise<readonly [Http, string]> => {
   const api = http();
@@ -34,6 +34,19 @@ test('a query is published, and comes back as it may be published again', async 
   expect(shop.body['query']).toMatchObject({ kind: 'http', request: askShop.request });
   const again = await post(api, key, query, '/v1/queries/find-order/versions');
   expect([again.status, again.body['version'], again.headers['location']]).toEqual([201, 2, '/v1/queries/find-order?version=2']);
+});
+
+test('a query that the Data API asks is one, too', async () => {
+  const [api, key] = await withKey();
+  expect((await post(api, key, { ...findInAurora, statement: `${findInAurora.statement};`, timeoutMs: 45_000 })).status).toBe(
+    201,
+  );
+  const { body } = await api.call('GET', '/v1/queries/find-in-aurora', { key });
+  expect(body).toMatchObject({
+    kind: 'aurora',
+    query: { kind: 'aurora', connection: 'orders', readOnly: true, maxRows: 1_000, maxBytes: 1_048_576, timeoutMs: 45_000 },
+  });
+  expect((await api.call('GET', '/v1/queries', { key })).body['data']).toMatchObject([{ kind: 'aurora' }]);
 });
 
 test('a version stays as it was published, and one that does not exist is not found', async () => {
@@ -83,6 +96,25 @@ describe('everything that is wrong is said at once, each with its place', () => 
     ['a statement that does not end', { ...findOrder, statement: "select 'x" }, ['statement_invalid /statement']],
     ['a numbered parameter', { ...findOrder, statement: 'select $1' }, ['statement_invalid /statement']],
     ['no statement', { ...findOrder, statement: undefined }, ['config_invalid /statement']],
+    [
+      'an aurora query',
+      {
+        ...findInAurora,
+        connection: 'arn:aws:rds:eu-west-1:111122223333:cluster:orders',
+        statement: 'commit; delete from orders where customer = :other',
+        request: {},
+        maxBytes: 1_048_577,
+        timeoutMs: 45_001,
+      },
+      [
+        'config_invalid /request',
+        'config_invalid /connection',
+        'config_invalid /maxBytes',
+        'config_invalid /timeoutMs',
+        'statement_invalid /statement',
+        'parameter_unknown /statement',
+      ],
+    ],
     [
       'an http query',
       {

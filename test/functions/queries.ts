@@ -11,6 +11,9 @@ export const findOrder = {
   ],
 } as const;
 
+/** Asked by the Data API. */
+export const findInAurora = { ...findOrder, name: 'find-in-aurora', kind: 'aurora', connection: 'orders' } as const;
+
 export const askShop = {
   name: 'ask-shop',
   kind: 'http',

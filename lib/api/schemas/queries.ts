@@ -17,7 +17,11 @@ const request = z.strictObject({
 const terms = {
   kind: z.enum(queryKinds),
   description: z.string().max(4_096).exactOptional(),
-  connection: z.string().min(1).max(2_048).meta({ description: 'postgres: the name of a secret; http: the base address' }),
+  connection: z
+    .string()
+    .min(1)
+    .max(2_048)
+    .meta({ description: 'postgres: the name of a secret; aurora: the name of a configured database; http: the base address' }),
   statement: z.string().min(1).max(queryLimits.statementCharacters).exactOptional().meta({ description: 'SQL, with `:name`' }),
   readOnly: z.boolean().exactOptional().meta({ description: 'absent: true' }),
   request: request.exactOptional(),

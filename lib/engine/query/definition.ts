@@ -4,7 +4,7 @@ import type { QueryName } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { DurationMs } from '../time.ts';
 
-export const queryKinds = ['postgres', 'http'] as const;
+export const queryKinds = ['postgres', 'http', 'aurora'] as const;
 export type QueryKind = (typeof queryKinds)[number];
 
 interface AnyQuery {
@@ -17,15 +17,23 @@ interface AnyQuery {
   readonly timeoutMs: DurationMs;
 }
 
-export interface PostgresQuery extends AnyQuery {
-  readonly kind: 'postgres';
-  /** the name of the secret that says where the database is and who asks */
+interface SqlQuery extends AnyQuery {
   readonly connection: string;
   /** SQL, with `:name` where an argument goes */
   readonly statement: string;
   /** asked in a transaction that can change nothing */
   readonly readOnly: boolean;
   readonly maxRows: number;
+}
+
+/** Its connection is the name of the secret that says where the database is and who asks. */
+export interface PostgresQuery extends SqlQuery {
+  readonly kind: 'postgres';
+}
+
+/** Its connection is a name of the setting `databases`: a database of Aurora PostgreSQL that is asked by the RDS Data API. */
+export interface AuroraQuery extends SqlQuery {
+  readonly kind: 'aurora';
 }
 
 export interface QueryRequest {
@@ -45,7 +53,7 @@ export interface HttpQuery extends AnyQuery {
   readonly request: QueryRequest;
 }
 
-export type QueryDefinition = PostgresQuery | HttpQuery;
+export type QueryDefinition = PostgresQuery | HttpQuery | AuroraQuery;
 export type QueryVersion = QueryDefinition & { readonly version: number };
 
 /** What was asked to be published, before it is known to make sense. */
@@ -65,4 +73,6 @@ export const queryLimits = {
   /** as much as an `http` node may take */
   bytes: { standard: 1_048_576, most: 5_242_880 },
   ms: { standard: 30_000, most: 840_000 },
+  /** what the Data API gives no more than: an answer of 1 MiB, and a statement of 45 s */
+  aurora: { bytes: 1_048_576, ms: 45_000 },
 } as const;

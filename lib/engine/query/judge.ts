@@ -4,9 +4,9 @@ import type { Finding } from '../graph/definition.ts';
 import { type FindingCode, finding, pointer } from '../graph/findings.ts';
 import { faultsOf, pathsOf } from '../graph/template.ts';
 import type { JsonValue } from '../json.ts';
-import { type QueryDefinition, type QueryDraft, queryLimits } from './definition.ts';
+import { type QueryDefinition, type QueryDraft, type QueryKind, queryLimits } from './definition.ts';
 import { namesInPath } from './path.ts';
-import { readStatement } from './statement.ts';
+import { hasSeveral, readStatement } from './statement.ts';
 
 export interface QueryVerdict {
   /** absent where a finding is an error */
@@ -15,7 +15,7 @@ export interface QueryVerdict {
 }
 
 export function judgeQuery(draft: QueryDraft): QueryVerdict {
-  const judged = draft.kind === 'postgres' ? judgePostgres(draft) : judgeHttp(draft);
+  const judged = judges[draft.kind](draft);
   const findings = [...judged.findings, ...judgeParameters(draft, judged.named)];
   const isSound = findings.every(({ severity }) => severity !== 'error');
   return isSound && judged.query !== undefined ? { query: judged.query, findings } : { findings };
@@ -28,25 +28,39 @@ interface Judged {
   readonly named: readonly { readonly name: string; readonly place: string }[];
 }
 
-function judgePostgres({
-  statement,
-  request,
-  readOnly = true,
-  maxRows = queryLimits.rows.standard,
-  ...draft
-}: QueryDraft): Judged {
-  const secretName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+const judgePostgres = (draft: QueryDraft): Judged => judgeSql(draft, 'postgres', 'a secret');
+
+function judgeAurora(draft: QueryDraft): Judged {
+  const { bytes, ms } = queryLimits.aurora;
+  const judged = judgeSql(draft, 'aurora', 'a configured database');
+  const findings = [
+    ...(draft.maxBytes > bytes ? [invalid('/maxBytes', `the Data API answers at most ${bytes} bytes`)] : []),
+    ...(draft.timeoutMs > ms ? [invalid('/timeoutMs', `the Data API ends a statement after ${ms} ms`)] : []),
+    ...(draft.statement !== undefined && hasSeveral(draft.statement)
+      ? [finding('statement_invalid', '/statement', 'is more than one statement')]
+      : []),
+  ];
+  return { ...judged, findings: [...judged.findings, ...findings] };
+}
+
+function judgeSql(
+  { statement, request, readOnly = true, maxRows = queryLimits.rows.standard, ...draft }: QueryDraft,
+  kind: 'postgres' | 'aurora',
+  connection: string,
+): Judged {
+  const name = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
   const findings = [
     ...(request === undefined ? [] : [notOf('request', draft)]),
-    ...(secretName.test(draft.connection) ? [] : [invalid('/connection', 'must be the name of a secret')]),
+    ...(name.test(draft.connection) ? [] : [invalid('/connection', `must be the name of ${connection}`)]),
   ];
-  if (statement === undefined) return { findings: [...findings, invalid('/statement', 'a postgres query has one')], named: [] };
+  if (statement === undefined)
+    return { findings: [...findings, invalid('/statement', `a query of the kind ${kind} has one`)], named: [] };
   const read = readStatement(statement);
   if ('fault' in read) return { findings: [...findings, finding('statement_invalid', '/statement', read.fault)], named: [] };
   return {
-    query: { ...draft, kind: 'postgres', statement, readOnly, maxRows },
+    query: { ...draft, kind, statement, readOnly, maxRows },
     findings,
-    named: read.names.map((name) => ({ name, place: '/statement' })),
+    named: read.names.map((each) => ({ name: each, place: '/statement' })),
   };
 }
 
@@ -83,6 +97,12 @@ function judgeHttp({ statement, request, readOnly, maxRows, ...draft }: QueryDra
     ],
   };
 }
+
+const judges: Readonly<Record<QueryKind, (draft: QueryDraft) => Judged>> = {
+  postgres: judgePostgres,
+  http: judgeHttp,
+  aurora: judgeAurora,
+};
 
 function judgeParameters({ parameters }: QueryDraft, named: Judged['named']): readonly Finding[] {
   const declared = new Set(parameters.map(({ name }) => name));

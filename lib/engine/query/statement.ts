@@ -52,6 +52,27 @@ export function readStatement(sql: string): Statement | { readonly fault: string
   return { text, names };
 }
 
+/** Whether anything but blanks and comments follows a `;`. False too where something does not end: that is no statement at all. */
+export function hasSeveral(sql: string): boolean {
+  let isEnded = false;
+  for (let at = 0; at < sql.length;) {
+    const isComment = sql.startsWith('--', at) || sql.startsWith('/*', at);
+    if (isEnded && !isComment && !/[\s;]/.test(sql.charAt(at))) return true;
+    isEnded ||= sql[at] === ';';
+    const skipped = endOfQuoted(sql, at, matchAt(sql, at));
+    if (skipped === 'open') return false;
+    at = skipped ?? at + (matchAt(sql, at)(identifier)?.[0].length ?? 1);
+  }
+  return false;
+}
+
+const matchAt =
+  (sql: string, at: number) =>
+  (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    return pattern.exec(sql);
+  };
+
 /** Where the string, quoted name or comment ends that begins here; `open` where it does not end. */
 function endOfQuoted(sql: string, at: number, match: (pattern: RegExp) => RegExpExecArray | null): number | 'open' | undefined {
   if (sql.startsWith('--', at)) {

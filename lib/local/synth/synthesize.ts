@@ -16,12 +16,14 @@ const cdkShape = z.looseObject({ context: z.record(z.string(), z.unknown()).defa
 
 /**
  * Settings of the product that differ on a laptop. Its API is served over http, and says so to the functions. Its first key is
- * this machine's own, and the keys of an installation are not wanted here.
+ * this machine's own, and the keys and databases of an installation are not wanted here.
  */
 const onThisMachine = {
   'stepwell:requireHttps': false,
   'stepwell:firstKey': { projectId: 'default', environment: 'local', rateLimitPerMinute: 'none' },
   'stepwell:seedKeys': [],
+  // The embedded cloud has no Data API, so nothing here leads to it.
+  'stepwell:databases': {},
 };
 
 const webhooksSetting = 'stepwell:webhooks';

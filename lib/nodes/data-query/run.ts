@@ -1,18 +1,23 @@
 /** Finds the query, holds the node's arguments against its parameters, and asks. */
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { type JsonObject, isJsonObject } from '../../engine/json.ts';
+import { unreachable } from '../../engine/invariant.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import { acceptArguments } from '../../engine/query/arguments.ts';
-import type { PostgresQuery, QueryVersion } from '../../engine/query/definition.ts';
+import type { AuroraQuery, PostgresQuery, QueryVersion } from '../../engine/query/definition.ts';
 import { durationMs } from '../../engine/time.ts';
 import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';
+import { type DatabaseWorld, askAurora } from './aurora.ts';
 import { readConnection } from './connection.ts';
 import { askHttp } from './http-query.ts';
 import type { QueryAnswer } from './query-answer.ts';
 import { type DataQueryConfig, argumentsOf, dataQuery, queryOf } from './shape.ts';
 
-/** @param http runs the requests of queries over HTTP */
-export const runDataQuery = (http: Runner): Runner =>
+/**
+ * @param http runs the requests of queries over HTTP
+ * @param databases absent: this worker asks none by the Data API
+ */
+export const runDataQuery = (http: Runner, databases?: DatabaseWorld): Runner =>
   runner(dataQuery, async (config, input, tools) => {
     const found = await queryFor(config, tools);
     if ('failure' in found) return failed(found.failure);
@@ -24,9 +29,16 @@ export const runDataQuery = (http: Runner): Runner =>
       return failed({ cause: 'invalid', code: 'arguments_invalid', message });
     }
     const limited = { ...tools, timeoutMs: durationMs(Math.min(tools.timeoutMs, query.timeoutMs)) };
-    return query.kind === 'http'
-      ? askHttp(http, query, verdict.values, input, limited)
-      : askDatabase(query, verdict.values, limited);
+    switch (query.kind) {
+      case 'http':
+        return askHttp(http, query, verdict.values, input, limited);
+      case 'postgres':
+        return askDatabase(query, verdict.values, limited);
+      case 'aurora':
+        return askByDataApi(databases, query, verdict.values, limited);
+      default:
+        return unreachable(query);
+    }
   });
 
 async function queryFor(
@@ -69,6 +81,24 @@ async function askDatabase(
   const { askPostgres } = await import('./postgres.ts');
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const result = await askPostgres({ query, values, connection, limitMs: timeoutMs, signal: limited });
+  signal.throwIfAborted();
+  return result;
+}
+
+async function askByDataApi(
+  world: DatabaseWorld | undefined,
+  query: AuroraQuery & { readonly version: number },
+  values: JsonObject,
+  { scope, signal, timeoutMs }: NodeTools,
+): Promise<RunResult> {
+  const place = world?.placeOf(scope, query.connection);
+  if (world === undefined || place === undefined) {
+    const message = `the setting "databases" has no ${query.connection} for this project and environment`;
+    return failed({ cause: 'invalid', code: 'connection_invalid', message });
+  }
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const databases = await world.service();
+  const result = await askAurora({ query, values, place, databases, limitMs: timeoutMs, signal: limited });
   signal.throwIfAborted();
   return result;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { filledPath, namesInPath } from '../../../lib/engine/query/path.ts';
-import { readStatement } from '../../../lib/engine/query/statement.ts';
+import { hasSeveral, readStatement } from '../../../lib/engine/query/statement.ts';
 
 describe('a parameter', () => {
   test.each([
@@ -47,5 +47,30 @@ describe('a path', () => {
 
   test.each(['', '.', '..'])('an argument "%s" would be no step of its own', (text) => {
     expect(filledPath('/orders/:id', () => text)).toBeUndefined();
+  });
+});
+
+describe('more than one statement', () => {
+  test.each([
+    'commit; delete from t',
+    'select 1;;select 2',
+    'select 1; -- :a\n/* ; */ x',
+    "select 1; 'x'",
+    ';select 1',
+    "select E'\\'';';a",
+  ])('is seen in %s', (sql) => {
+    expect(hasSeveral(sql)).toBe(true);
+  });
+
+  test.each([
+    'select 1',
+    'select 1;',
+    'select 1 ; ; ',
+    'select 1; -- two\n /* three; */ ',
+    "select ';a', $$;b$$, ';'';c'",
+    'select ";a" /* ;b */',
+    "select ';",
+  ])('is not seen in %s', (sql) => {
+    expect(hasSeveral(sql)).toBe(false);
   });
 });

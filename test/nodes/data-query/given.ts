@@ -4,6 +4,7 @@ import { judgeQuery } from '../../../lib/engine/query/judge.ts';
 import type { QueryDraft, QueryVersion } from '../../../lib/engine/query/definition.ts';
 import { queryName } from '../../../lib/engine/ids.ts';
 import { type DurationMs, seconds } from '../../../lib/engine/time.ts';
+import type { DatabaseWorld } from '../../../lib/nodes/data-query/aurora.ts';
 import type { Reach } from '../../../lib/nodes/http/destination.ts';
 import { attemptsBy, createRunners } from '../../../lib/nodes/runners.ts';
 import { inputOf, planNode, toolsOf } from '../given.ts';
@@ -32,17 +33,30 @@ export interface Asking {
   readonly signal?: AbortSignal;
   readonly timeoutMs?: DurationMs;
   readonly reach?: Reach;
+  readonly databases?: DatabaseWorld;
 }
 
-export async function ask({ query, values = {}, context = {}, secrets = {}, signal, timeoutMs = seconds(20), reach }: Asking) {
+export async function ask({
+  query,
+  values = {},
+  context = {},
+  secrets = {},
+  signal,
+  timeoutMs = seconds(20),
+  reach,
+  databases,
+}: Asking) {
   const stored = queryFrom(query);
-  const attempt = attemptsBy(createRunners(reach === undefined ? {} : { reach }), {
-    query: async () => ({ kind: 'query', query: stored }),
-    secret: async (_scope, name) => {
-      const text = secrets[name];
-      return text === undefined ? { kind: 'not_allowed' } : { kind: 'secret', text };
+  const attempt = attemptsBy(
+    createRunners({ ...(reach === undefined ? {} : { reach }), ...(databases === undefined ? {} : { databases }) }),
+    {
+      query: async () => ({ kind: 'query', query: stored }),
+      secret: async (_scope, name) => {
+        const text = secrets[name];
+        return text === undefined ? { kind: 'not_allowed' } : { kind: 'secret', text };
+      },
     },
-  });
+  );
   const node = planNode('dataQuery', { query: 'q', inputValues: values });
   const { outcome } = await attempt(
     { ...node, policy: { ...node.policy, timeoutMs } },

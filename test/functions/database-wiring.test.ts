@@ -1,0 +1,52 @@
+import { createServer } from 'node:http';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import * as z from 'zod';
+import { databaseWorldOf } from '../../functions/worker/database-wiring.ts';
+import { DataApi } from '../../lib/aws/data-api.ts';
+import { environment, projectId } from '../../lib/engine/ids.ts';
+
+const database = (name: string) => ({
+  clusterArn: `arn:aws:rds:eu-west-1:111122223333:cluster:${name}`,
+  secretArn: `arn:aws:secretsmanager:eu-west-1:111122223333:secret:${name}-AbCdEf`,
+  database: name,
+});
+const told = { acme: { '*': { orders: database('all'), stock: database('stock') }, test: { orders: database('test') } } };
+beforeEach(() => void vi.stubEnv('STEPWELL_DATABASES', JSON.stringify(told)));
+afterEach(() => void vi.unstubAllEnvs());
+const of = (project: string, name: string) => ({ projectId: projectId(project), environment: environment(name) });
+
+test('a name means the database that the setting gives it for that project and environment, and no other', () => {
+  const world = databaseWorldOf();
+  expect(world.placeOf(of('acme', 'test'), 'orders')).toEqual(database('test'));
+  expect(world.placeOf(of('acme', 'production'), 'orders')).toEqual(database('all'));
+  expect(world.placeOf(of('acme', 'test'), 'stock')).toEqual(database('stock'));
+  for (const name of ['other', 'constructor', '__proto__']) expect(world.placeOf(of('acme', 'test'), name)).toBeUndefined();
+  expect(world.placeOf(of('rival', 'test'), 'orders')).toBeUndefined();
+});
+
+test('what it asks goes to the region of the cluster, once, whatever comes of it', async () => {
+  const heard: string[] = [];
+  const server = createServer((request, response) => {
+    heard.push(`${request.url} ${request.headers.authorization}`);
+    response.writeHead(503, { 'x-amzn-errortype': 'ServiceUnavailableError' }).end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = z.object({ port: z.number() }).parse(server.address());
+  vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${port}`);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  const databases = await databaseWorldOf().service();
+  const answer = await databases.begin(database('orders'), AbortSignal.timeout(10_000));
+  expect(answer).toEqual({ fault: { kind: 'unreachable', name: 'ServiceUnavailableError' } });
+  expect(heard).toEqual([expect.stringMatching(/^\/BeginTransaction .*\/eu-west-1\/rds-data\//)]);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test('the service is loaded once, when it is asked for', async () => {
+  const world = databaseWorldOf();
+  const first = await world.service();
+  expect(first).toBeInstanceOf(DataApi);
+  expect(await world.service()).toBe(first);
+});

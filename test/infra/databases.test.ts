@@ -1,0 +1,68 @@
+/** Which databases the worker is told of and may ask: those of the setting, by whole ARNs, and no function beside it. */
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { parseSettings } from '../../lib/stacks/settings.ts';
+import { grantsIn } from './statements.ts';
+import { byId, ofType, stacksWith, synthesize } from './synthesized.ts';
+
+const clusterArn = 'arn:aws:rds:eu-west-1:111122223333:cluster:orders';
+const secretArn = (name: string): string => `arn:aws:secretsmanager:eu-west-1:111122223333:secret:${name}-AbCdEf`;
+const orders = { clusterArn, secretArn: secretArn('orders'), database: 'orders' };
+const databases = {
+  default: { '*': { orders }, production: { orders: { ...orders, secretArn: secretArn('production') } } },
+};
+const { runtime } = synthesize({ databases });
+const variables = z.object({ Variables: z.record(z.string(), z.unknown()) });
+const told = (resources: typeof runtime, id: string) =>
+  variables.parse(byId(resources, id).Properties['Environment']).Variables['STEPWELL_DATABASES'];
+const onDatabases = (resources: typeof runtime) =>
+  grantsIn(resources)
+    .filter(({ Action }) => /rds-data:|^secretsmanager:GetSecretValue$/.test(Action.join()))
+    .map(({ role, Action, Resource }) => [role.replace(/^StepwellFunctions|Role.*/g, ''), Action, Resource]);
+
+test('the worker alone is told of them, as it will read them', () => {
+  expect(told(runtime, 'StepwellFunctionsWorkerFunction')).toBe(JSON.stringify(databases));
+  expect(told(synthesize().runtime, 'StepwellFunctionsWorkerFunction')).toBe('{}');
+  const all = ofType(runtime, 'Lambda::Function').filter(
+    ({ Properties }) => variables.parse(Properties['Environment']).Variables['STEPWELL_DATABASES'] !== undefined,
+  );
+  expect(all.map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''))).toEqual(['StepwellFunctionsWorkerFunction']);
+});
+
+test('it alone may ask their clusters, by four actions, and read their secrets; no others, and without the setting none', () => {
+  expect(onDatabases(runtime)).toEqual([
+    [
+      'Worker',
+      ['rds-data:BeginTransaction', 'rds-data:CommitTransaction', 'rds-data:ExecuteStatement', 'rds-data:RollbackTransaction'],
+      [clusterArn],
+    ],
+    ['Worker', ['secretsmanager:GetSecretValue'], [secretArn('orders'), secretArn('production')]],
+  ]);
+  expect(onDatabases(synthesize().runtime)).toEqual([]);
+});
+
+test.each([
+  ['an instance', { ...orders, clusterArn: 'arn:aws:rds:eu-west-1:111122223333:db:orders' }],
+  ['more than one cluster', { ...orders, clusterArn: 'arn:aws:rds:eu-west-1:111122223333:cluster:*' }],
+  ['a password', { ...orders, secretArn: 'hunter2hunter2' }],
+  ['no name of the database', { clusterArn, secretArn: secretArn('orders') }],
+])('%s is refused', (_what, database) => {
+  expect(() => parseSettings({ 'stepwell:databases': { default: { '*': { orders: database } } } })).toThrow(/databases/);
+});
+
+test('it is read from the command line, too', () => {
+  expect(parseSettings({ 'stepwell:databases': JSON.stringify(databases) }).databases).toEqual(databases);
+});
+
+test('more than a function can be told is refused, alone and with what else the worker is told', () => {
+  const many = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`name-${String(at).padStart(2, '0')}`, orders]));
+  expect(() => stacksWith({ databases: { default: { '*': many(11) } } }).app.synth()).toThrow(
+    /databases must be at most 1800 bytes of JSON, and has \d+/,
+  );
+  const secrets = Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`name-${at}`, secretArn('chat')]));
+  const both = { databases: { default: { '*': many(9) } }, secrets: { default: { '*': secrets } } };
+  expect(() => stacksWith(both).app.synth()).toThrow(
+    /secrets, models, moderation and databases together must be at most 2800 bytes of JSON, and has \d+/,
+  );
+});
