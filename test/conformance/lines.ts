@@ -4,13 +4,21 @@
  */
 import { type JsonObject, type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
 import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
+import type { Story } from './story.ts';
 
 /** Of the writer's clock, or said by another fact: `retryAt` by `delayMs`. */
 const leftOut: ReadonlySet<string> = new Set(['startedAt', 'endedAt', 'retryAt', 'message']);
 const toCome: ReadonlySet<string> = new Set(['wakeAt', 'expiresAt', 'notBefore']);
-const unlike: ReadonlySet<string> = new Set(['signalId', 'receivedAt']);
+const unlike: ReadonlySet<string> = new Set(['signalId', 'receivedAt', 'childRunId']);
+const anyRunId = /\bwrun_[0-9A-Z]{26}\b/g;
 
-export const linesOf = (events: readonly PublicEvent[]): readonly string[] => events.map(lineOf);
+/** Of a run, and behind them those of the runs that it called, each under the name of its workflow. */
+export const linesIn = ({ events, called }: Story): readonly string[] => [
+  ...linesOf(events),
+  ...called.flatMap((each) => linesIn(each).map((line) => `${each.workflow}: ${line}`)),
+];
+
+const linesOf = (events: readonly PublicEvent[]): readonly string[] => events.map(lineOf);
 
 const lineOf = (event: PublicEvent): string => {
   const { nodeId, attempt, ...payload } = event.payload;
@@ -33,7 +41,7 @@ const fact = (key: string, value: JsonValue, event: PublicEvent): JsonValue => {
   if (value === null) return null;
   if (toCome.has(key) && typeof value === 'string') return `in ${(Date.parse(value) - Date.parse(event.timestamp)) / 1_000} s`;
   if (unlike.has(key)) return `(${key})`;
-  if (value === event.runId) return '(runId)';
+  if (typeof value === 'string') return value.replaceAll(anyRunId, '(runId)');
   if (Array.isArray(value)) return value.map((item: JsonValue) => fact('', item, event));
   if (!isJsonObject(value)) return value;
   // What stands apart is named by its content, under the run's own id.

@@ -27,6 +27,8 @@ export interface Outside {
     how?: { readonly correlation?: string; readonly expiresIn?: DurationMs },
   ) => Promise<{ readonly isDelivered: boolean }>;
   readonly cancel: (reason?: string) => Promise<CancelAnswer>;
+  /** cancels the run that this node called */
+  readonly cancelCalled: (node: string, reason?: string) => Promise<CancelAnswer>;
   readonly wake: (...nodeIds: readonly string[]) => Promise<readonly string[]>;
   readonly resume: (reason: string) => Promise<void>;
 }

@@ -1,9 +1,10 @@
 /** Plays a topology in a place, through the service: one message at a time, in the order of sending, so that its events come in one order. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { compile } from '../../lib/engine/graph/compile.ts';
-import type { Plan } from '../../lib/engine/graph/plan.ts';
 import {
+  type NodeId,
   type RunAddress,
+  type RunId,
   type Scope,
   environment,
   nodeId,
@@ -11,9 +12,12 @@ import {
   projectId,
   signalId,
   topLevel,
+  workflowName,
 } from '../../lib/engine/ids.ts';
 import { type DurationMs, type Instant, after, days, earliest, minutes } from '../../lib/engine/time.ts';
+import { judgeLens } from '../../lib/lens/judge-lens.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
+import type { Attempt } from '../../lib/nodes/runners.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import { byRun, collectResults } from '../../lib/service/collect-results.ts';
@@ -22,6 +26,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/graph.ts';
 import { listEvents } from '../../lib/service/list-events.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
+import { createLens } from '../../lib/service/publish-lens.ts';
 import { createWorkflow } from '../../lib/service/publish-workflow.ts';
 import { load } from '../../lib/service/payloads.ts';
 import { readRun } from '../../lib/service/read-log.ts';
@@ -30,12 +35,15 @@ import { resumeRun } from '../../lib/service/resume-run.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { sendSignal, sendToRun } from '../../lib/service/send-signal.ts';
 import { startRun } from '../../lib/service/start-run.ts';
+import { tendChild } from '../../lib/service/tend-child.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { replaced } from '../service/replaced.ts';
+import { lensAttempts } from './lens-attempts.ts';
 import type { Outside } from './outside.ts';
 import type { Place } from './place.ts';
 import { type Attempted, type Story, storyOf } from './story.ts';
-import { type Reply, type Topology, definitionOf, done } from './topology.ts';
+import { type Drawn, type Reply, type Topology, definitionOf, done } from './topology.ts';
 
 const scope: Scope = { projectId: projectId('default'), environment: environment('conformance') };
 
@@ -43,6 +51,8 @@ export const graphTypes: GraphTypes = { compile: (version) => compile(version, t
 
 export const depsOf = ({ world }: Place): Deps => ({
   ...world,
+  // Of the waits that chance makes longer or shorter, always the same.
+  ids: replaced(world.ids, { chance: () => 0.5 }),
   settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false },
 });
 
@@ -65,7 +75,11 @@ class Player {
   readonly #place: Place;
   readonly #deps: Deps;
   readonly #decider: Decider;
-  readonly #plan: Plan;
+  /** of every workflow that may run, in the order of their definitions */
+  readonly #nodes: readonly NodeId[];
+  readonly #attemptLens: Attempt;
+  /** in the order in which they were made */
+  readonly #runs: RunId[] = [];
   readonly #isTwice: boolean;
   readonly #attempts: Attempted[] = [];
   #run: RunAddress | undefined;
@@ -78,12 +92,20 @@ class Player {
     this.#isTwice = isTwice;
     this.#deps = depsOf(place);
     this.#decider = { deps: this.#deps, plans: new Plans(graphTypes), by: 'conformance' };
-    this.#plan = graphTypes.compile({ ...definitionOf(topology), version: 1 });
+    this.#nodes = drawnOf(topology).flatMap((drawn) => definitionOf(drawn).nodes.map(({ id }) => id));
+    this.#attemptLens = lensAttempts(topology, this.#deps.lenses);
   }
 
   async publish(): Promise<void> {
-    const answer = await createWorkflow(this.#deps, scope, definitionOf(this.#topology), inspectNode);
-    if (answer.kind !== 'published') throw new Error(JSON.stringify(answer));
+    for (const drawn of drawnOf(this.#topology)) {
+      const answer = await createWorkflow(this.#deps, scope, definitionOf(drawn), inspectNode);
+      if (answer.kind !== 'published') throw new Error(JSON.stringify(answer));
+    }
+    for (const lens of this.#topology.lenses ?? []) {
+      const faults = judgeLens(lens);
+      if (faults.length > 0) throw new Error(JSON.stringify(faults));
+      await createLens(this.#deps, scope, lens);
+    }
   }
 
   /** Its own, so that a script may take it apart. */
@@ -99,6 +121,7 @@ class Player {
       sweep: () => recoverRuns(this.#decider, after(this.#place.clock.now(), minutes(1))),
       send: (...signal) => this.#send(...signal),
       cancel: (reason) => cancelRun(this.#decider, this.#started(), reason),
+      cancelCalled: async (node, reason) => cancelRun(this.#decider, await this.#called(node), reason),
       wake: (...nodeIds) => this.#wake(nodeIds),
       resume: async (reason) => void (await resumeRun(this.#decider, this.#started(), { reason })),
     };
@@ -110,11 +133,12 @@ class Player {
       scope,
       idempotencyKey: 'once',
       bodyHash: 'once',
-      workflowName: this.#plan.name,
+      workflowName: workflowName(this.#topology.name),
       input,
     });
     if (answer.kind !== 'started') throw new Error(JSON.stringify(answer));
     this.#run = { ...scope, runId: answer.runId };
+    this.#runs.push(answer.runId);
   }
 
   async #settle(): Promise<void> {
@@ -191,19 +215,36 @@ class Player {
     return answer.kind === 'woken' ? answer.nodeIds : [];
   }
 
-  async story(): Promise<Story> {
-    const run = this.#started();
+  async #called(node: string): Promise<RunAddress> {
+    const fold = await readRun(this.#deps, this.#started());
+    const state = fold?.state.nodes.get(nodeKey({ nodeId: nodeId(node), iteration: topLevel }));
+    if (state === undefined || !('childRunId' in state) || state.childRunId === undefined)
+      throw new Error(`${node} called nobody`);
+    return { ...scope, runId: state.childRunId };
+  }
+
+  async story(run = this.#started()): Promise<Story> {
     const fold = await readRun(this.#deps, run);
     const head = await this.#deps.log.head(run);
     const listing = await listEvents(this.#deps, run, { after: 0, limit: 10_000 });
     if (fold === undefined || head === undefined || listing.kind !== 'found') throw new Error('the run is gone');
     const { progress, nodes } = fold.state;
     const payload = progress.status === 'completed' ? progress.output : { value: null };
+    const called: Story[] = [];
+    for (const {
+      type,
+      payload: { childRunId },
+    } of listing.events) {
+      const made = this.#runs.find((each) => type === 'subflow.called' && each === childRunId);
+      if (made !== undefined) called.push(await this.story({ ...scope, runId: made }));
+    }
     return storyOf({
+      workflow: head.kind === 'graph' ? head.workflow.name : '',
+      called,
       events: listing.events,
       status: head.projection.status,
       output: 'value' in payload ? payload.value : await load(this.#deps, run, payload.ref),
-      attempts: this.#attempts,
+      attempts: this.#attempts.filter((each) => each.runId === run.runId),
       statusOf: (node) => nodes.get(nodeKey({ nodeId: nodeId(node), iteration: topLevel }))?.status ?? 'pending',
     });
   }
@@ -237,8 +278,14 @@ class Player {
       case 'message':
         throw new Error('a graph run has no messages for code');
       case 'child':
-        throw new Error('no topology calls another workflow');
+        await tendChild(worker, job);
+        return this.#noteMade(job.childRunId);
     }
+  }
+
+  async #noteMade(made: RunId): Promise<void> {
+    if (this.#runs.includes(made) || (await this.#deps.log.head({ ...scope, runId: made })) === undefined) return;
+    this.#runs.push(made);
   }
 
   async #collect(results: readonly ResultMessage[]): Promise<void> {
@@ -251,20 +298,25 @@ class Player {
     }
   }
 
-  /** As they were sent; of those that one commit sent together, in the order of the definition. */
-  #byDispatch = (one: Job, other: Job): number => this.#placeOf(one) - this.#placeOf(other);
+  /** As they were sent; of those that one commit sent together, pass by pass in the order of the definition. */
+  #byDispatch = (one: Job, other: Job): number => {
+    if (!('commit' in one) || !('commit' in other)) return Number('commit' in other) - Number('commit' in one);
+    return (
+      this.#runs.indexOf(one.run.runId) - this.#runs.indexOf(other.run.runId) ||
+      one.commit - other.commit ||
+      one.iteration.localeCompare(other.iteration, 'en', { numeric: true }) ||
+      this.#nodes.indexOf(one.nodeId) - this.#nodes.indexOf(other.nodeId)
+    );
+  };
 
-  #placeOf(job: Job): number {
-    if (!('commit' in job)) return Number.MAX_SAFE_INTEGER;
-    return job.commit * 10_000 + [...this.#plan.nodes.keys()].indexOf(job.nodeId);
-  }
-
-  #runAttempt: RunAttempt = async (node, input, { number, signal }) => {
-    this.#attempts.push({ node: node.id, iteration: input.iteration, attempt: number, inputs: input.inputs });
-    const reply = this.#replyOf(node.id, number);
+  #runAttempt: RunAttempt = async (node, input, tools) => {
+    const { runId, iteration } = placeIn(tools.token);
+    this.#attempts.push({ runId, node: node.id, iteration, attempt: tools.number, inputs: input.inputs });
+    if (node.type === 'lens') return this.#attemptLens(node, input, tools);
+    const reply = this.#replyOf(node.id, tools.number);
     if (typeof reply !== 'function') return { outcome: reply, printed: [] };
-    const lasts = (time: DurationMs): Promise<void> => this.#last(time, signal);
-    return { outcome: await reply({ inputs: input.inputs, outside: this.outside(), lasts }), printed: [] };
+    const lasts = (time: DurationMs): Promise<void> => this.#last(time, tools.signal);
+    return { outcome: await reply({ inputs: input.inputs, iteration, outside: this.outside(), lasts }), printed: [] };
   };
 
   #replyOf(node: string, attempt: number): Reply {
@@ -284,6 +336,14 @@ class Player {
     }
   }
 }
+
+const drawnOf = ({ calls = [], ...topology }: Topology): readonly Drawn[] => [topology, ...calls];
+
+/** A token of an attempt is `run/node`, and in a loop `run/node@pass`. */
+const placeIn = (token: string): { readonly runId: string; readonly iteration: string } => {
+  const [, runId = '', iteration = ''] = /^([^/]*)\/[^@]*@?(.*)$/.exec(token) ?? [];
+  return { runId, iteration };
+};
 
 const isList = (replies: Reply | readonly Reply[]): replies is readonly Reply[] => Array.isArray(replies);
 

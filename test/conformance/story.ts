@@ -3,19 +3,23 @@ import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
 
 export interface Attempted {
+  readonly runId: string;
   readonly node: string;
-  /** the pass of a loop; empty outside all loops */
+  /** of the loops around it; empty outside all */
   readonly iteration: string;
   readonly attempt: number;
   readonly inputs: JsonObject;
 }
 
 export interface Story {
+  readonly workflow: string;
   readonly events: readonly PublicEvent[];
   /** of the head, where everybody looks */
   readonly status: string;
   readonly output: JsonValue;
   readonly attempts: readonly Attempted[];
+  /** the runs that its nodes called and that were made, in the order of the calls */
+  readonly called: readonly Story[];
   /** the status of a node, or `pending` where it has not begun */
   readonly statusOf: (node: string) => string;
   /** events of one type, of one node or of any */
@@ -26,7 +30,9 @@ export interface Story {
   readonly given: (node: string) => JsonObject;
 }
 
-export const storyOf = (of: Pick<Story, 'events' | 'status' | 'output' | 'attempts' | 'statusOf'>): Story => ({
+export const storyOf = (
+  of: Pick<Story, 'workflow' | 'events' | 'status' | 'output' | 'attempts' | 'called' | 'statusOf'>,
+): Story => ({
   ...of,
   of: (type, node) =>
     of.events

@@ -2,27 +2,30 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AwsPlaces, startAwsPlaces } from './aws-places.ts';
 import { goldenNames, isWriting, readGolden, writeGolden } from './golden.ts';
-import { linesOf } from './lines.ts';
+import { linesIn } from './lines.ts';
 import { memoryPlace } from './place.ts';
 import { play } from './play.ts';
+import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
 import type { Story } from './story.ts';
 import { allTopologies } from './topologies/all.ts';
 
 const cases = allTopologies.map((topology) => [topology.name, topology] as const);
 
-/** A node in its pass. */
-const placeOf = ({ payload: { nodeId, iteration } }: Story['events'][number]) => JSON.stringify([nodeId, iteration]);
+const nodeIn = ({ payload }: PublicEvent): string => `${String(payload['nodeId'])}@${String(payload['iteration'] ?? '')}`;
 
 /** What holds of every run that has ended, whatever its shape. */
-const expectSound = ({ events, status, attempts }: Story): void => {
+const expectSound = ({ events, status, attempts, called }: Story): void => {
+  for (const each of called) expectSound(each);
   const ends = events.filter(({ type }) => /^run\.(completed|failed|cancelled|timed_out)$/.test(type));
   expect(ends).toEqual(events.slice(-1));
   expect(['completed', 'failed', 'cancelled']).toContain(status);
   const executed = attempts.map(({ node, iteration, attempt }) => `${node}@${iteration}#${attempt}`);
   expect(executed).toEqual([...new Set(executed)]);
-  const endings = events.filter(({ type }) => /^node\.(completed|failed|timed_out|skipped)$/.test(type)).map(placeOf);
+  const endings = events
+    .filter(({ type }) => /^node\.(completed|failed|timed_out|blocked|invalidated|skipped)$/.test(type))
+    .map(nodeIn);
   expect(endings).toEqual([...new Set(endings)]);
-  const dispatched = events.filter(({ type }) => type === 'node.queued').map(placeOf);
+  const dispatched = events.filter(({ type }) => type === 'node.queued').map(nodeIn);
   expect(dispatched).toEqual([...new Set(dispatched)]);
 };
 
@@ -31,8 +34,8 @@ describe('in memory', () => {
     const story = await play(topology, await memoryPlace());
     topology.holds(story);
     expectSound(story);
-    if (isWriting) writeGolden(name, linesOf(story.events));
-    expect(linesOf(story.events)).toEqual(readGolden(name));
+    if (isWriting) writeGolden(name, linesIn(story));
+    expect(linesIn(story)).toEqual(readGolden(name));
   });
 });
 
@@ -47,14 +50,14 @@ describe('on the adapters of AWS', () => {
     const story = await play(topology, await places.open());
     topology.holds(story);
     expectSound(story);
-    expect(linesOf(story.events)).toEqual(readGolden(name));
+    expect(linesIn(story)).toEqual(readGolden(name));
   });
 });
 
 describe('with every message delivered twice', () => {
   test.each(cases)('%s', async (name, topology) => {
     const story = await play(topology, await memoryPlace(), true);
-    expect(linesOf(story.events)).toEqual(readGolden(name));
+    expect(linesIn(story)).toEqual(readGolden(name));
   });
 });
 

@@ -9,12 +9,16 @@ import { nodeId, workflowName } from '../../lib/engine/ids.ts';
 import { type JsonObject, type JsonValue, inline } from '../../lib/engine/json.ts';
 import type { FailureCause } from '../../lib/engine/retry/causes.ts';
 import type { DurationMs } from '../../lib/engine/time.ts';
+import type { Lens } from '../../lib/ports/lenses.ts';
+import type { ModelAnswer } from '../../lib/ports/models.ts';
 import type { Outside } from './outside.ts';
 import type { Story } from './story.ts';
 
 /** What an attempt is given, and what it can do while it lasts. */
 interface Moment {
   readonly inputs: JsonObject;
+  /** of the loops around it, such as `orders[0]/lines[3]`; empty outside all */
+  readonly iteration: string;
   readonly outside: Outside;
   /** lets that much time pass, or less where the attempt is aborted before */
   readonly lasts: (time: DurationMs) => Promise<void>;
@@ -27,15 +31,25 @@ export interface DrawnEdge extends Omit<EdgeDefinition, 'source' | 'target'> {
   readonly from: string;
 }
 
-export interface Topology {
+/** What is drawn of a workflow. */
+export interface Drawn {
   readonly name: string;
-  /** what must hold, in one sentence */
-  readonly says: string;
   /** `'a -> b -> c'`; `'check/yes -> b'` leaves by the handle `yes` */
   readonly edges: readonly (string | DrawnEdge)[];
   /** settings by node: its type and label, and the rest is its config; a node that is only drawn is a script */
   readonly nodes?: Readonly<Record<string, JsonObject>>;
   readonly options?: WorkflowOptions;
+}
+
+export interface Topology extends Drawn {
+  /** what must hold, in one sentence */
+  readonly says: string;
+  /** workflows that it may call, published before it starts; their nodes have other ids than its own */
+  readonly calls?: readonly Drawn[];
+  /** published before it starts; a node that asks one is run as it is, with a model that answers as told */
+  readonly lenses?: readonly Lens[];
+  /** by lens node: what the model says at each attempt, the last for all that follow */
+  readonly answers?: Readonly<Record<string, readonly ModelAnswer[]>>;
   readonly input?: JsonValue;
   /** by node: the reply of each attempt, the last one's for all that follow; absent: finished with its own id */
   readonly replies?: Readonly<Record<string, Reply | readonly Reply[]>>;
@@ -45,7 +59,7 @@ export interface Topology {
   readonly holds: (story: Story) => void;
 }
 
-export const definitionOf = ({ name, edges, nodes = {}, options = {} }: Topology): WorkflowDefinition => {
+export const definitionOf = ({ name, edges, nodes = {}, options = {} }: Drawn): WorkflowDefinition => {
   const drawn = edges.flatMap(readEdge);
   const ids = [...new Set([...drawn.flatMap(({ source, target }) => [source, target]), ...Object.keys(nodes).map(nodeId)])];
   return { name: workflowName(name), nodes: ids.map((id) => nodeOf(id, nodes[id] ?? {})), edges: drawn, options };

@@ -3,19 +3,20 @@ import type { Topology } from '../topology.ts';
 import { disabledNodes, ends } from './edges-of-a-run.ts';
 import { failures } from './failures.ts';
 import { joins } from './joins.ts';
+import { lenses } from './lenses.ts';
 import { loops } from './loops.ts';
 import { merges } from './merges.ts';
 import { patterns } from './patterns.ts';
 import { recovery } from './recovery.ts';
 import { retries } from './retries.ts';
 import { stress } from './stress.ts';
+import { subflows } from './subflows.ts';
 import { signals, time } from './time.ts';
 
 export const families: Readonly<Record<string, readonly Topology[]>> = {
   'The stress test of the graph document': stress,
   'Control-flow patterns': patterns,
   Joins: joins,
-  Loops: loops,
   Failures: failures,
   Merges: merges,
   'Attempts and time limits': retries,
@@ -23,6 +24,9 @@ export const families: Readonly<Record<string, readonly Topology[]>> = {
   'Disabled nodes': disabledNodes,
   'Sleeps, deadlines, wakes and cancels': time,
   Signals: signals,
+  Loops: loops,
+  Subflows: subflows,
+  Lenses: lenses,
   Recovery: recovery,
 };
 

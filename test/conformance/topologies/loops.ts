@@ -1,194 +1,296 @@
-/** Loops: a pass for each item, one after the other or side by side, and what follows when one of them fails. */
+/** Loops: passes in order and side by side, loops in loops, items that fail, and what ends a loop from outside. */
 import { expect } from 'vitest';
-import { type JsonObject, isJsonObject } from '../../../lib/engine/json.ts';
-import { minutes, seconds } from '../../../lib/engine/time.ts';
-import { type DrawnEdge, type Reply, type Topology, choice, done, fails, names, once } from '../topology.ts';
+import type { JsonObject, JsonValue } from '../../../lib/engine/json.ts';
+import { hours, minutes, seconds } from '../../../lib/engine/time.ts';
+import type { Story } from '../story.ts';
+import { type Reply, type Topology, choice, done, fails, once, shows } from '../topology.ts';
 
-const over = (more: JsonObject = {}): JsonObject => ({ type: 'loop', sourceVariable: '{{ctx.input.items}}', ...more });
-/** The pass is given its item and its index under `pass`. */
-const into = (from: string): DrawnEdge => ({ from, targetParamLabel: 'pass' });
-const drawn = ['start -> each', into('each/loop -> work'), 'each/done -> after'];
-const items = (...given: readonly (string | readonly string[])[]): JsonObject => ({ items: given });
+const loop = (config: JsonObject = {}): JsonObject => ({ type: 'loop', sourceVariable: '{{ctx.input.items}}', ...config });
+/** Ends the run with what the loop has made. */
+const end: JsonObject = { type: 'end', outputParameters: [{ name: 'results', sourceVariable: '{{ctx.loopResults}}' }] };
 
-const itemOf = ({ inputs }: Parameters<Extract<Reply, (...given: never) => unknown>>[0]): string => {
-  const { pass = null } = inputs;
-  const item = isJsonObject(pass) ? pass['item'] : undefined;
-  return typeof item === 'string' ? item : '';
+const items = (count: number): JsonValue => ({ items: Array.from({ length: count }, (_, index) => index) });
+/** Finished with the pass that it was in. */
+const saysPass: Reply = ({ iteration }) => done(iteration);
+const failsIn =
+  (...passes: readonly string[]): Reply =>
+  ({ iteration }) =>
+    passes.includes(iteration) ? fails('invalid') : done(iteration);
+
+const passesOf = ({ attempts }: Story, node: string): readonly string[] =>
+  attempts.filter((each) => each.node === node).map(({ iteration }) => iteration);
+/** How many passes of the loop were under way together at most. */
+const mostTogether = ({ events }: Story): number => {
+  let [now, most] = [0, 0];
+  for (const { type } of events) {
+    if (type === 'iteration.started') now += 1;
+    if (type === 'iteration.ended') now -= 1;
+    most = Math.max(most, now);
+  }
+  return most;
 };
-const shouts: Reply = (moment) => done(itemOf(moment).toUpperCase());
-const failsAt =
-  (bad: string): Reply =>
-  (moment) =>
-    itemOf(moment) === bad ? fails('invalid') : done(itemOf(moment));
-const results = (of: Parameters<Topology['holds']>[0], loop = 'each') =>
-  of.of('node.completed', loop).map(({ output }) => output);
 
 export const loops: readonly Topology[] = [
   {
-    name: 'loop-one-after-the-other',
-    says: 'Each item has a pass, the next begins when the one before it has ended, and the results stand in their order.',
-    edges: drawn,
-    nodes: { each: over() },
-    input: items('a', 'b', 'c'),
-    replies: { work: shouts },
+    name: 'loop-in-order',
+    says: 'A loop without a concurrency takes its items one after the other, and goes on with their results in order.',
+    edges: ['start -> l', 'l/loop -> a -> b', 'l/done -> end'],
+    nodes: { l: loop(), end },
+    input: items(3),
+    replies: { a: shows, b: saysPass },
     holds: (story) => {
-      expect(results(story)).toEqual([{ value: ['A', 'B', 'C'] }]);
-      expect(story.of('iteration.started').map(({ index }) => index)).toEqual([0, 1, 2]);
-      expect(story.runsOf('after')).toBe(1);
+      expect(story.attempts.map(({ node, iteration }) => `${node}@${iteration}`)).toEqual(
+        [0, 1, 2].flatMap((index) => [`a@l[${index}]`, `b@l[${index}]`]),
+      );
+      expect([mostTogether(story), story.output]).toEqual([1, { results: ['l[0]', 'l[1]', 'l[2]'] }]);
     },
   },
   {
     name: 'loop-side-by-side',
-    says: 'Two passes at a time, of which the first takes longest: a third begins when one has ended, and the order of the results stays.',
-    edges: drawn,
-    nodes: { each: over({ concurrency: 2 }) },
-    input: items('slow', 'b', 'c'),
-    replies: {
-      work: async (moment) => {
-        if (itemOf(moment) === 'slow') await moment.lasts(seconds(3));
-        return done(itemOf(moment));
-      },
+    says: 'Three of seven passes are under way at a time; one that is repeated ends last, and its result stands in its place.',
+    edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
+    nodes: { l: loop({ concurrency: 3 }), end },
+    input: items(7),
+    replies: { a: [({ iteration }) => (iteration === 'l[1]' ? fails() : done(iteration)), saysPass] },
+    holds: (story) => {
+      const ended = story.of('iteration.ended').map(({ index }) => index);
+      expect([mostTogether(story), ended.at(-1)]).toEqual([3, 1]);
+      expect(story.output).toEqual({ results: [0, 1, 2, 3, 4, 5, 6].map((index) => `l[${index}]`) });
     },
-    holds: (story) => expect(results(story)).toEqual([{ value: ['slow', 'b', 'c'] }]),
   },
   {
-    name: 'loop-in-a-crowd',
-    says: 'Twelve passes at a time send their results to be collected, and none is lost or taken twice.',
-    edges: drawn,
-    nodes: { each: over({ concurrency: 12 }) },
-    input: items(...names(25, 'i')),
-    replies: { work: shouts },
+    name: 'loop-wide',
+    says: 'Of a loop that takes twelve items at a time the results are collected, and each pass ends once.',
+    edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
+    nodes: { l: loop({ concurrency: 12 }), end },
+    input: items(30),
+    replies: { a: saysPass },
     holds: (story) => {
-      expect(results(story)).toEqual([{ value: names(25, 'I') }]);
-      expect(story.runsOf('work')).toBe(25);
+      expect(story.of('node.queued', 'a').every(({ via }) => via === 'collect')).toBe(true);
+      expect([mostTogether(story), story.of('iteration.ended').length]).toEqual([12, 30]);
+    },
+  },
+  {
+    name: 'loop-in-a-loop',
+    says: 'A loop in a loop runs once in each pass around it, over that pass’s own items, and its results are the pass’s.',
+    edges: ['start -> outer', 'outer/loop -> inner', 'inner/loop -> a', 'inner/done -> sum', 'outer/done -> end'],
+    nodes: {
+      outer: { ...loop(), itemVariable: 'row', indexVariable: 'place', outputVariable: 'loopResults' },
+      inner: { ...loop(), sourceVariable: '{{ctx.row}}', concurrency: 2, outputVariable: 'cells' },
+      end,
+    },
+    input: { items: [[1, 2, 3], [], [4]] },
+    replies: { a: saysPass, sum: saysPass },
+    holds: (story) => {
+      expect(passesOf(story, 'a').toSorted()).toEqual(
+        [0, 1, 2].map((index) => `outer[0]/inner[${index}]`).concat('outer[2]/inner[0]'),
+      );
+      expect(passesOf(story, 'sum')).toEqual(['outer[0]', 'outer[1]', 'outer[2]']);
+      expect(story.output).toEqual({ results: ['outer[0]', 'outer[1]', 'outer[2]'] });
+    },
+  },
+  {
+    name: 'loop-back-edge',
+    says: 'An edge from the body back to the loop says "and so on": it changes nothing.',
+    edges: ['start -> l', 'l/loop -> a -> l', 'l/done -> end'],
+    nodes: { l: loop(), end },
+    input: items(2),
+    replies: { a: saysPass },
+    holds: (story) => {
+      expect(passesOf(story, 'a')).toEqual(['l[0]', 'l[1]']);
+      expect(story.output).toEqual({ results: ['l[0]', 'l[1]'] });
+    },
+  },
+  {
+    name: 'loop-branches',
+    says: 'A body branches and joins as any graph does, pass by pass.',
+    edges: ['start -> l', 'l/loop -> pick', 'pick/even -> a -> join', 'pick/default -> b -> join', 'l/done -> end'],
+    nodes: {
+      l: loop(),
+      pick: {
+        type: 'condition',
+        branches: [
+          { id: 'even', label: 'even', conditions: [{ leftValue: '{{ctx.item.isEven}}', operator: 'equals', rightValue: true }] },
+        ],
+      },
+      end,
+    },
+    input: { items: [{ isEven: true }, { isEven: false }] },
+    holds: (story) => {
+      expect([passesOf(story, 'a'), passesOf(story, 'b'), passesOf(story, 'join')]).toEqual([
+        ['l[0]'],
+        ['l[1]'],
+        ['l[0]', 'l[1]'],
+      ]);
+      expect(story.status).toBe('completed');
+    },
+  },
+  {
+    name: 'loop-item-fails',
+    says: 'A failing item ends the loop: a pass that was asked for beside it is not run, no other begins, and the error edge is taken.',
+    edges: ['start -> l', 'l/loop -> a', 'l/done -> next', 'l/error -> rescue'],
+    nodes: { l: loop({ concurrency: 2 }) },
+    input: items(5),
+    replies: { a: failsIn('l[0]') },
+    holds: (story) => {
+      expect([passesOf(story, 'a'), story.of('iteration.started').length]).toEqual([['l[0]'], 2]);
+      expect([story.statusOf('next'), story.runsOf('rescue'), story.status]).toEqual(['skipped', 1, 'completed']);
+      expect(story.of('node.failed', 'l')).toMatchObject([{ failure: { code: 'loop_item_failed' } }]);
+    },
+  },
+  {
+    name: 'loop-item-fails-and-nobody-rescues',
+    says: 'A failing item fails the run where nothing takes the loop’s error.',
+    edges: ['start -> l', 'l/loop -> a', 'l/done -> next'],
+    nodes: { l: loop() },
+    input: items(3),
+    replies: { a: failsIn('l[0]') },
+    holds: (story) => {
+      expect(passesOf(story, 'a')).toEqual(['l[0]']);
+      expect([story.statusOf('next'), story.status]).toEqual(['skipped', 'failed']);
+    },
+  },
+  {
+    name: 'loop-item-fails-and-the-others-go-on',
+    says: 'With the policy continue a failing item leaves its failure in its place, and the others have their results.',
+    edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
+    nodes: { l: loop({ onItemFailure: 'continue' }), end },
+    input: items(3),
+    replies: { a: failsIn('l[1]') },
+    holds: (story) => {
+      expect(story.status).toBe('completed');
+      expect(story.output).toMatchObject({ results: ['l[0]', { success: false, error: { details: { nodeId: 'a' } } }, 'l[2]'] });
+    },
+  },
+  {
+    name: 'loop-item-is-rescued',
+    says: 'A failure that an error edge of the body takes is none of its pass.',
+    edges: ['start -> l', 'l/loop -> a -> b', 'a/error -> rescue', 'l/done -> end'],
+    nodes: { l: loop(), a: once, end },
+    input: items(2),
+    replies: { a: failsIn('l[0]'), b: saysPass, rescue: done('rescued') },
+    holds: (story) => {
+      expect([passesOf(story, 'b'), passesOf(story, 'rescue'), story.status]).toEqual([['l[1]'], ['l[0]'], 'completed']);
+      expect(story.of('iteration.ended').map(({ status }) => status)).toEqual(['completed', 'completed']);
     },
   },
   {
     name: 'loop-of-nothing',
-    says: 'A loop without items is done at once, and its body never runs.',
-    edges: drawn,
-    nodes: { each: over() },
-    input: items(),
-    holds: (story) => expect([results(story), story.runsOf('work'), story.runsOf('after')]).toEqual([[{ value: [] }], 0, 1]),
+    says: 'A loop over nothing runs no pass and goes on with no results.',
+    edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
+    nodes: { l: loop(), end },
+    holds: ({ runsOf, output }) => expect([runsOf('a'), output]).toEqual([0, { results: [] }]),
   },
   {
-    name: 'loop-in-a-loop',
-    says: 'Each pass of the outer loop goes through all passes of the inner one, and the results are lists in a list.',
-    edges: ['start -> each', 'each/loop -> inner', into('inner/loop -> work'), 'each/done -> after'],
-    nodes: { each: over({ itemVariable: 'row' }), inner: over({ sourceVariable: '{{ctx.row}}', outputVariable: 'rows' }) },
-    input: items(['a', 'b'], [], ['c']),
-    replies: { work: shouts },
-    holds: (story) => {
-      expect(results(story)).toEqual([{ value: [['A', 'B'], [], ['C']] }]);
-      expect(story.of('node.completed', 'work').map(({ iteration }) => iteration)).toEqual([
-        'each[0]/inner[0]',
-        'each[0]/inner[1]',
-        'each[2]/inner[0]',
-      ]);
+    name: 'loop-of-no-array',
+    says: 'A value that is no array is one item.',
+    edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
+    nodes: { l: loop(), end },
+    input: { items: 'one' },
+    replies: { a: saysPass },
+    holds: ({ output }) => expect(output).toEqual({ results: ['l[0]'] }),
+  },
+  {
+    name: 'loop-of-too-many',
+    says: 'More items than the loop may take fail it before its first pass.',
+    edges: ['start -> l', 'l/loop -> a', 'l/done -> next', 'l/error -> rescue'],
+    nodes: { l: loop({ maxIterations: 2 }) },
+    input: items(3),
+    holds: ({ runsOf, of }) => {
+      expect([runsOf('a'), runsOf('rescue')]).toEqual([0, 1]);
+      expect(of('node.failed', 'l')).toMatchObject([{ failure: { code: 'loop_too_many_items' } }]);
     },
   },
   {
-    name: 'loop-drawn-back',
-    says: 'An edge from the body back to its loop means no more than “and so on”: it is no cycle, and no node ends twice in a pass.',
-    edges: [...drawn, 'work -> each'],
-    nodes: { each: over() },
-    input: items('a', 'b'),
-    replies: { work: shouts },
-    holds: (story) => expect(results(story)).toEqual([{ value: ['A', 'B'] }]),
+    name: 'loop-with-pauses',
+    says: 'Between items the loop pauses as long as it is told to, by a timer.',
+    edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
+    nodes: { l: loop({ delayBetweenItems: 30_000 }), end },
+    input: items(3),
+    replies: { a: saysPass },
+    holds: ({ of, status, events }) => {
+      expect([of('loop.paused').length, status]).toEqual([2, 'completed']);
+      const [first, last] = [events.at(0), events.at(-1)].map((event) => Date.parse(event?.timestamp ?? ''));
+      expect((last ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(seconds(60));
+    },
+  },
+  {
+    name: 'loop-of-sleeps',
+    says: 'Passes sleep side by side, each in its own time, and hold back only what is behind them.',
+    edges: ['start -> l', 'l/loop -> nap -> a', 'l/done -> end'],
+    nodes: { l: loop({ concurrency: 2 }), nap: { type: 'delay', delayMinutes: 20 }, end },
+    input: items(3),
+    replies: { a: saysPass },
+    holds: ({ output, of, events }) => {
+      expect([of('node.waiting').length, output]).toEqual([3, { results: ['l[0]', 'l[1]', 'l[2]'] }]);
+      const took = Date.parse(events.at(-1)?.timestamp ?? '') - Date.parse(events[0]?.timestamp ?? '');
+      // Two together, then one.
+      expect([took >= minutes(40), took < minutes(43)]).toEqual([true, true]);
+    },
+  },
+  {
+    name: 'loop-behind-a-choice',
+    says: 'A loop on a branch that is not taken is skipped with all its body, and nothing waits for it.',
+    edges: ['start -> pick', 'pick/yes -> l', 'l/loop -> a', 'l/done -> join', 'pick/default -> b -> join', 'join -> end'],
+    nodes: { pick: choice('way', 'yes'), l: loop() },
+    input: { way: 'no', items: [1] },
+    holds: ({ statusOf, runsOf, status }) =>
+      expect([statusOf('l'), runsOf('a'), runsOf('join'), status]).toEqual(['skipped', 0, 1, 'completed']),
   },
   {
     name: 'loop-with-a-choice',
     says: 'In each pass the join behind a choice waits only for the branch that this pass has taken.',
-    edges: ['start -> each', 'each/loop -> check', 'check/left -> l -> join', 'check/default -> r -> join', 'each/done -> after'],
+    edges: ['start -> l', 'l/loop -> check', 'check/left -> a -> join', 'check/default -> b -> join', 'l/done -> after'],
     nodes: {
-      each: over({ itemVariable: 'way' }),
+      l: loop({ itemVariable: 'way' }),
       check: {
         ...choice('way', 'left'),
         branches: [{ id: 'left', conditions: [{ leftValue: '{{ctx.way}}', operator: 'equals', rightValue: 'left' }] }],
       },
     },
-    input: items('left', 'other'),
+    input: { items: ['left', 'other'] },
     holds: (story) => {
-      expect([story.runsOf('l'), story.runsOf('r'), story.runsOf('join'), story.status]).toEqual([1, 1, 2, 'completed']);
-    },
-  },
-  {
-    name: 'loop-with-a-rescue',
-    says: 'A failure that an error edge of the body takes is none of the pass.',
-    edges: [...drawn, 'work/error -> rescue'],
-    nodes: { each: over(), work: once },
-    input: items('a', 'bad', 'c'),
-    replies: { work: failsAt('bad') },
-    holds: (story) => expect(results(story)).toEqual([{ value: ['a', 'rescue', 'c'] }]),
-  },
-  {
-    name: 'loop-failing-item',
-    says: 'An item that fails ends its loop, which takes its error edge, and no further pass begins.',
-    edges: [...drawn, 'each/error -> rescue'],
-    nodes: { each: over() },
-    input: items('a', 'bad', 'c'),
-    replies: { work: failsAt('bad') },
-    holds: ({ runsOf, of, status }) => {
-      expect([runsOf('work'), runsOf('rescue'), runsOf('after'), status]).toEqual([2, 1, 0, 'completed']);
-      expect(of('node.failed', 'each')).toMatchObject([{ failure: { code: 'loop_item_failed' } }]);
-    },
-  },
-  {
-    name: 'loop-failing-item-continued',
-    says: 'An item that fails in a loop that goes on is an entry among the results.',
-    edges: drawn,
-    nodes: { each: over({ onItemFailure: 'continue' }) },
-    input: items('a', 'bad', 'c'),
-    replies: { work: failsAt('bad') },
-    holds: (story) => {
-      expect(results(story)).toMatchObject([{ value: ['a', { success: false, error: { cause: 'invalid' } }, 'c'] }]);
+      expect(['a', 'b', 'join'].map((node) => passesOf(story, node))).toEqual([['l[0]'], ['l[1]'], ['l[0]', 'l[1]']]);
       expect(story.status).toBe('completed');
     },
   },
   {
-    name: 'loop-retried-item',
-    says: 'An item whose first attempt fails is tried again within its pass.',
-    edges: drawn,
-    nodes: { each: over() },
-    input: items('a', 'b'),
-    replies: { work: [fails(), done('well')] },
-    holds: (story) => expect([results(story), story.runsOf('work')]).toEqual([[{ value: ['well', 'well'] }], 4]),
-  },
-  {
-    name: 'loop-with-waits-between-items',
-    says: 'A minute lies between two passes, and none before the first or behind the last.',
-    edges: drawn,
-    nodes: { each: over({ delayBetweenItems: 60_000 }) },
-    input: items('a', 'b', 'c'),
-    replies: { work: shouts },
-    holds: ({ of }) => expect(of('loop.paused')).toHaveLength(2),
-  },
-  {
-    name: 'loop-over-its-limit',
-    says: 'More items than the loop may take fail it before any pass begins.',
-    edges: [...drawn, 'each/error -> rescue'],
-    nodes: { each: over({ maxIterations: 2 }) },
-    input: items('a', 'b', 'c'),
-    holds: ({ runsOf, of }) => {
-      expect([runsOf('work'), runsOf('rescue')]).toEqual([0, 1]);
-      expect(of('node.failed', 'each')).toMatchObject([{ failure: { code: 'loop_too_many_items' } }]);
-    },
-  },
-  {
     name: 'loop-cancelled',
-    says: 'A cancel while a pass sleeps ends the loop: what slept goes on no more, and no further pass begins.',
-    edges: ['start -> each', 'each/loop -> nap -> work', 'each/done -> after'],
-    nodes: { each: over(), nap: { type: 'delay', delayMinutes: 5 } },
-    input: items('a', 'b'),
-    outside: async (outside) => {
-      await outside.start();
-      await outside.pass(minutes(6));
-      await outside.cancel('enough');
-      await outside.finish();
+    says: 'A cancel ends a loop with every pass that is under way, and no other begins.',
+    edges: ['start -> l', 'l/loop -> nap -> a', 'l/done -> end'],
+    nodes: { l: loop({ concurrency: 2 }), nap: { type: 'delay', delayMinutes: 60 } },
+    input: items(4),
+    outside: async ({ start, settle, cancel, finish }) => {
+      await start();
+      await settle();
+      await cancel('enough');
+      await finish();
     },
-    holds: ({ runsOf, status, of }) => {
-      expect([runsOf('work'), runsOf('after'), status]).toEqual([1, 0, 'cancelled']);
+    holds: ({ status, statusOf, runsOf, of }) => {
+      expect([status, statusOf('l'), runsOf('a')]).toEqual(['cancelled', 'cancelled', 0]);
       expect(of('iteration.started')).toHaveLength(2);
+    },
+  },
+  {
+    name: 'loop-of-lost-messages',
+    says: 'A pass whose message was lost is asked for again by the sweep, and the passes that have ended are not run again.',
+    edges: ['start -> l', 'l/loop -> a -> nap -> b', 'l/done -> end'],
+    nodes: { l: loop({ concurrency: 2 }), nap: { type: 'delay', delayMinutes: 60 }, end },
+    input: items(2),
+    replies: { b: saysPass },
+    outside: async ({ start, settle, lose, idle, sweep, finish }) => {
+      await start();
+      await settle();
+      await lose();
+      for (let waited = 0; waited < hours(1) + minutes(5); waited += minutes(1)) {
+        await idle(minutes(1));
+        await sweep();
+      }
+      await finish();
+    },
+    holds: (story) => {
+      expect([passesOf(story, 'a'), story.output]).toEqual([['l[0]', 'l[1]'], { results: ['l[0]', 'l[1]'] }]);
+      expect(story.of('run.recovered').length).toBeGreaterThan(0);
     },
   },
 ];

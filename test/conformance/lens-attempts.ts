@@ -1,0 +1,23 @@
+/** Lens nodes, run as they are: only the model is played, and moderation stops one word. */
+import { WordModeration } from '../../lib/models/moderation.ts';
+import { type Attempt, attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import type { Models } from '../../lib/ports/models.ts';
+import type { Lenses } from '../../lib/ports/versions.ts';
+import type { Topology } from './topology.ts';
+
+/** In a prompt or in an answer: moderation lets it not pass. */
+export const flaggedWord = 'gunpowder';
+
+export function lensAttempts({ name, answers = {} }: Topology, lenses: Lenses): Attempt {
+  const models: Models = {
+    // The token says whose attempt asks: `run/node/attempt`.
+    execute: async (_request, { idempotencyToken }) => {
+      const [node = '', attempt] = idempotencyToken.split('/').slice(1);
+      const told = answers[node.replace(/@.*$/, '')] ?? [];
+      const answer = told[Math.min(Number(attempt), told.length) - 1];
+      if (answer === undefined) throw new Error(`${name} does not say what the model answers to ${node}`);
+      return answer;
+    },
+  };
+  return attemptsBy(createRunners({ lens: { lenses, models, moderation: new WordModeration([flaggedWord]) } }));
+}
