@@ -6,6 +6,7 @@ import {
   type Gate,
   type RunEvent,
   type RunEventType,
+  type TokenCount,
   gatePhases,
   itemFailurePolicies,
 } from '../engine/log/events.ts';
@@ -43,6 +44,9 @@ export const gate = z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('moderation'), phase: z.enum(gatePhases), decision: jsonObject }),
   ),
 ]);
+
+const tokenCount = exactly<TokenCount>()(z.strictObject({ input: z.number(), output: z.number() }));
+export const tokens = { tokens: tokenCount.exactOptional() };
 
 /** A schema of one member of the union, tied to it key for key. */
 const is = <Type extends RunEventType>() => exactly<Extract<RunEvent, { type: Type }>>();
@@ -93,6 +97,7 @@ const members = {
       via,
       wave: z.number(),
       notBefore: instant.exactOptional(),
+      isPure: z.literal(true).exactOptional(),
     }),
   ),
   NODE_STARTED: is<'NODE_STARTED'>()(z.strictObject({ type: z.literal('NODE_STARTED'), ...ofAttempt, startedAt: instant })),
@@ -139,6 +144,7 @@ const members = {
       ...span,
       ...variable,
       ...printed,
+      ...tokens,
       output: payload,
       handle: z.string().nullable(),
       end: z.enum(['success', 'error']).exactOptional(),
@@ -157,6 +163,7 @@ const members = {
       ...ofAttempt,
       ...span,
       ...printed,
+      ...tokens,
       failure,
       delayMs: durationMs,
       retryAt: instant,
@@ -170,6 +177,7 @@ const members = {
       ...span,
       ...variable,
       ...printed,
+      ...tokens,
       failure,
       handle: z.literal('error').exactOptional(),
     }),

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { RunProgress, Written } from '../engine/log/fold.ts';
+import type { RunProgress, Spent, Written } from '../engine/log/fold.ts';
 import type { LoopState, PassCounts, PassResult } from '../engine/log/loop-state.ts';
 import type { ChildWait, EndedNode, LoopWait, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';
@@ -147,6 +147,7 @@ const storedFold = exactly<StoredFold>()(
     asOf: commitNo,
     nextEventId: eventId,
     progress,
+    spent: exactly<Spent>()(z.strictObject({ executions: z.number(), tokens: z.number() })),
     nodes: z.array(node).readonly(),
     written: z
       .array(

@@ -8,6 +8,7 @@ import type { RunEvent } from '../log/events.ts';
 import { type RunState, emptyState } from '../log/fold.ts';
 import type { EndedNode } from '../log/node-state.ts';
 import { advance } from './advance.ts';
+import { isOverBudget } from './budget.ts';
 import { type DecideTools, emit, hasEnded, openDraft } from './draft.ts';
 import type { Place, Plan, PlanNode } from './plan.ts';
 
@@ -65,7 +66,7 @@ export function decideRerunFrom(
   advance(draft, at([...standing]), at(tools.plan.roots.filter((root) => !standing.has(root))));
   const chosen = draft.state.nodes.get(nodeKey({ nodeId: outermost(tools.plan, from), iteration: topLevel }));
   // It waits where something before it is run again too; skipped, or never come to, it would not be run at all.
-  const isReached = chosen === undefined ? !hasEnded(draft) : chosen.status !== 'skipped';
+  const isReached = chosen === undefined ? !hasEnded(draft) || isOverBudget(draft) : chosen.status !== 'skipped';
   return isReached ? draft.events : undefined;
 }
 
