@@ -7,6 +7,7 @@ import { answerLimits } from '../../lib/bundles/answer-limits.ts';
 import { bundleLimits } from '../../lib/bundles/local-bundles.ts';
 import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
+import { largestBudget } from '../../lib/engine/graph/check-budget.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
 import { mostShownInPasses } from '../../lib/service/get-run.ts';
@@ -269,6 +270,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${seconds(graphDefaults.timeoutMs)}, at most ${minutes(numberIn(settings, 'const longestTimeoutMs = '))}`,
     settings,
   ],
+  'Number in a budget': [count(largestBudget), 'lib/engine/graph/check-budget.ts'],
   'Siblings that commit by themselves': [count(mostDirectSiblings), 'lib/engine/graph/advance.ts'],
   'Fixed delay': [
     `${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`,

@@ -35,6 +35,38 @@ describe('random workflows in rough weather', () => {
   });
 });
 
+/** The run is over by then; what comes later are sweeps that find nothing. */
+const mostOfARun = 120;
+
+describe('budgets in rough weather', () => {
+  it('are kept to the attempt and to the token, whoever dies and whatever comes twice', async () => {
+    const ended = { executions: 0, tokens: 0 };
+    for (const seed of seeds(60)) {
+      const [maxNodeExecutions, maxTokens] = [1 + (seed % 12), 5 + (seed % 30)];
+      const executions = await simulate({ seed, rates: roughWeather, limits: { budget: { maxNodeExecutions } } });
+      const tokens = await simulate({ seed, rates: roughWeather, limits: { budget: { maxTokens } } });
+      ended.executions += executions.overBudget;
+      ended.tokens += tokens.overBudget;
+    }
+    expect(ended.executions, 'hardly a run came to its budget of executions').toBeGreaterThan(60);
+    expect(ended.tokens, 'hardly a run came to its budget of tokens').toBeGreaterThan(40);
+  });
+
+  it('are kept wherever a process dies', async () => {
+    const calm: SimulationOptions = {
+      seed: 1,
+      rates: noFaults,
+      runs: 1,
+      limits: { budget: { maxNodeExecutions: 4, maxTokens: 30 } },
+    };
+    const { calls, overBudget } = await simulate(calm);
+    expect([overBudget, calls > mostOfARun]).toEqual([1, true]);
+    for (let call = 1; call <= mostOfARun; call += 1) {
+      for (const kind of ['crashBefore', 'crashAfter'] as const) await simulate({ ...calm, aim: { call, kind } });
+    }
+  });
+});
+
 describe('a crash at every port call', () => {
   // Among these the 38th goes through loops.
   it.each([...seeds(3), 38])('leaves nothing lost and nothing done twice: workflow of seed %i', async (seed) => {

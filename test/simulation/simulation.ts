@@ -1,4 +1,5 @@
 /** One seed, one world: the real engine and service over simulated ports, random workflows, faults, and the checker. */
+import type { WorkflowOptions } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, type Scope, environment, projectId, signalId, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { after, durationMs, hours, instant, minutes, seconds } from '../../lib/engine/time.ts';
@@ -18,6 +19,7 @@ import { sendSignal } from '../../lib/service/send-signal.ts';
 import { startRun } from '../../lib/service/start-run.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { BudgetWatch } from './budget-watch.ts';
 import { Checker } from './checker.ts';
 import { type FaultKind, type FaultRates, Faults } from './faults.ts';
 import { Prng } from './prng.ts';
@@ -33,6 +35,8 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly rates: FaultRates;
   readonly runs?: number;
+  /** of every workflow */
+  readonly limits?: WorkflowOptions;
   /** a crash at one port call of the whole simulation */
   readonly aim?: { readonly call: number; readonly kind: 'crashBefore' | 'crashAfter' };
   /** wraps the world with a bug on purpose, to see it caught */
@@ -60,6 +64,8 @@ export interface SimulationReport {
   /** virtual time from start to quiet */
   /** by readers who come and go */
   readonly eventsRead: number;
+  /** runs that were ended by their budget */
+  readonly overBudget: number;
   readonly tookMs: number;
   /** the same for the same seed, byte for byte */
   readonly summary: readonly string[];
@@ -94,10 +100,12 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   );
 
   const watch = new SignalWatch();
+  const budgets = new BudgetWatch(options.limits?.budget);
   const readers = new Readers(options.seed, time, memory);
   const committed = (run: RunAddress, commit: Commit): void => {
     checker.committed(run, commit, time.now);
     watch.committed(run, commit, time.now);
+    budgets.committed(run, commit);
     readers.committed(run);
   };
   const log: RunLog = {
@@ -176,9 +184,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       attempt.signal.addEventListener('abort', () => resolve(), { once: true });
       time.in(prng.whole(1, ms * 2), () => resolve());
     });
+    const tokens = { tokens: { input: ms % 7, output: attempt.number } };
     return isBad
-      ? { outcome: { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' } }, printed: [] }
-      : { outcome: { kind: 'finished', output: { value: prng.whole(0, 99) }, handle: 'output' }, printed: [] };
+      ? { outcome: { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' }, ...tokens }, printed: [] }
+      : { outcome: { kind: 'finished', output: { value: prng.whole(0, 99) }, handle: 'output', ...tokens }, printed: [] };
   };
 
   function takeJobs(batch: readonly Received<Job>[], done: (isDone: boolean) => void): void {
@@ -236,7 +245,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   let hasWaits = false;
   const clients = Array.from({ length: waiting }, (_, index) => index);
   for (const client of clients) {
-    const version = randomVersion(prng, `flow-${client}`, options.isBrisk === true);
+    const drawn = randomVersion(prng, `flow-${client}`, options.isBrisk === true);
+    const version = { ...drawn, options: options.limits ?? {} };
     hasWaits ||= version.nodes.some(({ type }) => type === 'wait');
     await memory.workflows.putVersion(scope, version, birth);
     await memory.workflows.advance(scope, version.name, version.version, birth);
@@ -328,6 +338,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   await checker.judge(memory.log);
   watch.judge(time.now);
   await readers.judge();
+  budgets.judge();
   const { counts, calls } = faults;
   return {
     counts,
@@ -342,6 +353,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     longestStillMs: checker.longestStillMs,
     tookMs: time.now - birth,
     eventsRead: readers.events,
+    overBudget: budgets.ended,
     summary: checker.summary,
   };
 }

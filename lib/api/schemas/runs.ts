@@ -183,6 +183,10 @@ export const runAnswer = z
     inputOmitted: omitted.exactOptional(),
     output: json.exactOptional(),
     outputOmitted: omitted.exactOptional(),
+    used: z
+      .strictObject({ nodeExecutions: z.int(), tokens: z.int() })
+      .exactOptional()
+      .meta({ description: 'of the budget that a workflow may set; absent: the run is of code' }),
     nodes: z.array(runNode).readonly(),
     lastEventId: z.int(),
   })
