@@ -11,6 +11,7 @@ import { DynamoKeys } from './keys.ts';
 import { DynamoLenses } from './lenses.ts';
 import { EmfMetrics, noMetrics } from './metrics.ts';
 import { EventBridgeNotices } from './notices.ts';
+import { DynamoPlaces } from './places.ts';
 import { DynamoQueries } from './queries.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
 import { SchedulerRecurrences } from './recurrences.ts';
@@ -84,6 +85,7 @@ export const awsWorld = (settings: Settings): World => {
   const signals = once(() => new DynamoSignals(control()));
   const streams = once(() => new DynamoStreams(runs()));
   const tickets = once(() => new DynamoTickets(control()));
+  const places = once(() => new DynamoPlaces(control()));
   const queries = once(() => new DynamoQueries(control()));
   const lenses = once(() => new DynamoLenses(control()));
   const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
@@ -146,6 +148,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get tickets() {
       return tickets();
+    },
+    get places() {
+      return places();
     },
     get queries() {
       return queries();

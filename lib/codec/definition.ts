@@ -64,6 +64,7 @@ const options = exactly<WorkflowOptions>()(
     args: z.array(argument).readonly().exactOptional(),
     deadlineSeconds: z.number().exactOptional(),
     budget: budget.exactOptional(),
+    maxConcurrentRuns: z.number().exactOptional(),
   }),
 );
 

@@ -72,6 +72,10 @@ const members = {
   INPUT_SET: is<'INPUT_SET'>()(z.strictObject({ type: z.literal('INPUT_SET'), input: payload })),
   SYSTEM_SET: is<'SYSTEM_SET'>()(z.strictObject({ type: z.literal('SYSTEM_SET'), key: z.string(), value: payload })),
   RUN_STARTED: is<'RUN_STARTED'>()(z.strictObject({ type: z.literal('RUN_STARTED') })),
+  PLACE_AWAITED: is<'PLACE_AWAITED'>()(
+    z.strictObject({ type: z.literal('PLACE_AWAITED'), places: z.number(), notBefore: instant.exactOptional() }),
+  ),
+  PLACE_TAKEN: is<'PLACE_TAKEN'>()(z.strictObject({ type: z.literal('PLACE_TAKEN'), place: z.number() })),
   RUN_STATUS_CHANGED: is<'RUN_STATUS_CHANGED'>()(
     z.strictObject({ type: z.literal('RUN_STATUS_CHANGED'), status: z.enum(['running', 'completed', 'failed', 'cancelled']) }),
   ),
@@ -222,6 +226,8 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.INPUT_SET,
   members.SYSTEM_SET,
   members.RUN_STARTED,
+  members.PLACE_AWAITED,
+  members.PLACE_TAKEN,
   members.RUN_STATUS_CHANGED,
   members.RUN_COMPLETED,
   members.RUN_FAILED,

@@ -13,6 +13,7 @@ import { MemoryKeys } from './keys.ts';
 import { MemoryLenses } from './lenses.ts';
 import { MemoryMetrics } from './metrics.ts';
 import { MemoryNotices } from './notices.ts';
+import { MemoryPlaces } from './places.ts';
 import { MemoryQueries } from './queries.ts';
 import { MemoryRecurrences } from './recurrences.ts';
 import { MemoryRunIndex } from './run-index.ts';
@@ -65,6 +66,7 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     signals: new MemorySignals(),
     streams: new MemoryStreams(),
     tickets: new MemoryTickets(),
+    places: new MemoryPlaces(),
     queries: new MemoryQueries(),
     lenses: new MemoryLenses(),
   };

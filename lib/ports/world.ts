@@ -9,6 +9,7 @@ import type { Lenses } from './lenses.ts';
 import type { Jobs } from './jobs.ts';
 import type { Metrics } from './metrics.ts';
 import type { Notices } from './notices.ts';
+import type { Places } from './places.ts';
 import type { Queries } from './queries.ts';
 import type { Recurrences } from './recurrences.ts';
 import type { RunIndex } from './run-index.ts';
@@ -42,6 +43,7 @@ export interface World {
   readonly signals: Signals;
   readonly streams: Streams;
   readonly tickets: Tickets;
+  readonly places: Places;
   readonly queries: Queries;
   readonly lenses: Lenses;
 }

@@ -4,10 +4,14 @@
  * finished by the next to ask.
  */
 import { firstCommit, type RunAddress } from '../engine/ids.ts';
-import { isTestRun } from '../engine/log/head.ts';
+import { applyCommit, emptyState } from '../engine/log/fold.ts';
+import { type Head, isTestRun } from '../engine/log/head.ts';
+import { durationMs } from '../engine/time.ts';
 import { cancelRun } from './cancel-run.ts';
 import { graphCarried } from './carried-graph.ts';
 import type { Decider } from './decide-run.ts';
+import type { Deps } from './deps.ts';
+import { placeJob } from './jobs-of.ts';
 import { leaveEveryWait } from './keep-waits.ts';
 import { testEndpoint } from './test-workflow.ts';
 
@@ -20,10 +24,18 @@ export async function stopTestRun(decider: Decider, run: RunAddress): Promise<St
   if (!isTestRun(head)) return { kind: 'not_a_test_run' };
   await cancelRun(decider, run);
   await leaveEveryWait(deps, run, [head.commit, ...(await deps.log.commitsAfter(run, firstCommit))]);
+  await giveUpPlace(deps, head);
   await deps.blobs.removeAll(run, `${run.runId}/`);
   const graph = await graphCarried(deps, run);
   if (graph !== undefined) await deps.reservations.release(run, testEndpoint, graph.reservedUnder, head.commit.nonce);
   await deps.index.forgetDue(run);
   await deps.log.forget(run, head.expiresAt);
   return { kind: 'stopped' };
+}
+
+/** It was told when the run ended; this is for the word that was lost, and before nobody knows of the run any more. */
+async function giveUpPlace(deps: Deps, head: Head): Promise<void> {
+  const state = emptyState();
+  applyCommit(state, head.commit);
+  if (state.admission !== undefined) await deps.jobs.sendLater(placeJob(head, state.admission), durationMs(0));
 }

@@ -60,6 +60,8 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
   INPUT_SET: all(is('INPUT_SET'), fc.record({ input: payload })),
   SYSTEM_SET: all(is('SYSTEM_SET'), fc.record({ key: text, value: payload })),
   RUN_STARTED: is('RUN_STARTED'),
+  PLACE_AWAITED: all(is('PLACE_AWAITED'), fc.record({ places: fc.nat() }), maybe('notBefore', moment)),
+  PLACE_TAKEN: all(is('PLACE_TAKEN'), fc.record({ place: fc.nat() })),
   RUN_STATUS_CHANGED: all(
     is('RUN_STATUS_CHANGED'),
     fc.record({ status: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const, 'cancelled' as const) }),

@@ -15,6 +15,7 @@ import { SqsJobs } from '../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import { EventBridgeNotices } from '../../lib/aws/notices.ts';
 import { DynamoLenses } from '../../lib/aws/lenses.ts';
+import { DynamoPlaces } from '../../lib/aws/places.ts';
 import { DynamoQueries } from '../../lib/aws/queries.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
@@ -100,6 +101,7 @@ export const startAwsPlaces = async (): Promise<AwsPlaces> => {
         audit: new DynamoAudit(control),
         rates: new DynamoRateWindows(control),
         signals: new DynamoSignals(control),
+        places: new DynamoPlaces(control),
         streams: new DynamoStreams(runs),
         queries: new DynamoQueries(control),
         lenses: new DynamoLenses(control),

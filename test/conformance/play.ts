@@ -30,6 +30,7 @@ import { resumeRun } from '../../lib/service/resume-run.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { sendSignal, sendToRun } from '../../lib/service/send-signal.ts';
 import { startRun } from '../../lib/service/start-run.ts';
+import { tendPlace } from '../../lib/service/tend-place.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import type { Outside } from './outside.ts';
@@ -234,6 +235,8 @@ class Player {
         return wakeNode(worker, job, delivery);
       case 'nudge':
         return nudgeRun(worker, job);
+      case 'place':
+        return tendPlace(worker, job);
       case 'message':
         throw new Error('a graph run has no messages for code');
       case 'child':

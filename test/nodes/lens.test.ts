@@ -112,6 +112,10 @@ describe('the tokens that it reports', () => {
     const { outcome } = await run(given);
     return outcome.kind === 'finished' || outcome.kind === 'failed' ? outcome.tokens : undefined;
   };
+  const counting = (input: number): ModelAnswer => {
+    const answer = answered('x');
+    return answer.kind === 'answered' ? { ...answer, tokens: { input, output: 1 } } : answer;
+  };
   const strict = { output: { fields: { score: { type: 'integer' as const, required: true } } } };
 
   test('are those of the model, whatever becomes of its answer', async () => {
@@ -125,8 +129,7 @@ describe('the tokens that it reports', () => {
     expect(
       await spent({ answer: { kind: 'answered', mediaType: 'text', text: 'x', durationMs: durationMs(1) } }),
     ).toBeUndefined();
-    for (const bad of [-1, 0.5, Number.NaN, 2 ** 60])
-      expect(await spent({ answer: { ...answered('x'), tokens: { input: bad, output: 1 } } as ModelAnswer })).toBeUndefined();
+    for (const bad of [-1, 0.5, Number.NaN, 2 ** 60]) expect(await spent({ answer: counting(bad) })).toBeUndefined();
   });
 });
 

@@ -46,7 +46,7 @@ export class BudgetWatch {
       runInvariant(
         2,
         counted === used,
-        `${runId} says that it used ${String(used)} of ${String(budget)}, and not ${String(counted)}`,
+        `${runId} says that it used other than was counted: ${JSON.stringify({ budget, used, counted })}`,
       );
     }
   }

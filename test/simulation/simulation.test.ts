@@ -67,6 +67,95 @@ describe('budgets in rough weather', () => {
   });
 });
 
+describe('places in rough weather', () => {
+  const crowd = { rates: roughWeather, runs: 6, isShared: true } as const;
+
+  it('are never more than there are, each for one run, and every run gets its turn', async () => {
+    const together = new Map<number, number>();
+    let letIn = 0;
+    for (const seed of seeds(120)) {
+      const maxConcurrentRuns = 1 + (seed % 3);
+      const report = await simulate({ ...crowd, seed, limits: { maxConcurrentRuns } });
+      together.set(maxConcurrentRuns, Math.max(together.get(maxConcurrentRuns) ?? 0, report.together));
+      letIn += report.letIn;
+    }
+    expect([...together].toSorted()).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 3],
+    ]);
+    expect(letIn).toBeGreaterThan(600);
+  });
+
+  it('are found and given back wherever a process dies', async () => {
+    const calm: SimulationOptions = {
+      ...crowd,
+      rates: noFaults,
+      seed: 5,
+      runs: 3,
+      isBrisk: true,
+      limits: { maxConcurrentRuns: 1 },
+    };
+    const { calls, together } = await simulate(calm);
+    expect([together, calls > 2 * mostOfARun]).toEqual([1, true]);
+    for (let call = 1; call <= 2 * mostOfARun; call += 1) {
+      for (const kind of ['crashBefore', 'crashAfter'] as const) {
+        const { counts } = await simulate({ ...calm, aim: { call, kind } });
+        expect(counts[kind]).toBe(1);
+      }
+    }
+  });
+
+  const bugs: Record<string, Partial<SimulationOptions>> = {
+    'a place that is taken without asking whether it is free': {
+      planted: (world) => ({ ...world, places: replaced(world.places, { take: async () => true }) }),
+    },
+    'a place that anybody gives back': {
+      planted: (world) => ({
+        ...world,
+        places: replaced(world.places, {
+          free: async (of, place) => {
+            const holder = (await world.places.taken(of)).find((taken) => taken.place === place);
+            if (holder !== undefined) await world.places.free(of, place, holder.runId);
+          },
+          // Everybody else's places look like the run's own extra ones.
+          taken: async (of) => {
+            const taken = await world.places.taken(of);
+            return taken.length < 2 ? taken : taken.map((each) => ({ ...each, runId: taken[0]?.runId ?? each.runId }));
+          },
+        }),
+      }),
+    },
+    'a place that nobody gives back': {
+      planted: (world) => ({ ...world, places: replaced(world.places, { free: async () => undefined }) }),
+    },
+    'word of a place that is always lost, and no sweep': {
+      withoutSweep: true,
+      planted: (world) => ({
+        ...world,
+        jobs: replaced(world.jobs, {
+          sendLater: async (job, delay) => (job.kind === 'place' ? undefined : world.jobs.sendLater(job, delay)),
+        }),
+      }),
+    },
+  };
+
+  it.each(Object.entries(bugs))('%s is caught', async (_name, bug) => {
+    const caught = async (): Promise<boolean> => {
+      for (const seed of seeds(100)) {
+        try {
+          await simulate({ ...crowd, seed, limits: { maxConcurrentRuns: 2 }, ...bug });
+        } catch (trouble) {
+          expect(trouble instanceof Error ? trouble.name : trouble).toMatch(/^(Violation|InvariantViolation)$/);
+          return true;
+        }
+      }
+      return false;
+    };
+    expect(await caught()).toBe(true);
+  });
+});
+
 describe('a crash at every port call', () => {
   // Among these the 38th goes through loops.
   it.each([...seeds(3), 38])('leaves nothing lost and nothing done twice: workflow of seed %i', async (seed) => {

@@ -1,5 +1,5 @@
 /** One seed, one world: the real engine and service over simulated ports, random workflows, faults, and the checker. */
-import type { WorkflowOptions } from '../../lib/engine/graph/definition.ts';
+import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, type Scope, environment, projectId, signalId, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { after, durationMs, hours, instant, minutes, seconds } from '../../lib/engine/time.ts';
@@ -17,12 +17,14 @@ import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { sendSignal } from '../../lib/service/send-signal.ts';
 import { startRun } from '../../lib/service/start-run.ts';
+import { tendPlace } from '../../lib/service/tend-place.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { BudgetWatch } from './budget-watch.ts';
 import { Checker } from './checker.ts';
 import { type FaultKind, type FaultRates, Faults } from './faults.ts';
 import { Prng } from './prng.ts';
+import { PlaceWatch } from './place-watch.ts';
 import { Process } from './process.ts';
 import { Queue, type Received } from './queue.ts';
 import { Readers } from './readers.ts';
@@ -35,6 +37,8 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly rates: FaultRates;
   readonly runs?: number;
+  /** all runs are of one workflow */
+  readonly isShared?: boolean;
   /** of every workflow */
   readonly limits?: WorkflowOptions;
   /** a crash at one port call of the whole simulation */
@@ -66,6 +70,9 @@ export interface SimulationReport {
   readonly eventsRead: number;
   /** runs that were ended by their budget */
   readonly overBudget: number;
+  /** runs that got one of the places of their workflow, and the most that had one at the same time */
+  readonly letIn: number;
+  readonly together: number;
   readonly tookMs: number;
   /** the same for the same seed, byte for byte */
   readonly summary: readonly string[];
@@ -100,12 +107,14 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   );
 
   const watch = new SignalWatch();
+  const places = new PlaceWatch(options.limits?.maxConcurrentRuns);
   const budgets = new BudgetWatch(options.limits?.budget);
   const readers = new Readers(options.seed, time, memory);
   const committed = (run: RunAddress, commit: Commit): void => {
     checker.committed(run, commit, time.now);
     watch.committed(run, commit, time.now);
     budgets.committed(run, commit);
+    places.committed(run, commit);
     readers.committed(run);
   };
   const log: RunLog = {
@@ -202,6 +211,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
         if (job.kind === 'node') await runNode(worker, job, delivery);
         else if (job.kind === 'wake') await wakeNode(worker, job, delivery);
         else if (job.kind === 'nudge') await nudgeRun(worker, job);
+        else if (job.kind === 'place') await tendPlace(worker, job);
         else throw new Error('no run of a deployment is simulated here');
       },
       done,
@@ -244,9 +254,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   let waiting = options.runs ?? 4;
   let hasWaits = false;
   const clients = Array.from({ length: waiting }, (_, index) => index);
+  let shared: WorkflowVersion | undefined;
   for (const client of clients) {
-    const drawn = randomVersion(prng, `flow-${client}`, options.isBrisk === true);
-    const version = { ...drawn, options: options.limits ?? {} };
+    const own = (): WorkflowVersion => randomVersion(prng, `flow-${client}`, options.isBrisk === true);
+    const version = { ...(shared ?? own()), options: options.limits ?? {} };
+    if (options.isShared === true) shared ??= version;
     hasWaits ||= version.nodes.some(({ type }) => type === 'wait');
     await memory.workflows.putVersion(scope, version, birth);
     await memory.workflows.advance(scope, version.name, version.version, birth);
@@ -354,6 +366,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     tookMs: time.now - birth,
     eventsRead: readers.events,
     overBudget: budgets.ended,
+    letIn: places.let,
+    together: places.together,
     summary: checker.summary,
   };
 }

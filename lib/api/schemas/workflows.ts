@@ -57,6 +57,10 @@ const options = z.strictObject({
   args: z.array(argument).max(200).exactOptional(),
   deadlineSeconds: z.int().min(1).max(longestDeadlineSeconds).exactOptional(),
   budget: budget.exactOptional(),
+  maxConcurrentRuns: z
+    .number()
+    .exactOptional()
+    .meta({ description: 'runs at work at once, a whole number from 1 to 1,000; the others wait' }),
 });
 
 export const graph = { nodes: z.array(node), edges: z.array(edge).default([]), options: options.default({}) };

@@ -13,6 +13,7 @@ import { retryableCauses } from '../retry/causes.ts';
 import { type Instant, after } from '../time.ts';
 import { advance, mostDirectSiblings } from './advance.ts';
 import { beginLoop } from './begin-loop.ts';
+import { awaitPlace, begin, mustWaitForPlace, takePlace } from './begin.ts';
 import { awaitSignal, outputOfWait, signalExpired } from './await-signal.ts';
 import { isLeft, mayExecute, weighTokens } from './budget.ts';
 import { callSubflow, failureOfChild, subflowExpired } from './call-subflow.ts';
@@ -35,12 +36,8 @@ export function decideStart(
   emit(draft, { type: 'INPUT_SET', input });
   for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: { value } });
   emit(draft, { type: 'RUN_STARTED' });
-  if (startAt === undefined)
-    advance(
-      draft,
-      [],
-      tools.plan.roots.map((node) => ({ node, iteration: topLevel })),
-    );
+  if (mustWaitForPlace(draft)) awaitPlace(draft, startAt);
+  else if (startAt === undefined) begin(draft);
   else dispatchLater(draft, startAt);
   return draft.events;
 }
@@ -133,6 +130,8 @@ function decideOne(draft: Draft, fact: Fact): void {
       fail(draft, place, fact.failure, fact.attempt, { startedAt: startOf(open), endedAt: draft.tools.now });
       return hasEnded(draft) ? undefined : advance(draft, [place]);
     }
+    case 'place-taken':
+      return takePlace(draft, fact.place);
     case 'cancel-requested':
       emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
       return emit(draft, { type: 'RUN_CANCELLED', ...(fact.reason === undefined ? {} : { reason: fact.reason }) });

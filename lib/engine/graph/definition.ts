@@ -56,6 +56,8 @@ export interface WorkflowOptions {
   readonly deadlineSeconds?: number;
   /** absent: a run ends by its graph or its deadline alone */
   readonly budget?: Budget;
+  /** runs of the workflow that may be at work at once; absent: any number */
+  readonly maxConcurrentRuns?: number;
 }
 
 export interface WorkflowDefinition {

@@ -69,6 +69,13 @@ export type RunEvent =
   | { readonly type: 'INPUT_SET'; readonly input: Payload }
   | { readonly type: 'SYSTEM_SET'; readonly key: string; readonly value: Payload }
   | { readonly type: 'RUN_STARTED' }
+  /** its workflow limits how many runs are at work: nothing of this one begins before it has one of the places */
+  | {
+      readonly type: 'PLACE_AWAITED';
+      readonly places: number;
+      /** the run was asked to start later */ readonly notBefore?: Instant;
+    }
+  | { readonly type: 'PLACE_TAKEN'; readonly place: number }
   | { readonly type: 'RUN_STATUS_CHANGED'; readonly status: 'running' | 'completed' | 'failed' | 'cancelled' }
   | { readonly type: 'RUN_COMPLETED'; readonly output: Payload }
   | { readonly type: 'RUN_FAILED'; readonly error: Failure }

@@ -33,10 +33,21 @@ import {
   isTerminal,
   put,
   running,
+  waitsForPlace,
   write,
 } from './run-state.ts';
 
-export { type RunProgress, type RunState, type Spent, type Written, emptyState, fork, isTerminal } from './run-state.ts';
+export {
+  type Admission,
+  type RunProgress,
+  type RunState,
+  type Spent,
+  type Written,
+  emptyState,
+  fork,
+  isTerminal,
+  waitsForPlace,
+} from './run-state.ts';
 
 /** Raised when a stored fold would mean something else than the same log folded anew. */
 export const foldSchema = 4;
@@ -77,6 +88,15 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | Loo
     case 'RUN_STARTED':
     case 'RUN_RESUMED':
     case 'RUN_RECOVERED':
+      break;
+    case 'PLACE_AWAITED': {
+      const { places, notBefore } = event;
+      state.admission = { places, since: notBefore ?? stamp.at, ...(notBefore === undefined ? {} : { notBefore }) };
+      break;
+    }
+    case 'PLACE_TAKEN':
+      invariant(state.admission !== undefined && waitsForPlace(state), 'a place was taken that nobody waited for');
+      state.admission = { ...state.admission, place: event.place };
       break;
     case 'RUN_STATUS_CHANGED':
       if (event.status === 'running') state.progress = { status: 'running', startedAt: stamp.at };

@@ -40,12 +40,25 @@ export interface Spent {
   readonly tokens: number;
 }
 
+/** Of a run whose workflow limits how many are at work. */
+export interface Admission {
+  /** it may have one of those below this */
+  readonly places: number;
+  /** when it was to start: who came first is let in first */
+  readonly since: Instant;
+  readonly notBefore?: Instant;
+  /** absent: it waits for one, or has ended without one */
+  readonly place?: number;
+}
+
 export interface RunState {
   /** the last commit folded; 0 before the first */
   asOf: CommitNo | 0;
   nextEventId: EventId;
   progress: RunProgress;
   spent: Spent;
+  /** absent: nobody limits it */
+  admission?: Admission;
   readonly nodes: LayeredMap<NodeKey, NodeState>;
   /** the nodes that have begun and not ended */
   readonly open: LayeredMap<NodeKey, true>;
@@ -76,6 +89,10 @@ export const fork = (state: RunState): RunState => ({
 
 export const isTerminal = (progress: RunProgress): progress is Exclude<RunProgress, { status: 'pending' | 'running' }> =>
   progress.status !== 'pending' && progress.status !== 'running';
+
+/** Nothing of it has begun, and nothing may before it has a place. */
+export const waitsForPlace = ({ progress, admission }: RunState): boolean =>
+  admission !== undefined && admission.place === undefined && !isTerminal(progress);
 
 /** Which commit and when: what the events of one commit share. */
 export interface Stamp {

@@ -197,7 +197,7 @@ const drawingOf = ({ widths, items, concurrency }: Layered): Drawing => {
 const scriptOf =
   ({ broken }: Layered): Script =>
   (id, attempt, iteration) => {
-    const dice = [...`${id}${iteration}`].reduce((sum, letter) => sum + letter.charCodeAt(0), attempt);
+    const dice = Array.from(`${id}${iteration}`, (letter) => letter.charCodeAt(0)).reduce((sum, code) => sum + code, attempt);
     return telling(dice % 5, attempt, dice % broken === 0 ? failed() : finished(id));
   };
 
