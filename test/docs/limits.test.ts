@@ -15,6 +15,7 @@ import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { queryLimits } from '../../lib/engine/query/definition.ts';
 import { longestRate } from '../../lib/engine/schedule/timing.ts';
 import { mostFiresKept } from '../../lib/service/note-fire.ts';
+import { mostPlaces } from '../../lib/engine/places.ts';
 import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { deepestCall } from '../../lib/service/make-child.ts';
@@ -270,6 +271,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${seconds(graphDefaults.timeoutMs)}, at most ${minutes(numberIn(settings, 'const longestTimeoutMs = '))}`,
     settings,
   ],
+  'Runs of a workflow at work at once': [count(mostPlaces), 'lib/engine/places.ts'],
   'Number in a budget': [count(largestBudget), 'lib/engine/graph/check-budget.ts'],
   'Siblings that commit by themselves': [count(mostDirectSiblings), 'lib/engine/graph/advance.ts'],
   'Fixed delay': [
@@ -387,6 +389,14 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Longest silence': [minutes(numberIn(silence, 'const longestPatience: DurationMs = ')), silence],
   'Look of the sweep at a working run': [minutes(numberIn(silence, 'const workingLook: DurationMs = ')), silence],
   'Look of the sweep at a waiting run': [minutes(numberIn(silence, 'const firstSignalLook: DurationMs = ')), silence],
+  'Look of the sweep at a run that waits for a place': [
+    minutes(numberIn(silence, 'const lastPlaceLook: DurationMs = ')),
+    silence,
+  ],
+  'Runs called to free places': [
+    count(numberIn('lib/service/tend-place.ts', 'const mostCalled = ')),
+    'lib/service/tend-place.ts',
+  ],
   'Grace of a timer': [seconds(numberIn(silence, 'const timerGrace: DurationMs = ')), silence],
   Nudge: [seconds(numberIn('lib/service/later.ts', 'nudgeDelay = ')), 'lib/service/later.ts'],
   'Time of a worker': [`${count(defaultWorkerTimeoutSeconds)} s`, shapes],

@@ -259,3 +259,9 @@ test('a budget is whole numbers from one up, each told at its place', () => {
   ]);
   expect(judged({ maxTokens: 1_000_000_001 })).toHaveLength(1);
 });
+
+test('runs at once are a whole number up to a thousand', () => {
+  const judged = (maxConcurrentRuns: number) => found(workflow([node('s', 'start')], [], { maxConcurrentRuns }));
+  expect([judged(1), judged(1_000)]).toEqual([[], []]);
+  for (const bad of [0, 1.5, -1, 1_001]) expect(judged(bad)).toEqual(['concurrency_invalid /options/maxConcurrentRuns']);
+});

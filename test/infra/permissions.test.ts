@@ -105,7 +105,7 @@ test('the worker alone gives places to runs, in their partitions and nowhere els
   expect(keeping.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual(['Worker']);
   for (const { Condition, Resource, Action } of keeping) {
     expect(Resource).toEqual([expect.stringMatching(controlTable)]);
-    expect(Action).toEqual(['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:Query']);
+    expect(Action.toSorted()).toEqual(['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Query']);
     expect(Condition).toEqual({
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['*#places#*'] },
       Null: { 'dynamodb:LeadingKeys': 'false' },

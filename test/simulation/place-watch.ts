@@ -11,6 +11,8 @@ export class PlaceWatch {
   readonly #ended = new Set<string>();
   /** runs that were let in */
   let = 0;
+  /** runs that came when all places were taken */
+  waited = 0;
   /** the most that were ever at work together */
   together = 0;
 
@@ -20,6 +22,7 @@ export class PlaceWatch {
 
   committed({ runId }: RunAddress, { events }: Commit): void {
     for (const event of events) {
+      if (event.type === 'PLACE_AWAITED' && this.#atWork.size >= this.#most) this.waited += 1;
       if (event.type === 'PLACE_TAKEN') {
         const holder = [...this.#atWork].find(([, place]) => place === event.place)?.[0];
         runInvariant(4, holder === undefined, `${runId} has the place ${event.place}, which ${holder} has`);

@@ -72,6 +72,7 @@ export interface SimulationReport {
   readonly overBudget: number;
   /** runs that got one of the places of their workflow, and the most that had one at the same time */
   readonly letIn: number;
+  readonly hadToWait: number;
   readonly together: number;
   readonly tookMs: number;
   /** the same for the same seed, byte for byte */
@@ -367,6 +368,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     eventsRead: readers.events,
     overBudget: budgets.ended,
     letIn: places.let,
+    hadToWait: places.waited,
     together: places.together,
     summary: checker.summary,
   };
