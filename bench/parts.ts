@@ -14,6 +14,7 @@ const parts: readonly { readonly part: string; readonly pk?: RegExp; readonly sk
   { part: 'queries', pk: /#quer(ies$|y#)/ },
   { part: 'schedules', pk: /#schedules$|^~schedules/ },
   { part: 'signals', pk: /#signal#/ },
+  { part: 'places', pk: /#places#/ },
   { part: 'due', pk: /^due#/ },
   { part: 'head', pk: /#run#/, sk: /^head$/ },
   { part: 'commits', pk: /#run#/, sk: /^log#/ },

@@ -6,6 +6,7 @@ import { unreachable } from '../../lib/engine/invariant.ts';
 import { fireSchedule } from '../../lib/service/fire-schedule.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { tendChild } from '../../lib/service/tend-child.ts';
+import { tendPlace } from '../../lib/service/tend-place.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { eachMessage, isRedelivered, logKeysOf } from '../batch.ts';
@@ -40,6 +41,8 @@ async function take(record: SQSRecord, context: Context): Promise<void> {
       return nudgeRun(worker, job);
     case 'child':
       return tendChild(worker, job);
+    case 'place':
+      return tendPlace(worker, job);
     default:
       return unreachable(job);
   }

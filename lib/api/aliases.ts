@@ -12,7 +12,7 @@ const edgeAliases = {
   target_param_label: 'targetParamLabel',
   merge_strategy: 'mergeStrategy',
 } as const;
-const optionAliases = { deadline_seconds: 'deadlineSeconds' } as const;
+const optionAliases = { deadline_seconds: 'deadlineSeconds', max_concurrent_runs: 'maxConcurrentRuns' } as const;
 const inputAliases = { inputParams: 'input', inputValues: 'input' } as const;
 /** Settings that the lens document writes on the node itself; they belong to its config. */
 const nodeSettings = ['on_parent_failure', 'timeout_ms', 'retry', 'merge', 'join_mode', 'error_handling'] as const;

@@ -10,6 +10,7 @@ import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
 import { EmfMetrics, noMetrics } from './metrics.ts';
 import { EventBridgeNotices } from './notices.ts';
+import { DynamoPlaces } from './places.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from './published.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
 import { SchedulerRecurrences } from './recurrences.ts';
@@ -82,6 +83,7 @@ export const awsWorld = (settings: Settings): World => {
   const signals = once(() => new DynamoSignals(control()));
   const streams = once(() => new DynamoStreams(runs()));
   const tickets = once(() => new DynamoTickets(control()));
+  const places = once(() => new DynamoPlaces(control()));
   const queries = once(() => dynamoQueries(control()));
   const lenses = once(() => dynamoLenses(control()));
   const artifacts = once(() => new S3Artifacts(bucket(), settings.bucket, clock));
@@ -144,6 +146,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get tickets() {
       return tickets();
+    },
+    get places() {
+      return places();
     },
     get queries() {
       return queries();

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import {
   type ArgumentDeclaration,
+  type Budget,
   type EdgeCondition,
   type EdgeDefinition,
   type NodeDefinition,
@@ -55,8 +56,17 @@ export const argument = exactly<ArgumentDeclaration>()(
   }),
 );
 
+const budget = exactly<Budget>()(
+  z.strictObject({ maxNodeExecutions: z.number().exactOptional(), maxTokens: z.number().exactOptional() }),
+);
+
 const options = exactly<WorkflowOptions>()(
-  z.strictObject({ args: z.array(argument).readonly().exactOptional(), deadlineSeconds: z.number().exactOptional() }),
+  z.strictObject({
+    args: z.array(argument).readonly().exactOptional(),
+    deadlineSeconds: z.number().exactOptional(),
+    budget: budget.exactOptional(),
+    maxConcurrentRuns: z.number().exactOptional(),
+  }),
 );
 
 const drawn = { name: workflowName, nodes: z.array(node).readonly(), edges: z.array(edge).readonly(), options };

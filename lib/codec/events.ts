@@ -6,6 +6,7 @@ import {
   type Gate,
   type RunEvent,
   type RunEventType,
+  type TokenCount,
   gatePhases,
   itemFailurePolicies,
 } from '../engine/log/events.ts';
@@ -44,6 +45,9 @@ export const gate = z.discriminatedUnion('kind', [
   ),
 ]);
 
+const tokenCount = exactly<TokenCount>()(z.strictObject({ input: z.number(), output: z.number() }));
+export const tokens = { tokens: tokenCount.exactOptional() };
+
 /** A schema of one member of the union, tied to it key for key. */
 const is = <Type extends RunEventType>() => exactly<Extract<RunEvent, { type: Type }>>();
 
@@ -68,6 +72,10 @@ const members = {
   INPUT_SET: is<'INPUT_SET'>()(z.strictObject({ type: z.literal('INPUT_SET'), input: payload })),
   SYSTEM_SET: is<'SYSTEM_SET'>()(z.strictObject({ type: z.literal('SYSTEM_SET'), key: z.string(), value: payload })),
   RUN_STARTED: is<'RUN_STARTED'>()(z.strictObject({ type: z.literal('RUN_STARTED') })),
+  PLACE_AWAITED: is<'PLACE_AWAITED'>()(
+    z.strictObject({ type: z.literal('PLACE_AWAITED'), places: z.number(), notBefore: instant.exactOptional() }),
+  ),
+  PLACE_TAKEN: is<'PLACE_TAKEN'>()(z.strictObject({ type: z.literal('PLACE_TAKEN'), place: z.number() })),
   RUN_STATUS_CHANGED: is<'RUN_STATUS_CHANGED'>()(
     z.strictObject({ type: z.literal('RUN_STATUS_CHANGED'), status: z.enum(['running', 'completed', 'failed', 'cancelled']) }),
   ),
@@ -93,6 +101,7 @@ const members = {
       via,
       wave: z.number(),
       notBefore: instant.exactOptional(),
+      isPure: z.literal(true).exactOptional(),
     }),
   ),
   NODE_STARTED: is<'NODE_STARTED'>()(z.strictObject({ type: z.literal('NODE_STARTED'), ...ofAttempt, startedAt: instant })),
@@ -139,6 +148,7 @@ const members = {
       ...span,
       ...variable,
       ...printed,
+      ...tokens,
       output: payload,
       handle: z.string().nullable(),
       end: z.enum(['success', 'error']).exactOptional(),
@@ -157,6 +167,7 @@ const members = {
       ...ofAttempt,
       ...span,
       ...printed,
+      ...tokens,
       failure,
       delayMs: durationMs,
       retryAt: instant,
@@ -170,6 +181,7 @@ const members = {
       ...span,
       ...variable,
       ...printed,
+      ...tokens,
       failure,
       handle: z.literal('error').exactOptional(),
     }),
@@ -214,6 +226,8 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.INPUT_SET,
   members.SYSTEM_SET,
   members.RUN_STARTED,
+  members.PLACE_AWAITED,
+  members.PLACE_TAKEN,
   members.RUN_STATUS_CHANGED,
   members.RUN_COMPLETED,
   members.RUN_FAILED,

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { RunProgress, Written } from '../engine/log/fold.ts';
+import type { Admission, RunProgress, Spent, Written } from '../engine/log/fold.ts';
 import type { LoopState, PassCounts, PassResult } from '../engine/log/loop-state.ts';
 import type { ChildWait, EndedNode, LoopWait, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';
@@ -142,11 +142,22 @@ const pass = exactly<StoredFold['passes'][number]>()(
   }),
 );
 
+const admission = exactly<Admission>()(
+  z.strictObject({
+    places: z.number(),
+    since: instant,
+    notBefore: instant.exactOptional(),
+    place: z.number().exactOptional(),
+  }),
+);
+
 const storedFold = exactly<StoredFold>()(
   z.strictObject({
     asOf: commitNo,
     nextEventId: eventId,
     progress,
+    spent: exactly<Spent>()(z.strictObject({ executions: z.number(), tokens: z.number() })),
+    admission: admission.exactOptional(),
     nodes: z.array(node).readonly(),
     written: z
       .array(

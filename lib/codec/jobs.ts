@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import type { Trace } from '../engine/trace.ts';
-import type { ChildJob, Job, MessageJob, NodeJob, NudgeJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
+import type { ChildJob, Job, MessageJob, NodeJob, NudgeJob, PlaceJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
 import { exactly } from './exact.ts';
 import {
   attempt,
@@ -15,6 +15,7 @@ import {
   projectId,
   runId,
   traceparent,
+  workflowName,
 } from './ids.ts';
 import { outcome } from './outcome.ts';
 import { readJson } from './unreadable.ts';
@@ -46,9 +47,26 @@ const jobs = {
       ...traced,
     }),
   ),
+  place: exactly<PlaceJob>()(
+    z.strictObject({
+      kind: z.literal('place'),
+      run: runAddress,
+      workflowName,
+      since: instant,
+      isLook: z.literal(true).exactOptional(),
+      ...traced,
+    }),
+  ),
 } satisfies { [Kind in Job['kind']]: z.ZodType<Extract<Job, { kind: Kind }>> };
 
-const job: z.ZodType<Job> = z.discriminatedUnion('kind', [jobs.node, jobs.message, jobs.wake, jobs.nudge, jobs.child]);
+const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
+  jobs.node,
+  jobs.message,
+  jobs.wake,
+  jobs.nudge,
+  jobs.child,
+  jobs.place,
+]);
 
 const result = exactly<ResultMessage>()(
   z.strictObject({

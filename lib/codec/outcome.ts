@@ -1,7 +1,7 @@
 /** What became of an attempt, as a result message carries it. */
 import * as z from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
-import { failure, gate, loopTerms, payload } from './events.ts';
+import { failure, gate, loopTerms, payload, tokens } from './events.ts';
 import { exactly } from './exact.ts';
 import { durationMs, instant } from './ids.ts';
 
@@ -14,10 +14,17 @@ const members = {
       output: payload,
       handle: z.string().nullable(),
       end: z.enum(['success', 'error']).exactOptional(),
+      ...tokens,
     }),
   ),
   failed: exactly<Of<'failed'>>()(
-    z.strictObject({ kind: z.literal('failed'), failure, retryAfterMs: durationMs.exactOptional(), gate: gate.exactOptional() }),
+    z.strictObject({
+      kind: z.literal('failed'),
+      failure,
+      retryAfterMs: durationMs.exactOptional(),
+      gate: gate.exactOptional(),
+      ...tokens,
+    }),
   ),
   sleeping: exactly<Of<'sleeping'>>()(z.strictObject({ kind: z.literal('sleeping'), wakeAt: instant, output: payload })),
   expanding: exactly<Of<'expanding'>>()(z.strictObject({ kind: z.literal('expanding'), ...loopTerms, items: payload })),

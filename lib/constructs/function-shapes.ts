@@ -103,6 +103,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       ...movesRuns,
       ...movesCode,
       'hold deployments',
+      'keep places',
       'send results',
       'read secrets of nodes',
       'ask models',

@@ -120,6 +120,17 @@ export const permissions = {
       ),
     ],
   },
+  /** Who of a workflow's runs is at work, and who waits: partitions `<project>#<environment>#places#<workflow>`. */
+  'keep places': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(
+        ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
+        [storage.controlTable.tableArn],
+        ofPartitions('*#places#*'),
+      ),
+    ],
+  },
   'read payloads': {
     environment: ['bucket'],
     statements: (places) => [

@@ -12,6 +12,7 @@ import { MemoryJobs } from './jobs.ts';
 import { MemoryKeys } from './keys.ts';
 import { MemoryMetrics } from './metrics.ts';
 import { MemoryNotices } from './notices.ts';
+import { MemoryPlaces } from './places.ts';
 import { MemoryRecurrences } from './recurrences.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
@@ -63,6 +64,7 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     signals: new MemorySignals(),
     streams: new MemoryStreams(),
     tickets: new MemoryTickets(),
+    places: new MemoryPlaces(),
     queries: memoryQueries(),
     lenses: memoryLenses(),
   };

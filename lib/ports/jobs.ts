@@ -1,5 +1,5 @@
 /** Messages that ask for work. Delivered at least once, late, twice and in any order; a kept message comes back. */
-import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress, RunId } from '../engine/ids.ts';
+import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
@@ -52,7 +52,18 @@ export interface ChildJob extends Traced {
   readonly childRunId: RunId;
 }
 
-export type Job = NodeJob | MessageJob | WakeJob | NudgeJob | ChildJob;
+/** `run` awaits a place of its workflow, has one, or had: look at both. */
+export interface PlaceJob extends Traced {
+  readonly kind: 'place';
+  readonly run: RunAddress;
+  readonly workflowName: WorkflowName;
+  /** when the run was to start: its name among those who wait, should the run be gone */
+  readonly since: Instant;
+  /** somebody wondered why it waits: whoever holds a place is looked at too */
+  readonly isLook?: true;
+}
+
+export type Job = NodeJob | MessageJob | WakeJob | NudgeJob | ChildJob | PlaceJob;
 /** Work that is sent to be taken at once. */
 export type WorkJob = NodeJob | MessageJob;
 

@@ -8,6 +8,7 @@ import type { Ids } from './ids.ts';
 import type { Jobs } from './jobs.ts';
 import type { Metrics } from './metrics.ts';
 import type { Notices } from './notices.ts';
+import type { Places } from './places.ts';
 import type { Recurrences } from './recurrences.ts';
 import type { RunIndex } from './run-index.ts';
 import type { RunLog } from './run-log.ts';
@@ -40,6 +41,7 @@ export interface World {
   readonly signals: Signals;
   readonly streams: Streams;
   readonly tickets: Tickets;
+  readonly places: Places;
   readonly queries: Queries;
   readonly lenses: Lenses;
 }

@@ -7,7 +7,7 @@ import { durationMs } from '../engine/time.ts';
 import type { WorkJob } from '../ports/jobs.ts';
 import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
-import { childJob, workJob, wakeJob } from './jobs-of.ts';
+import { childJob, placeJob, workJob, wakeJob } from './jobs-of.ts';
 import { later } from './later.ts';
 import { markDue } from './mark-due.ts';
 import type { RunFold } from './read-log.ts';
@@ -31,6 +31,10 @@ export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promi
       case 'SLEEP_STARTED':
         hasParked = true;
         await later(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));
+        break;
+      case 'PLACE_AWAITED':
+        if (fold.state.admission !== undefined)
+          await later(deps, event.notBefore ?? deps.clock.now(), placeJob(fold.head, fold.state.admission));
         break;
       // The sweep looks at a run that works every few minutes; an alarm that was lost is found then.
       case 'LOOP_PAUSED':

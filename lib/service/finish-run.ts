@@ -8,7 +8,7 @@ import { isTestRun } from '../engine/log/head.ts';
 import { callerOf, scheduleOf } from '../engine/log/lineage.ts';
 import { durationMs } from '../engine/time.ts';
 import type { Deps } from './deps.ts';
-import { childJob } from './jobs-of.ts';
+import { childJob, placeJob } from './jobs-of.ts';
 import type { RunFold } from './read-log.ts';
 
 export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<void> {
@@ -29,6 +29,8 @@ export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<v
       endedAt: progress.endedAt,
     });
   }
+  // From here on another run may have its place.
+  if (state.admission !== undefined) await deps.jobs.sendLater(placeJob(head, state.admission), durationMs(0));
   // From here on its deployment may be removed.
   if (head.kind === 'fetch') await deps.deployments.letGo(head.address, head.deploymentId, head.address.runId);
   await deps.log.project(head.address, {

@@ -3,7 +3,7 @@ import type { RunAddress } from '../engine/ids.ts';
 import { type IterationKey, nodeKey, topLevel } from '../engine/ids.ts';
 import type { PlanNode } from '../engine/graph/plan.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
-import { type RunProgress, type RunState, isTerminal } from '../engine/log/fold.ts';
+import { type RunProgress, type RunState, type Spent, isTerminal, waitsForPlace } from '../engine/log/fold.ts';
 import { type Head, pinnedVersion } from '../engine/log/head.ts';
 import type { NodeState } from '../engine/log/node-state.ts';
 import type { Decider } from './decide-run.ts';
@@ -27,6 +27,10 @@ export interface ShownNode {
 export interface RunView {
   readonly head: Head;
   readonly progress: RunProgress;
+  /** so many runs of its workflow may be at work, and it waits until it is one of them */
+  readonly waitsAmong?: number;
+  /** of its budget, where it has one or not */
+  readonly spent: Spent;
   readonly input?: Shown;
   readonly output?: Shown;
   /**
@@ -83,6 +87,8 @@ export async function getRun(
     run: {
       head,
       progress: state.progress,
+      spent: state.spent,
+      ...(state.admission !== undefined && waitsForPlace(state) ? { waitsAmong: state.admission.places } : {}),
       ...(givenInput === undefined ? {} : { input: givenInput }),
       ...(givenOutput === undefined ? {} : { output: givenOutput }),
       nodes: given,

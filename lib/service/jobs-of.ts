@@ -1,8 +1,9 @@
 /** The messages that commits and states ask for, spelled once for first sends and re-sends alike. */
-import type { CommitNo, NodeRef, RunId } from '../engine/ids.ts';
+import { type CommitNo, type NodeRef, type RunId, workflowName } from '../engine/ids.ts';
 import type { Attempt } from '../engine/ids.ts';
+import type { Admission } from '../engine/log/fold.ts';
 import type { Head } from '../engine/log/head.ts';
-import type { ChildJob, NodeJob, WakeJob, WorkJob } from '../ports/jobs.ts';
+import type { ChildJob, NodeJob, PlaceJob, WakeJob, WorkJob } from '../ports/jobs.ts';
 
 /** The run that asks, and the request that it goes back to. */
 export type Asking = Pick<Head, 'address' | 'trace'>;
@@ -51,4 +52,11 @@ export const childJob = (asking: Asking, { nodeId, iteration, attempt }: Asked, 
   iteration,
   attempt,
   childRunId,
+});
+
+export const placeJob = (asking: Pick<Head, 'address' | 'trace' | 'workflow'>, { since }: Admission): PlaceJob => ({
+  kind: 'place',
+  ...ofRun(asking),
+  workflowName: workflowName(asking.workflow.name),
+  since,
 });

@@ -4,14 +4,14 @@
  */
 import { type NodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
-import { isTerminal } from '../engine/log/fold.ts';
+import { isTerminal, waitsForPlace } from '../engine/log/fold.ts';
 import { type SignalWait, endsBy } from '../engine/log/node-state.ts';
 import { silences } from '../engine/log/silence.ts';
 import { durationMs } from '../engine/time.ts';
 import { type Decider, meeterOf } from './decide-run.ts';
 import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
-import { childJob, workJob, wakeJob } from './jobs-of.ts';
+import { childJob, placeJob, workJob, wakeJob } from './jobs-of.ts';
 import { keepWaits } from './keep-waits.ts';
 import { later, needsTimer } from './later.ts';
 import type { RunFold } from './read-log.ts';
@@ -32,6 +32,7 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
     await finishUnlessDone(deps, fold);
     return { resent: [], isAnyYoung: false };
   }
+  if (waitsForPlace(fold.state)) await lookForPlace(deps, fold);
   const run = fold.head.address;
   const now = deps.clock.now();
   const resent: NodeKey[] = [];
@@ -81,6 +82,13 @@ async function sendAgainWhenDue(deps: Deps, { head, state }: RunFold, key: NodeK
   } else if (node.status === 'queued' && node.notBefore !== undefined && needsTimer(deps, node.notBefore)) {
     await later(deps, node.notBefore, workJob(head, node.dispatchedIn, node));
   }
+}
+
+/** Only the worker gives places: whoever looks at a run that waits for one asks it to. */
+async function lookForPlace(deps: Deps, { head, state: { admission } }: RunFold): Promise<void> {
+  if (admission === undefined) return;
+  const { notBefore = deps.clock.now() } = admission;
+  await later(deps, notBefore, { ...placeJob(head, admission), isLook: true });
 }
 
 async function finishUnlessDone(deps: Deps, fold: RunFold): Promise<void> {

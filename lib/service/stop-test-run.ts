@@ -5,10 +5,14 @@
  */
 import { firstCommit, type RunAddress, type RunId } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import { isTestRun } from '../engine/log/head.ts';
+import { applyCommit, emptyState } from '../engine/log/fold.ts';
+import { type Head, isTestRun } from '../engine/log/head.ts';
+import { durationMs } from '../engine/time.ts';
 import { cancelRun } from './cancel-run.ts';
 import { graphCarried } from './carried-graph.ts';
 import type { Decider } from './decide-run.ts';
+import type { Deps } from './deps.ts';
+import { placeJob } from './jobs-of.ts';
 import { leaveEveryWait } from './keep-waits.ts';
 import { testEndpoint } from './test-workflow.ts';
 
@@ -24,6 +28,7 @@ export async function stopTestRun(decider: Decider, run: RunAddress): Promise<St
   await leaveEveryWait(deps, run, commits);
   // Before its own log, which alone says what it called. Code of a deployment, which stays, is no test run.
   for (const childRunId of calledIn(commits)) await stopTestRun(decider, { ...run, runId: childRunId });
+  await giveUpPlace(deps, head);
   await deps.blobs.removeAll(run, `${run.runId}/`);
   const graph = await graphCarried(deps, run);
   if (graph !== undefined) await deps.reservations.release(run, testEndpoint, graph.reservedUnder, head.commit.nonce);
@@ -34,3 +39,9 @@ export async function stopTestRun(decider: Decider, run: RunAddress): Promise<St
 
 const calledIn = (commits: readonly Commit[]): readonly RunId[] =>
   commits.flatMap(({ events }) => events.flatMap((event) => (event.type === 'SUBFLOW_CALLED' ? [event.childRunId] : [])));
+/** It was told when the run ended; this is for the word that was lost, and before nobody knows of the run any more. */
+async function giveUpPlace(deps: Deps, head: Head): Promise<void> {
+  const state = emptyState();
+  applyCommit(state, head.commit);
+  if (state.admission !== undefined) await deps.jobs.sendLater(placeJob(head, state.admission), durationMs(0));
+}

@@ -104,6 +104,37 @@ describe('a run', () => {
     ]);
   });
 
+  test('that asks models says how many tokens they used, and what moderation stopped', async () => {
+    const tokens = { input: 30, output: 4 };
+    const it = house({
+      answer: (node, attempt) =>
+        node === 'a' && attempt === 1
+          ? {
+              kind: 'failed',
+              failure: { cause: 'error', message: secret },
+              tokens,
+              gate: { kind: 'moderation', phase: 'output', decision: { reason: secret } },
+            }
+          : { kind: 'finished', output: { value: secret }, handle: 'output', tokens },
+    });
+    await it.publish(workflow('flow', 'a>b'));
+    await it.start();
+    await it.settle();
+    const lines = emitted(it.world.metrics.measures);
+    expect(JSON.stringify(lines)).not.toContain(secret);
+    const used = (direction: string) =>
+      lines
+        .filter(({ dimensions }) => dimensions['WorkflowName'] === 'flow' && dimensions['Direction'] === direction)
+        .flatMap(({ values }) => values['TokensUsed']);
+    expect([used('input'), used('output')]).toEqual([
+      [30, 30, 30],
+      [4, 4, 4],
+    ]);
+    expect(lines.filter(({ dimensions }) => dimensions['Tag'] === 'moderation_flagged').map(({ values }) => values)).toEqual([
+      { Tags: [1] },
+    ]);
+  });
+
   test('that fails or is cancelled is counted as that', async () => {
     const failed = await counted(['fails', 'fails', 'fails']);
     expect(failed('RunsEnded')).toEqual([['flow', 'failed', 1]]);

@@ -125,6 +125,14 @@ describe('an open run', () => {
     expect(nodes).toEqual([{ nodeId: 'work', sentence, ...only }]);
   });
 
+  test('that waits for a place of its workflow says so, and when it gets one', () => {
+    const { sentence, nodes } = explain(run({ status: 'pending', waitingFor: { kind: 'place', places: 2 } }), [], now);
+    expect(sentence).toMatch(
+      /^It waits for a place: 2 runs are at work, .* It begins when one ends, in the order of the starts\. It fails/,
+    );
+    expect(nodes).toEqual([]);
+  });
+
   test('that is to begin later says when', () => {
     const { sentence } = explain(run({ status: 'pending', availableAt: at(45), nodes: [node({})] }), [], now);
     expect(sentence).toMatch(/^It has not begun: it was asked to wait until .* \(in 45 min\)\./);

@@ -47,6 +47,8 @@ const ofNode = fc.record({
   iteration: fc.stringMatching(/^([A-Za-z0-9]{1,5}\[\d{1,4}\]\/?){0,4}$/).map(iterationKey),
 });
 const ofAttempt = all(ofNode, fc.record({ attempt: fc.integer({ min: 1, max: 1_000 }).map(attempt) }));
+const count = fc.nat();
+const tokens = maybe('tokens', fc.record({ input: count, output: count }));
 const phase = fc.constantFrom('input' as const, 'output' as const);
 const span = fc.record({ startedAt: moment, endedAt: moment });
 const printed = maybe('printed', fc.array(text));
@@ -58,6 +60,8 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
   INPUT_SET: all(is('INPUT_SET'), fc.record({ input: payload })),
   SYSTEM_SET: all(is('SYSTEM_SET'), fc.record({ key: text, value: payload })),
   RUN_STARTED: is('RUN_STARTED'),
+  PLACE_AWAITED: all(is('PLACE_AWAITED'), fc.record({ places: fc.nat() }), maybe('notBefore', moment)),
+  PLACE_TAKEN: all(is('PLACE_TAKEN'), fc.record({ place: fc.nat() })),
   RUN_STATUS_CHANGED: all(
     is('RUN_STATUS_CHANGED'),
     fc.record({ status: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const, 'cancelled' as const) }),
@@ -68,7 +72,13 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
   RUN_CANCELLED: all(is('RUN_CANCELLED'), maybe('reason', text)),
   RUN_RESUMED: all(is('RUN_RESUMED'), maybe('reason', text), maybe('payload', payload)),
   RUN_RECOVERED: all(is('RUN_RECOVERED'), fc.record({ nodes: fc.array(text) })),
-  NODE_DISPATCHED: all(is('NODE_DISPATCHED'), ofAttempt, fc.record({ via, wave: fc.nat() }), maybe('notBefore', moment)),
+  NODE_DISPATCHED: all(
+    is('NODE_DISPATCHED'),
+    ofAttempt,
+    fc.record({ via, wave: fc.nat() }),
+    maybe('notBefore', moment),
+    maybe('isPure', fc.constant(true as const)),
+  ),
   NODE_STARTED: all(is('NODE_STARTED'), ofAttempt, fc.record({ startedAt: moment })),
   SLEEP_STARTED: all(is('SLEEP_STARTED'), ofAttempt, fc.record({ wakeAt: moment, output: payload })),
   NODE_WOKEN: all(is('NODE_WOKEN'), ofAttempt),
@@ -103,18 +113,27 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
     span,
     variable,
     printed,
+    tokens,
     fc.record({ output: payload, handle: fc.option(text) }),
     maybe('end', fc.constantFrom('success' as const, 'error' as const)),
   ),
   CONTRACT_VIOLATED: all(is('CONTRACT_VIOLATED'), ofAttempt, fc.record({ phase, errors: fc.array(jsonObject) })),
   MODERATION_FLAGGED: all(is('MODERATION_FLAGGED'), ofAttempt, fc.record({ phase, decision: jsonObject })),
-  NODE_RETRIED: all(is('NODE_RETRIED'), ofAttempt, span, printed, fc.record({ failure, delayMs: length, retryAt: moment, via })),
+  NODE_RETRIED: all(
+    is('NODE_RETRIED'),
+    ofAttempt,
+    span,
+    printed,
+    tokens,
+    fc.record({ failure, delayMs: length, retryAt: moment, via }),
+  ),
   NODE_FAILED: all(
     is('NODE_FAILED'),
     ofAttempt,
     span,
     variable,
     printed,
+    tokens,
     fc.record({ failure }),
     maybe('handle', fc.constant('error' as const)),
   ),

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobBody, parseJob, parseMessage, parseResult, resultBody } from '../../lib/codec/jobs.ts';
-import { correlationId } from '../../lib/engine/ids.ts';
+import { correlationId, workflowName } from '../../lib/engine/ids.ts';
+import { instant } from '../../lib/engine/time.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
 import { Unreadable } from '../../lib/codec/unreadable.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
@@ -16,7 +17,15 @@ const childJob = (): Job => {
   const { run, nodeId, iteration, attempt } = nodeJob();
   return { kind: 'child', run, nodeId, iteration, attempt, childRunId: freshRun().runId };
 };
-const jobs: readonly Job[] = [nodeJob(), { ...nodeJob(), resend: 7 }, { kind: 'nudge', run: freshRun() }, childJob()];
+const placeJob: Job = { kind: 'place', run: freshRun(), workflowName: workflowName('flow'), since: instant(5) };
+const jobs: readonly Job[] = [
+  nodeJob(),
+  { ...nodeJob(), resend: 7 },
+  { kind: 'nudge', run: freshRun() },
+  childJob(),
+  placeJob,
+  { ...placeJob, isLook: true },
+];
 
 test('a job is read back from its body', () => {
   for (const job of jobs) expect(parseJob(jobBody(job))).toEqual(job);

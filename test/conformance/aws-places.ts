@@ -14,6 +14,7 @@ import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import { EventBridgeNotices } from '../../lib/aws/notices.ts';
+import { DynamoPlaces } from '../../lib/aws/places.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../lib/aws/published.ts';
 import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../lib/aws/reservations.ts';
@@ -98,6 +99,7 @@ export const startAwsPlaces = async (): Promise<AwsPlaces> => {
         audit: new DynamoAudit(control),
         rates: new DynamoRateWindows(control),
         signals: new DynamoSignals(control),
+        places: new DynamoPlaces(control),
         streams: new DynamoStreams(runs),
         queries: dynamoQueries(control),
         lenses: dynamoLenses(control),

@@ -36,6 +36,7 @@ import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { sendSignal, sendToRun } from '../../lib/service/send-signal.ts';
 import { startRun } from '../../lib/service/start-run.ts';
 import { tendChild } from '../../lib/service/tend-child.ts';
+import { tendPlace } from '../../lib/service/tend-place.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { replaced } from '../service/replaced.ts';
@@ -275,6 +276,8 @@ class Player {
         return wakeNode(worker, job, delivery);
       case 'nudge':
         return nudgeRun(worker, job);
+      case 'place':
+        return tendPlace(worker, job);
       case 'message':
         throw new Error('a graph run has no messages for code');
       case 'child':

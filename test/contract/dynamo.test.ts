@@ -11,6 +11,7 @@ import { DynamoReservations } from '../../lib/aws/reservations.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
+import { DynamoPlaces } from '../../lib/aws/places.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { allOf } from '../../lib/aws/table.ts';
@@ -23,6 +24,7 @@ import { lenses, queries, workflows } from './published.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { schedulesSuite } from './schedules.suite.ts';
+import { placesSuite } from './places.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
@@ -61,6 +63,7 @@ for (const { name, start } of dynamoImplementations) {
     deploymentsSuite({ name, open: async () => ({ port: new DynamoDeployments(await createControlTable(client)), close }) });
 
     schedulesSuite({ name, open: async () => ({ port: new DynamoSchedules(await createControlTable(client)), close }) });
+    placesSuite({ name, open: async () => ({ port: new DynamoPlaces(await createControlTable(client)), close }) });
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });
 
     streamsSuite({ name, open: async () => ({ port: new DynamoStreams(await createRunsTable(client)), close }) });

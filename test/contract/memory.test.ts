@@ -14,6 +14,7 @@ import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
 import { recurrencesSuite } from './recurrences.suite.ts';
 import { schedulesSuite } from './schedules.suite.ts';
+import { placesSuite } from './places.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
@@ -43,6 +44,7 @@ controlSuite({
 deploymentsSuite({ name, open: open(({ deployments }) => deployments) });
 schedulesSuite({ name, open: open(({ schedules }) => schedules) });
 recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, held: async () => recurrences.standing() })) });
+placesSuite({ name, open: open(({ places }) => places) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
 streamsSuite({ name, open: open(({ streams }) => streams) });
 ticketsSuite({ name, open: open(({ tickets }) => tickets) });

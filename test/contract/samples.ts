@@ -82,6 +82,8 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
   INPUT_SET: { type: 'INPUT_SET', input: { ref: 'item:input', bytes: 12_345 } },
   SYSTEM_SET: { type: 'SYSTEM_SET', key: 'region', value: inline({ deep: [1, 'two', null, true, { '': 0.5 }] }) },
   RUN_STARTED: { type: 'RUN_STARTED' },
+  PLACE_AWAITED: { type: 'PLACE_AWAITED', places: 3, notBefore: noon },
+  PLACE_TAKEN: { type: 'PLACE_TAKEN', place: 0 },
   RUN_STATUS_CHANGED: { type: 'RUN_STATUS_CHANGED', status: 'running' },
   RUN_COMPLETED: { type: 'RUN_COMPLETED', output: inline('done') },
   RUN_FAILED: { type: 'RUN_FAILED', error: failure },

@@ -7,6 +7,7 @@ import { answerLimits } from '../../lib/bundles/answer-limits.ts';
 import { bundleLimits } from '../../lib/bundles/local-bundles.ts';
 import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
+import { largestBudget } from '../../lib/engine/graph/check-budget.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
 import { mostShownInPasses } from '../../lib/service/get-run.ts';
@@ -14,6 +15,7 @@ import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { queryLimits } from '../../lib/engine/query/definition.ts';
 import { longestRate } from '../../lib/engine/schedule/timing.ts';
 import { mostFiresKept } from '../../lib/service/note-fire.ts';
+import { mostPlaces } from '../../lib/engine/places.ts';
 import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { deepestCall } from '../../lib/service/make-child.ts';
@@ -269,6 +271,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${seconds(graphDefaults.timeoutMs)}, at most ${minutes(numberIn(settings, 'const longestTimeoutMs = '))}`,
     settings,
   ],
+  'Runs of a workflow at work at once': [count(mostPlaces), 'lib/engine/places.ts'],
+  'Number in a budget': [count(largestBudget), 'lib/engine/graph/check-budget.ts'],
   'Siblings that commit by themselves': [count(mostDirectSiblings), 'lib/engine/graph/advance.ts'],
   'Fixed delay': [
     `${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`,
@@ -385,6 +389,14 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Longest silence': [minutes(numberIn(silence, 'const longestPatience: DurationMs = ')), silence],
   'Look of the sweep at a working run': [minutes(numberIn(silence, 'const workingLook: DurationMs = ')), silence],
   'Look of the sweep at a waiting run': [minutes(numberIn(silence, 'const firstSignalLook: DurationMs = ')), silence],
+  'Look of the sweep at a run that waits for a place': [
+    minutes(numberIn(silence, 'const lastPlaceLook: DurationMs = ')),
+    silence,
+  ],
+  'Runs called to free places': [
+    count(numberIn('lib/service/tend-place.ts', 'const mostCalled = ')),
+    'lib/service/tend-place.ts',
+  ],
   'Grace of a timer': [seconds(numberIn(silence, 'const timerGrace: DurationMs = ')), silence],
   Nudge: [seconds(numberIn('lib/service/later.ts', 'nudgeDelay = ')), 'lib/service/later.ts'],
   'Time of a worker': [`${count(defaultWorkerTimeoutSeconds)} s`, shapes],

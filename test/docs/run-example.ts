@@ -14,6 +14,7 @@ import type { Clock } from '../../lib/ports/clock.ts';
 import { Plans } from '../../lib/service/graph.ts';
 import { ProjectQueries } from '../../lib/service/project-queries.ts';
 import { tendChild } from '../../lib/service/tend-child.ts';
+import { tendPlace } from '../../lib/service/tend-place.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { http } from '../functions/http.ts';
@@ -149,6 +150,10 @@ export async function runExample({ name, workflow, others, lenses, input, signal
     for (const job of jobs) {
       if (job.kind === 'child') {
         await tendChild(worker, job);
+        continue;
+      }
+      if (job.kind === 'place') {
+        await tendPlace(worker, job);
         continue;
       }
       if (job.kind === 'nudge' || job.kind === 'message') continue;

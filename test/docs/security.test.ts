@@ -19,8 +19,8 @@ test('three functions may delete control records, and whoever moves a run its ho
   const may = (permission: PermissionName) => functionNames.filter((name) => functionShapes[name].may.includes(permission));
   expect([may('release reservations'), may('let go of deployments')]).toEqual([['api', 'library'], ['deployments']]);
   const ending = may('end holds on deployments');
-  expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(9);
-  expect(may('forget test runs')).toEqual(['test-runs']);
+  expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(10);
+  expect([may('forget test runs'), may('keep places')]).toEqual([['test-runs'], ['worker']]);
   expect([may('write what webhooks leave'), may('start scheduled runs'), may('settle schedules')]).toEqual([
     ['webhooks'],
     ['worker'],

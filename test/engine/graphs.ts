@@ -3,7 +3,7 @@
  * A node that is only named in an edge is an ordinary one: run by a worker, tried once, no output variable.
  */
 import { compile } from '../../lib/engine/graph/compile.ts';
-import type { EdgeDefinition, NodeDefinition } from '../../lib/engine/graph/definition.ts';
+import type { EdgeDefinition, NodeDefinition, WorkflowOptions } from '../../lib/engine/graph/definition.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { EvaluatePure, NodeInput, NodePolicy, Plan } from '../../lib/engine/graph/plan.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
@@ -32,6 +32,7 @@ export interface DrawnEdge extends Omit<EdgeDefinition, 'source' | 'target'> {
 export interface Drawing {
   readonly nodes?: Readonly<Record<string, NodeTraits>>;
   readonly edges?: readonly (string | DrawnEdge)[];
+  readonly options?: WorkflowOptions;
 }
 
 export interface Graph {
@@ -59,14 +60,14 @@ const ordinary: NodePolicy = {
   isDisabled: false,
 };
 
-export const graph = ({ nodes = {}, edges = [] }: Drawing): Graph => {
+export const graph = ({ nodes = {}, edges = [], options = {} }: Drawing): Graph => {
   const drawn = edges.flatMap(readEdge);
   const ids = new Set([...Object.keys(nodes), ...drawn.flatMap(({ source, target }) => [source, target])]);
   const definitions = [...ids].map((id): NodeDefinition => {
     const label = nodes[id]?.label;
     return { id: nodeId(id), type: 'test', config: {}, ...(label === undefined ? {} : { label }) };
   });
-  const plan = compile({ name: workflowName('drawn'), version: 1, options: {}, nodes: definitions, edges: drawn }, ({ id }) => {
+  const plan = compile({ name: workflowName('drawn'), version: 1, options, nodes: definitions, edges: drawn }, ({ id }) => {
     const { label: _label, announcesStart = false, pure, loop, ...policy } = nodes[id] ?? {};
     const isLoop = loop !== undefined;
     return { policy: { ...ordinary, ...policy }, isPure: isLoop || pure !== undefined, announcesStart, isLoop };

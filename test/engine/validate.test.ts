@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EdgeDefinition, Finding, NodeDefinition, WorkflowDefinition } from '../../lib/engine/graph/definition.ts';
+import type { Budget, EdgeDefinition, Finding, NodeDefinition, WorkflowDefinition } from '../../lib/engine/graph/definition.ts';
 import { definitionLimits, hasErrors } from '../../lib/engine/graph/findings.ts';
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
 import { validate } from '../../lib/engine/graph/validate.ts';
@@ -247,4 +247,21 @@ test('only errors refuse', () => {
   expect(hasErrors([])).toBe(false);
   expect(hasErrors([of('warning')])).toBe(false);
   expect(hasErrors([of('warning'), of('error')])).toBe(true);
+});
+
+test('a budget is whole numbers from one up, each told at its place', () => {
+  const judged = (budget: Budget) => found(workflow([node('s', 'start')], [], { budget }));
+  expect(judged({})).toEqual([]);
+  expect(judged({ maxNodeExecutions: 1, maxTokens: 1_000_000_000 })).toEqual([]);
+  expect(judged({ maxNodeExecutions: 0, maxTokens: 1.5 })).toEqual([
+    'budget_invalid /options/budget/maxNodeExecutions',
+    'budget_invalid /options/budget/maxTokens',
+  ]);
+  expect(judged({ maxTokens: 1_000_000_001 })).toHaveLength(1);
+});
+
+test('runs at once are a whole number up to a thousand', () => {
+  const judged = (maxConcurrentRuns: number) => found(workflow([node('s', 'start')], [], { maxConcurrentRuns }));
+  expect([judged(1), judged(1_000)]).toEqual([[], []]);
+  for (const bad of [0, 1.5, -1, 1_001]) expect(judged(bad)).toEqual(['concurrency_invalid /options/maxConcurrentRuns']);
 });

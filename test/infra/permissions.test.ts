@@ -98,6 +98,21 @@ test('one function may delete from the Runs table, what runs wrote and when they
 
 const isOfSignals = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('#signal#');
 
+const isOfPlaces = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('#places#');
+
+test('the worker alone gives places to runs, in their partitions and nowhere else', () => {
+  const keeping = grants.filter(isOfPlaces);
+  expect(keeping.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual(['Worker']);
+  for (const { Condition, Resource, Action } of keeping) {
+    expect(Resource).toEqual([expect.stringMatching(controlTable)]);
+    expect(Action.toSorted()).toEqual(['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Query']);
+    expect(Condition).toEqual({
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['*#places#*'] },
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+    });
+  }
+});
+
 test('whoever may end a run may end its hold on a deployment, and delete nothing else', () => {
   const deleting = grants.filter(
     ({ Action, Condition }) => Action.includes('dynamodb:DeleteItem') && Condition['Null'] !== undefined,
@@ -106,7 +121,7 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
   const isOfStarts = ({ Condition }: (typeof grants)[number]): boolean =>
     /#idempotency#|~schedules/.test(JSON.stringify(Condition));
   const isOfTests = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('"due#*"');
-  const ending = deleting.filter((grant) => ![isOfSignals, isOfStarts, isOfTests].some((is) => is(grant)));
+  const ending = deleting.filter((grant) => ![isOfSignals, isOfStarts, isOfTests, isOfPlaces].some((is) => is(grant)));
   expect(deleting.filter(isOfTests).map(({ role, Condition }) => [role.includes('TestRuns'), Condition])).toEqual([
     [
       true,

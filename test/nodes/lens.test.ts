@@ -107,6 +107,32 @@ describe('what it brings', () => {
   });
 });
 
+describe('the tokens that it reports', () => {
+  const spent = async (given: Given) => {
+    const { outcome } = await run(given);
+    return outcome.kind === 'finished' || outcome.kind === 'failed' ? outcome.tokens : undefined;
+  };
+  const counting = (input: number): ModelAnswer => {
+    const answer = answered('x');
+    return answer.kind === 'answered' ? { ...answer, tokens: { input, output: 1 } } : answer;
+  };
+  const strict = { output: { fields: { score: { type: 'integer' as const, required: true } } } };
+
+  test('are those of the model, whatever becomes of its answer', async () => {
+    expect(await spent({})).toEqual({ input: 3, output: 1 });
+    expect(await spent({ lens: strict })).toEqual({ input: 3, output: 1 });
+    expect(await spent({ config: { moderation: 'output' }, answer: answered('forbidden') })).toEqual({ input: 3, output: 1 });
+  });
+
+  test('are none where no model was asked, none are known, or the count makes no sense', async () => {
+    expect(await spent({ inputs: {} })).toBeUndefined();
+    expect(
+      await spent({ answer: { kind: 'answered', mediaType: 'text', text: 'x', durationMs: durationMs(1) } }),
+    ).toBeUndefined();
+    for (const bad of [-1, 0.5, Number.NaN, 2 ** 60]) expect(await spent({ answer: counting(bad) })).toBeUndefined();
+  });
+});
+
 describe('what it asks', () => {
   test('the node’s model and params win over the lens’s, and templates in them are looked up', async () => {
     const { requests } = await run({

@@ -15,6 +15,7 @@ import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { type RunFold, readRun } from '../../lib/service/read-log.ts';
 import { tendChild } from '../../lib/service/tend-child.ts';
+import { tendPlace } from '../../lib/service/tend-place.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { type StartAnswer, type StartRequest, startRun } from '../../lib/service/start-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
@@ -117,6 +118,7 @@ export function house(
       else if (job.kind === 'wake') await wakeNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
       else if (job.kind === 'nudge') await nudgeRun(taker, job);
       else if (job.kind === 'child') await tendChild(taker, job);
+      else if (job.kind === 'place') await tendPlace(taker, job);
       else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
     collect: async (results, taker = newWorker()) => {

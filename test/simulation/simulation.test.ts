@@ -35,6 +35,129 @@ describe('random workflows in rough weather', () => {
   });
 });
 
+/** The run is over by then; what comes later are sweeps that find nothing. */
+const mostOfARun = 120;
+
+describe('budgets in rough weather', () => {
+  it('are kept to the attempt and to the token, whoever dies and whatever comes twice', async () => {
+    const ended = { executions: 0, tokens: 0 };
+    for (const seed of seeds(60)) {
+      const [maxNodeExecutions, maxTokens] = [1 + (seed % 12), 5 + (seed % 30)];
+      const executions = await simulate({ seed, rates: roughWeather, limits: { budget: { maxNodeExecutions } } });
+      const tokens = await simulate({ seed, rates: roughWeather, limits: { budget: { maxTokens } } });
+      ended.executions += executions.overBudget;
+      ended.tokens += tokens.overBudget;
+    }
+    expect(ended.executions, 'hardly a run came to its budget of executions').toBeGreaterThan(60);
+    expect(ended.tokens, 'hardly a run came to its budget of tokens').toBeGreaterThan(40);
+  });
+
+  it('are kept wherever a process dies', async () => {
+    const calm: SimulationOptions = {
+      seed: 1,
+      rates: noFaults,
+      runs: 1,
+      limits: { budget: { maxNodeExecutions: 4, maxTokens: 30 } },
+    };
+    const { calls, overBudget } = await simulate(calm);
+    expect([overBudget, calls > mostOfARun]).toEqual([1, true]);
+    for (let call = 1; call <= mostOfARun; call += 1) {
+      for (const kind of ['crashBefore', 'crashAfter'] as const) await simulate({ ...calm, aim: { call, kind } });
+    }
+  });
+});
+
+describe('places in rough weather', () => {
+  const crowd = { rates: roughWeather, runs: 6, isShared: true } as const;
+
+  it('are never more than there are, each for one run, and every run gets its turn', async () => {
+    const together = new Map<number, number>();
+    const counted = { letIn: 0, hadToWait: 0 };
+    for (const seed of seeds(120)) {
+      const maxConcurrentRuns = 1 + (seed % 3);
+      const report = await simulate({ ...crowd, seed, limits: { maxConcurrentRuns } });
+      together.set(maxConcurrentRuns, Math.max(together.get(maxConcurrentRuns) ?? 0, report.together));
+      counted.letIn += report.letIn;
+      counted.hadToWait += report.hadToWait;
+    }
+    expect([...together].toSorted()).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 3],
+    ]);
+    expect(counted.letIn).toBeGreaterThan(600);
+    expect(counted.hadToWait, 'hardly a run had to wait').toBeGreaterThan(250);
+  });
+
+  it('are found and given back wherever a process dies', async () => {
+    const calm: SimulationOptions = {
+      ...crowd,
+      rates: noFaults,
+      seed: 1,
+      runs: 3,
+      isBrisk: true,
+      limits: { maxConcurrentRuns: 1 },
+    };
+    const { calls, together, hadToWait } = await simulate(calm);
+    expect([together, hadToWait, calls > 2 * mostOfARun]).toEqual([1, 2, true]);
+    for (let call = 1; call <= 2 * mostOfARun; call += 1) {
+      for (const kind of ['crashBefore', 'crashAfter'] as const) {
+        const { counts } = await simulate({ ...calm, aim: { call, kind } });
+        expect(counts[kind]).toBe(1);
+      }
+    }
+  });
+
+  const bugs: Record<string, Partial<SimulationOptions>> = {
+    'a place that is taken without asking whether it is free': {
+      planted: (world) => ({ ...world, places: replaced(world.places, { take: async () => true }) }),
+    },
+    'a place that anybody gives back': {
+      planted: (world) => ({
+        ...world,
+        places: replaced(world.places, {
+          free: async (of, place) => {
+            const holder = (await world.places.taken(of)).find((taken) => taken.place === place);
+            if (holder !== undefined) await world.places.free(of, place, holder.runId);
+          },
+          // Everybody else's places look like the run's own extra ones.
+          taken: async (of) => {
+            const taken = await world.places.taken(of);
+            return taken.length < 2 ? taken : taken.map((each) => ({ ...each, runId: taken[0]?.runId ?? each.runId }));
+          },
+        }),
+      }),
+    },
+    'a place that nobody gives back': {
+      planted: (world) => ({ ...world, places: replaced(world.places, { free: async () => undefined }) }),
+    },
+    'word of a place that is always lost, and no sweep': {
+      withoutSweep: true,
+      planted: (world) => ({
+        ...world,
+        jobs: replaced(world.jobs, {
+          sendLater: async (job, delay) => (job.kind === 'place' ? undefined : world.jobs.sendLater(job, delay)),
+        }),
+      }),
+    },
+  };
+
+  it.each(Object.entries(bugs))('%s is caught', async (_name, bug) => {
+    const caught = async (): Promise<boolean> => {
+      for (const seed of seeds(100)) {
+        try {
+          await simulate({ ...crowd, seed, limits: { maxConcurrentRuns: 2 }, ...bug });
+        } catch (trouble) {
+          expect(trouble instanceof Error ? trouble.name : trouble).toMatch(/^(Violation|InvariantViolation)$/);
+          return true;
+        }
+      }
+      return false;
+    };
+    expect(await caught()).toBe(true);
+  });
+});
+
 describe('a crash at every port call', () => {
   // Among these the 38th goes through loops.
   it.each([...seeds(3), 38])('leaves nothing lost and nothing done twice: workflow of seed %i', async (seed) => {

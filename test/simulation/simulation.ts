@@ -1,4 +1,5 @@
 /** One seed, one world: the real engine and service over simulated ports, random workflows, faults, and the checker. */
+import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, type Scope, environment, projectId, signalId, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { after, durationMs, hours, instant, minutes, seconds } from '../../lib/engine/time.ts';
@@ -16,11 +17,14 @@ import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { sendSignal } from '../../lib/service/send-signal.ts';
 import { startRun } from '../../lib/service/start-run.ts';
+import { tendPlace } from '../../lib/service/tend-place.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { BudgetWatch } from './budget-watch.ts';
 import { Checker } from './checker.ts';
 import { type FaultKind, type FaultRates, Faults } from './faults.ts';
 import { Prng } from './prng.ts';
+import { PlaceWatch } from './place-watch.ts';
 import { Process } from './process.ts';
 import { Queue, type Received } from './queue.ts';
 import { Readers } from './readers.ts';
@@ -33,6 +37,10 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly rates: FaultRates;
   readonly runs?: number;
+  /** all runs are of one workflow */
+  readonly isShared?: boolean;
+  /** of every workflow */
+  readonly limits?: WorkflowOptions;
   /** a crash at one port call of the whole simulation */
   readonly aim?: { readonly call: number; readonly kind: 'crashBefore' | 'crashAfter' };
   /** wraps the world with a bug on purpose, to see it caught */
@@ -60,6 +68,12 @@ export interface SimulationReport {
   /** virtual time from start to quiet */
   /** by readers who come and go */
   readonly eventsRead: number;
+  /** runs that were ended by their budget */
+  readonly overBudget: number;
+  /** runs that got one of the places of their workflow, and the most that had one at the same time */
+  readonly letIn: number;
+  readonly hadToWait: number;
+  readonly together: number;
   readonly tookMs: number;
   /** the same for the same seed, byte for byte */
   readonly summary: readonly string[];
@@ -94,10 +108,14 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   );
 
   const watch = new SignalWatch();
+  const places = new PlaceWatch(options.limits?.maxConcurrentRuns);
+  const budgets = new BudgetWatch(options.limits?.budget);
   const readers = new Readers(options.seed, time, memory);
   const committed = (run: RunAddress, commit: Commit): void => {
     checker.committed(run, commit, time.now);
     watch.committed(run, commit, time.now);
+    budgets.committed(run, commit);
+    places.committed(run, commit);
     readers.committed(run);
   };
   const log: RunLog = {
@@ -176,9 +194,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       attempt.signal.addEventListener('abort', () => resolve(), { once: true });
       time.in(prng.whole(1, ms * 2), () => resolve());
     });
+    const tokens = { tokens: { input: ms % 7, output: attempt.number } };
     return isBad
-      ? { outcome: { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' } }, printed: [] }
-      : { outcome: { kind: 'finished', output: { value: prng.whole(0, 99) }, handle: 'output' }, printed: [] };
+      ? { outcome: { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' }, ...tokens }, printed: [] }
+      : { outcome: { kind: 'finished', output: { value: prng.whole(0, 99) }, handle: 'output', ...tokens }, printed: [] };
   };
 
   function takeJobs(batch: readonly Received<Job>[], done: (isDone: boolean) => void): void {
@@ -193,6 +212,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
         if (job.kind === 'node') await runNode(worker, job, delivery);
         else if (job.kind === 'wake') await wakeNode(worker, job, delivery);
         else if (job.kind === 'nudge') await nudgeRun(worker, job);
+        else if (job.kind === 'place') await tendPlace(worker, job);
         else throw new Error('no run of a deployment is simulated here');
       },
       done,
@@ -235,8 +255,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   let waiting = options.runs ?? 4;
   let hasWaits = false;
   const clients = Array.from({ length: waiting }, (_, index) => index);
+  let shared: WorkflowVersion | undefined;
   for (const client of clients) {
-    const version = randomVersion(prng, `flow-${client}`, options.isBrisk === true);
+    const own = (): WorkflowVersion => randomVersion(prng, `flow-${client}`, options.isBrisk === true);
+    const version = { ...(shared ?? own()), options: options.limits ?? {} };
+    if (options.isShared === true) shared ??= version;
     hasWaits ||= version.nodes.some(({ type }) => type === 'wait');
     await memory.workflows.putVersion(scope, version, birth);
     await memory.workflows.advance(scope, version, birth);
@@ -328,6 +351,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   await checker.judge(memory.log);
   watch.judge(time.now);
   await readers.judge();
+  budgets.judge();
   const { counts, calls } = faults;
   return {
     counts,
@@ -342,6 +366,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     longestStillMs: checker.longestStillMs,
     tookMs: time.now - birth,
     eventsRead: readers.events,
+    overBudget: budgets.ended,
+    letIn: places.let,
+    hadToWait: places.waited,
+    together: places.together,
     summary: checker.summary,
   };
 }

@@ -66,7 +66,7 @@ export const runSummaryOf = ({ head, status }: ListedRun): RunSummary => {
   };
 };
 
-export const runOf = ({ head, progress, input, output, nodes, lastEventId }: RunView): Run => ({
+export const runOf = ({ head, progress, spent, waitsAmong, input, output, nodes, lastEventId }: RunView): Run => ({
   ...factsOf(head, progress.status),
   ...(progress.status === 'running' ? { startedAt: iso(progress.startedAt) } : {}),
   ...('endedAt' in progress ? { completedAt: iso(progress.endedAt) } : {}),
@@ -74,6 +74,9 @@ export const runOf = ({ head, progress, input, output, nodes, lastEventId }: Run
   ...(progress.status === 'cancelled' && progress.reason !== undefined ? { cancelReason: progress.reason } : {}),
   ...(input === undefined ? {} : 'value' in input ? { input: input.value } : { inputOmitted: { bytes: input.omittedBytes } }),
   ...outputOf(output),
+  ...(waitsAmong === undefined ? {} : { waitingFor: { kind: 'place' as const, places: waitsAmong } }),
+  // What code does is not counted: its messages are no nodes.
+  ...(head.kind === 'graph' ? { used: { nodeExecutions: spent.executions, tokens: spent.tokens } } : {}),
   nodes: nodes.map((node) => nodeOf(node, statusWithoutState(progress))),
   lastEventId,
 });

@@ -143,6 +143,10 @@ const waitingFor = z
   })
   .meta({ id: 'WaitingFor' });
 
+const waitingForPlace = z
+  .strictObject({ kind: z.literal('place'), places: z.int() })
+  .meta({ id: 'WaitingForPlace', description: 'so many runs of the workflow may be at work, and this one waits for its turn' });
+
 const passCounts = z
   .strictObject({ items: z.int(), started: z.int(), ended: z.int(), failed: z.int() })
   .meta({ id: 'Passes', description: 'how far a loop has come' });
@@ -183,6 +187,11 @@ export const runAnswer = z
     inputOmitted: omitted.exactOptional(),
     output: json.exactOptional(),
     outputOmitted: omitted.exactOptional(),
+    waitingFor: waitingForPlace.exactOptional(),
+    used: z
+      .strictObject({ nodeExecutions: z.int(), tokens: z.int() })
+      .exactOptional()
+      .meta({ description: 'of the budget that a workflow may set; absent: the run is of code' }),
     nodes: z.array(runNode).readonly(),
     lastEventId: z.int(),
   })

@@ -47,9 +47,22 @@ export const argument = z.strictObject({
   default: json.exactOptional(),
 });
 
+/** Judged with the definition, so that a bad one is told with everything else. */
+const budget = z
+  .strictObject({
+    maxNodeExecutions: z.number().exactOptional().meta({ description: 'attempts and calls, a whole number from 1' }),
+    maxTokens: z.number().exactOptional().meta({ description: 'tokens that models report, a whole number from 1' }),
+  })
+  .meta({ id: 'Budget' });
+
 const options = z.strictObject({
   args: z.array(argument).max(200).exactOptional(),
   deadlineSeconds: z.int().min(1).max(longestDeadlineSeconds).exactOptional(),
+  budget: budget.exactOptional(),
+  maxConcurrentRuns: z
+    .number()
+    .exactOptional()
+    .meta({ description: 'runs at work at once, a whole number from 1 to 1,000; the others wait' }),
 });
 
 export const graph = { nodes: z.array(node), edges: z.array(edge).default([]), options: options.default({}) };

@@ -58,6 +58,11 @@ function standing(run: Run, nodes: readonly OpenNode[], now: number): string {
   const begins = run.availableAt;
   if (run.status === 'pending' && begins !== undefined && Date.parse(begins) > now)
     return `It has not begun: it was asked to wait until ${when(begins, now)}.`;
+  if (run.waitingFor !== undefined) {
+    const { places } = run.waitingFor;
+    const are = places === 1 ? '1 run is' : `${places} runs are`;
+    return `It waits for a place: ${are} at work, and no more of its workflow may be (maxConcurrentRuns). It begins when one ends, in the order of the starts.`;
+  }
   const [first] = nodes;
   if (first === undefined && run.nodes.some(isMessage))
     return 'Its code has answered every message that it was sent, and it waits to be told more: stepwell runs resume does that.';

@@ -9,6 +9,7 @@ import { inline } from '../json.ts';
 import type { SkipReason, Via } from '../log/events.ts';
 import { isOpen } from '../log/node-state.ts';
 import { doneHandle } from './bodies.ts';
+import { mayExecute } from './budget.ts';
 import { type Draft, emit, hasEnded, mayKeepOne } from './draft.ts';
 import { edgeState } from './edge-state.ts';
 import { finish } from './finish.ts';
@@ -50,7 +51,7 @@ export function advance(draft: Draft, ended: readonly Place[], begin: readonly P
     draft,
     round.ready.filter((place) => isUnderWay(draft, place)),
   );
-  if (draft.state.open.size === 0) finish(draft);
+  if (!hasEnded(draft) && draft.state.open.size === 0) finish(draft);
 }
 
 const keyOf = ({ node, iteration }: Place): NodeKey => nodeKey({ nodeId: node.id, iteration });
@@ -143,6 +144,13 @@ function endPinned(draft: Draft, place: Place, { output, handle }: PinnedOutput)
 function dispatch(draft: Draft, ready: readonly Place[]): void {
   const working = [...draft.state.open.keys()].filter((key) => draft.state.nodes.get(key)?.status !== 'waiting').length;
   const isCrowded = working + ready.length > mostDirectSiblings;
+  if (
+    !mayExecute(
+      draft,
+      ready.map(({ node, iteration }) => ({ nodeId: node.id, iteration })),
+    )
+  )
+    return;
   for (const { node, iteration } of ready) {
     const via: Via = isCrowded ? 'collect' : mayKeepOne(draft) ? 'inline' : 'queue';
     emit(draft, { type: 'NODE_DISPATCHED', nodeId: node.id, iteration, attempt: firstAttempt, via, wave: node.wave });

@@ -2,6 +2,7 @@
 import { type NodeRef, type RunId, firstAttempt } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
 import type { ChildWait } from '../log/node-state.ts';
+import { mayCall } from './budget.ts';
 import { type Draft, emit } from './draft.ts';
 import type { ChildEnd } from './facts.ts';
 import type { Outcome } from './outcome.ts';
@@ -14,6 +15,7 @@ export function callSubflow(
   attempt = firstAttempt,
 ): void {
   const ref: NodeRef = { nodeId: node.id, iteration };
+  if (!mayCall(draft, ref, attempt)) return;
   // The run's own deadline comes before an expiry that lies behind it.
   const endsInTime = expiresAt !== undefined && expiresAt <= draft.tools.deadlineAt;
   emit(draft, {
@@ -62,7 +64,7 @@ export function failureOfChild(end: ChildEnd, childRunId: RunId): Failure | unde
  */
 function causeAbove(cause: Failure['cause']): Failure['cause'] {
   if (cause === 'deadline') return 'timeout';
-  return cause === 'invalid' || cause === 'forbidden' ? 'invalid' : 'error';
+  return cause === 'invalid' || cause === 'forbidden' || cause === 'budget' ? 'invalid' : 'error';
 }
 
 export const subflowExpired = ({ workflowName, childRunId }: ChildWait): Failure => ({

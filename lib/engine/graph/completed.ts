@@ -1,5 +1,6 @@
 /** The event that says a node has completed. */
 import type { Attempt } from '../ids.ts';
+import type { TokenCount } from '../log/events.ts';
 import type { Instant } from '../time.ts';
 import type { Outcome } from './outcome.ts';
 import type { Place } from './plan.ts';
@@ -9,6 +10,7 @@ export interface Times {
   readonly startedAt: Instant;
   readonly endedAt: Instant;
   readonly printed?: readonly string[];
+  readonly tokens?: TokenCount;
 }
 
 /** The completion of a node. `output` and `input` are the run's own keys; only an end node writes `output`. */

@@ -5,7 +5,7 @@
 import { type Attempt, type NodeRef, attempt as attemptNo, nodeKey, topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import type { JsonValue, Payload } from '../json.ts';
-import type { Failure, Gate, RunEvent, Via } from '../log/events.ts';
+import type { Failure, Gate, RunEvent, TokenCount, Via } from '../log/events.ts';
 import { type RunState, emptyState } from '../log/fold.ts';
 import { type ChildWait, type OpenNode, type SignalWait, type WaitingNode, endsBy, isOpen } from '../log/node-state.ts';
 import { backoff } from '../retry/backoff.ts';
@@ -13,14 +13,16 @@ import { retryableCauses } from '../retry/causes.ts';
 import { type Instant, after } from '../time.ts';
 import { advance, mostDirectSiblings } from './advance.ts';
 import { beginLoop } from './begin-loop.ts';
+import { awaitPlace, begin, mustWaitForPlace, takePlace } from './begin.ts';
 import { awaitSignal, outputOfWait, signalExpired } from './await-signal.ts';
+import { isLeft, mayExecute, weighTokens } from './budget.ts';
 import { callSubflow, failureOfChild, subflowExpired } from './call-subflow.ts';
-import { completed } from './completed.ts';
+import { type Times, completed } from './completed.ts';
 import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } from './draft.ts';
 import type { Fact } from './facts.ts';
-import { mainHandle } from './outcome.ts';
+import { type Outcome, mainHandle } from './outcome.ts';
 import type { Place, PlanNode } from './plan.ts';
-import { fail, sleep } from './settle.ts';
+import { fail, recordFailure, sleep } from './settle.ts';
 import { type Sleeper, sleepersOf } from './sleepers.ts';
 
 /** The first commit of a run: its input, and its roots already on their way. */
@@ -34,27 +36,29 @@ export function decideStart(
   emit(draft, { type: 'INPUT_SET', input });
   for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: { value } });
   emit(draft, { type: 'RUN_STARTED' });
-  if (startAt === undefined)
-    advance(
-      draft,
-      [],
-      tools.plan.roots.map((node) => ({ node, iteration: topLevel })),
-    );
-  else for (const root of tools.plan.roots) dispatchLater(draft, root, startAt);
+  if (mustWaitForPlace(draft)) awaitPlace(draft, startAt);
+  else if (startAt === undefined) begin(draft);
+  else dispatchLater(draft, startAt);
   return draft.events;
 }
 
 /** A run that was asked to start later: its roots are dispatched now and taken then. */
-const dispatchLater = (draft: Draft, root: PlanNode, notBefore: Instant): void =>
-  emit(draft, {
-    type: 'NODE_DISPATCHED',
-    nodeId: root.id,
-    iteration: topLevel,
-    attempt: attemptNo(1),
-    via: draft.tools.plan.roots.length > mostDirectSiblings ? 'collect' : 'queue',
-    wave: root.wave,
-    notBefore,
-  });
+function dispatchLater(draft: Draft, notBefore: Instant): void {
+  const { roots } = draft.tools.plan;
+  const counted = roots.filter(({ isPure }) => !isPure).map(({ id }) => ({ nodeId: id, iteration: topLevel }));
+  if (!mayExecute(draft, counted)) return;
+  for (const root of roots)
+    emit(draft, {
+      type: 'NODE_DISPATCHED',
+      nodeId: root.id,
+      iteration: topLevel,
+      attempt: attemptNo(1),
+      via: roots.length > mostDirectSiblings ? 'collect' : 'queue',
+      wave: root.wave,
+      notBefore,
+      ...(root.isPure ? { isPure: true as const } : {}),
+    });
+}
 
 /** What follows from these facts, in their order. No event: nothing is to be committed. */
 export function decide(state: RunState, facts: readonly Fact[], tools: DecideTools): readonly RunEvent[] {
@@ -126,6 +130,8 @@ function decideOne(draft: Draft, fact: Fact): void {
       fail(draft, place, fact.failure, fact.attempt, { startedAt: startOf(open), endedAt: draft.tools.now });
       return hasEnded(draft) ? undefined : advance(draft, [place]);
     }
+    case 'place-taken':
+      return takePlace(draft, fact.place);
     case 'cancel-requested':
       emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
       return emit(draft, { type: 'RUN_CANCELLED', ...(fact.reason === undefined ? {} : { reason: fact.reason }) });
@@ -150,6 +156,7 @@ function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): v
     startedAt: fact.startedAt,
     endedAt: fact.endedAt,
     ...(fact.printed.length === 0 ? {} : { printed: fact.printed }),
+    ...tokensOf(fact.outcome),
   };
   run(draft);
   switch (fact.outcome.kind) {
@@ -172,11 +179,29 @@ function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): v
       if (fact.outcome.gate !== undefined) emit(draft, stopped(fact, fact.outcome.gate));
       const retry = retryOf(draft, place.node, open, fact.outcome.failure, fact.outcome.retryAfterMs ?? 0);
       if (retry === undefined) fail(draft, place, fact.outcome.failure, fact.attempt, times);
-      else emit(draft, { type: 'NODE_RETRIED', ...fact.node, failure: fact.outcome.failure, ...times, ...retry });
+      else tryAgain(draft, place, fact.outcome.failure, times, retry);
       break;
     }
   }
+  if (!hasEnded(draft)) weighTokens(draft, fact.node, times.tokens);
   if (!hasEnded(draft)) advance(draft, [place]);
+}
+
+const tokensOf = (outcome: Outcome): { readonly tokens?: TokenCount } =>
+  (outcome.kind === 'finished' || outcome.kind === 'failed') && outcome.tokens !== undefined ? { tokens: outcome.tokens } : {};
+
+/** Another attempt. Where the budget has none left the failure is on the record, and the run is over. */
+function tryAgain(
+  draft: Draft,
+  place: Place,
+  failure: Failure,
+  times: Times,
+  retry: NonNullable<ReturnType<typeof retryOf>>,
+): void {
+  const ref: NodeRef = { nodeId: place.node.id, iteration: place.iteration };
+  if (isLeft(draft)) return emit(draft, { type: 'NODE_RETRIED', ...ref, failure, ...times, ...retry });
+  recordFailure(draft, place, failure, times.attempt, times);
+  mayExecute(draft, [ref]);
 }
 
 function childEnded(draft: Draft, { node: ref, attempt, childRunId, end }: Extract<Fact, { kind: 'child-ended' }>): void {
@@ -200,7 +225,7 @@ function failWait(draft: Draft, open: ChildWait, failure: Failure): void {
   const times = { attempt: open.attempt, startedAt: open.dispatchedAt, endedAt: draft.tools.now };
   const retry = retryOf(draft, place.node, open, failure, 0);
   if (retry === undefined) fail(draft, place, failure, open.attempt, times);
-  else emit(draft, { type: 'NODE_RETRIED', nodeId: open.nodeId, iteration: open.iteration, failure, ...times, ...retry });
+  else tryAgain(draft, place, failure, times, retry);
   if (!hasEnded(draft)) advance(draft, [place]);
 }
 

@@ -41,11 +41,23 @@ export interface ArgumentDeclaration {
   readonly default?: JsonValue;
 }
 
+/** What one run may use up; what it calls has a budget of its own. */
+export interface Budget {
+  /** attempts that workers are asked for, the repetitions too, and calls of other workflows */
+  readonly maxNodeExecutions?: number;
+  /** input and output tokens that models report */
+  readonly maxTokens?: number;
+}
+
 export interface WorkflowOptions {
   /** the arguments a start must bring; absent: anything is taken */
   readonly args?: readonly ArgumentDeclaration[];
   /** how long a run may take at most; 7 days where absent, 365 at most */
   readonly deadlineSeconds?: number;
+  /** absent: a run ends by its graph or its deadline alone */
+  readonly budget?: Budget;
+  /** runs of the workflow that may be at work at once; absent: any number */
+  readonly maxConcurrentRuns?: number;
 }
 
 export interface WorkflowDefinition {

@@ -38,6 +38,8 @@ export const findingCodes = {
   loop_too_deep: 'error',
   duplicate_output_variable: 'error',
   argument_invalid: 'error',
+  budget_invalid: 'error',
+  concurrency_invalid: 'error',
   /** of a test run: an output is pinned for a node that is not there */
   pinned_node_unknown: 'error',
   /** a later node writes a variable again, in an order the graph fixes: allowed, and seldom meant */

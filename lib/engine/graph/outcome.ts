@@ -1,6 +1,6 @@
 /** What became of one attempt of a node. The engine asks only this, never the node's type. */
 import type { Payload } from '../json.ts';
-import type { Failure, Gate, LoopTerms } from '../log/events.ts';
+import type { Failure, Gate, LoopTerms, TokenCount } from '../log/events.ts';
 import type { DurationMs, Instant } from '../time.ts';
 
 export type Outcome =
@@ -11,6 +11,8 @@ export type Outcome =
       readonly handle: string | null;
       /** an end node: its output is the run's, or a part of it, and it says whether the run ends well */
       readonly end?: 'success' | 'error';
+      /** what a model counted for this attempt */
+      readonly tokens?: TokenCount;
     }
   | {
       readonly kind: 'failed';
@@ -18,6 +20,7 @@ export type Outcome =
       /** a wait the other side asked for */ readonly retryAfterMs?: DurationMs;
       /** what stopped it, where that is told by an event of its own */
       readonly gate?: Gate;
+      readonly tokens?: TokenCount;
     }
   /** sleeps until then, and is finished with this output when it wakes */
   | { readonly kind: 'sleeping'; readonly wakeAt: Instant; readonly output: Payload }

@@ -5,11 +5,12 @@
 import { type NodeId, nodeKey, topLevel } from '../ids.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { RunEvent } from '../log/events.ts';
-import { type RunState, emptyState } from '../log/fold.ts';
+import { type RunState, emptyState, fork } from '../log/fold.ts';
 import type { EndedNode } from '../log/node-state.ts';
-import { advance } from './advance.ts';
-import { type DecideTools, emit, hasEnded, openDraft } from './draft.ts';
-import type { Place, Plan, PlanNode } from './plan.ts';
+import { awaitPlace, begin, mustWaitForPlace } from './begin.ts';
+import { isOverBudget } from './budget.ts';
+import { type DecideTools, type Draft, emit, hasEnded, openDraft } from './draft.ts';
+import type { Plan, PlanNode } from './plan.ts';
 
 /** A result that stands: a completion, or a failure that an error edge took. */
 export type KeptNode = Extract<EndedNode, { status: 'completed' | 'failed' | 'timed_out' }>;
@@ -54,19 +55,19 @@ export function decideRerunFrom(
   emit(draft, { type: 'INPUT_SET', input });
   for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: { value } });
   emit(draft, { type: 'RUN_STARTED' });
-  const standing = new Set<PlanNode>();
   for (const result of kept) {
     const node = tools.plan.nodes.get(result.nodeId);
-    if (node === undefined) continue;
-    emit(draft, eventOf(node, result));
-    standing.add(node);
+    if (node !== undefined) emit(draft, eventOf(node, result));
   }
-  const at = (nodes: readonly PlanNode[]): readonly Place[] => nodes.map((node) => ({ node, iteration: topLevel }));
-  advance(draft, at([...standing]), at(tools.plan.roots.filter((root) => !standing.has(root))));
-  const chosen = draft.state.nodes.get(nodeKey({ nodeId: outermost(tools.plan, from), iteration: topLevel }));
+  const begun: Draft = { ...draft, state: fork(draft.state), events: [...draft.events] };
+  begin(begun);
+  const chosen = begun.state.nodes.get(nodeKey({ nodeId: outermost(tools.plan, from), iteration: topLevel }));
   // It waits where something before it is run again too; skipped, or never come to, it would not be run at all.
-  const isReached = chosen === undefined ? !hasEnded(draft) : chosen.status !== 'skipped';
-  return isReached ? draft.events : undefined;
+  const isReached = chosen === undefined ? !hasEnded(begun) || isOverBudget(begun) : chosen.status !== 'skipped';
+  if (!isReached) return undefined;
+  if (!mustWaitForPlace(draft)) return begun.events;
+  awaitPlace(draft);
+  return draft.events;
 }
 
 function eventOf(node: PlanNode, result: KeptNode): RunEvent {

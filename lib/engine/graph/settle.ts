@@ -1,5 +1,5 @@
 /** Puts on the record what became of a node: it ended, it waits, or it goes through its items. */
-import { firstAttempt } from '../ids.ts';
+import { type Attempt, firstAttempt } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
 import { awaitSignal } from './await-signal.ts';
 import { beginLoop } from './begin-loop.ts';
@@ -49,11 +49,17 @@ export function sleep(draft: Draft, place: Place, outcome: Extract<Outcome, { ki
 }
 
 /** A failure that is not tried again: the error edge takes it, or the run ends, or each child's policy decides. */
-export function fail(
+export function fail(draft: Draft, place: Place, failure: Failure, attempt = firstAttempt, times?: Omit<Times, 'attempt'>): void {
+  recordFailure(draft, place, failure, attempt, times);
+  if (place.node.policy.errorHandling === 'fail_workflow') haltRun(draft, place);
+}
+
+/** The failure alone, where something else ends the run. */
+export function recordFailure(
   draft: Draft,
   { node, iteration }: Place,
   failure: Failure,
-  attempt = firstAttempt,
+  attempt: Attempt,
   times?: Omit<Times, 'attempt'>,
 ): void {
   const { now } = draft.tools;
@@ -69,6 +75,6 @@ export function fail(
     startedAt: times?.startedAt ?? now,
     endedAt: times?.endedAt ?? now,
     ...(times?.printed === undefined ? {} : { printed: times.printed }),
+    ...(times?.tokens === undefined ? {} : { tokens: times.tokens }),
   });
-  if (node.policy.errorHandling === 'fail_workflow') haltRun(draft, { node, iteration });
 }

@@ -4,6 +4,8 @@
  */
 import type { Finding, WorkflowDefinition } from './definition.ts';
 import { checkArguments } from './check-arguments.ts';
+import { checkBudget } from './check-budget.ts';
+import { checkConcurrency } from './check-concurrency.ts';
 import { checkEdges } from './check-edges.ts';
 import { checkLoops } from './check-loops.ts';
 import { checkPaths } from './check-paths.ts';
@@ -12,7 +14,7 @@ import { definitionLimits, finding, pointer } from './findings.ts';
 import type { InspectNode } from './inspection.ts';
 import { shapeOf } from './shape.ts';
 
-/** All findings, in the order nodes, edges, paths, loops, variables, arguments. Empty where nothing is wrong. */
+/** All findings, in the order nodes, edges, paths, loops, variables, arguments, budget, concurrency. Empty where nothing is wrong. */
 export const validate = (definition: WorkflowDefinition, inspect: InspectNode): readonly Finding[] => {
   const tooLarge = checkSize(definition);
   if (tooLarge.length > 0) return tooLarge;
@@ -32,6 +34,8 @@ export const validate = (definition: WorkflowDefinition, inspect: InspectNode): 
     ...checkLoops(definition, shape, facts),
     ...checkVariables(definition, shape, facts),
     ...checkArguments(definition.options.args ?? []),
+    ...checkBudget(definition.options.budget),
+    ...checkConcurrency(definition.options.maxConcurrentRuns),
   ];
 };
 

@@ -8,6 +8,8 @@ const publicNames = {
   INPUT_SET: 'input.set',
   SYSTEM_SET: 'system.set',
   RUN_STARTED: 'run.started',
+  PLACE_AWAITED: 'place.awaited',
+  PLACE_TAKEN: 'place.taken',
   RUN_STATUS_CHANGED: 'run.status.changed',
   RUN_COMPLETED: 'run.completed',
   RUN_FAILED: 'run.failed',

@@ -21,6 +21,12 @@ export interface Failure {
   readonly status?: 'blocked' | 'invalidated';
 }
 
+/** What a model counted, as its provider reports it. */
+export interface TokenCount {
+  readonly input: number;
+  readonly output: number;
+}
+
 export const gatePhases = ['input', 'output'] as const;
 type GatePhase = (typeof gatePhases)[number];
 
@@ -63,6 +69,13 @@ export type RunEvent =
   | { readonly type: 'INPUT_SET'; readonly input: Payload }
   | { readonly type: 'SYSTEM_SET'; readonly key: string; readonly value: Payload }
   | { readonly type: 'RUN_STARTED' }
+  /** its workflow limits how many runs are at work: nothing of this one begins before it has one of the places */
+  | {
+      readonly type: 'PLACE_AWAITED';
+      readonly places: number;
+      /** the run was asked to start later */ readonly notBefore?: Instant;
+    }
+  | { readonly type: 'PLACE_TAKEN'; readonly place: number }
   | { readonly type: 'RUN_STATUS_CHANGED'; readonly status: 'running' | 'completed' | 'failed' | 'cancelled' }
   | { readonly type: 'RUN_COMPLETED'; readonly output: Payload }
   | { readonly type: 'RUN_FAILED'; readonly error: Failure }
@@ -78,6 +91,8 @@ export type RunEvent =
       readonly wave: number;
       /** its worker takes it no earlier: the run was asked to start later */
       readonly notBefore?: Instant;
+      /** only its time is waited for: the worker decides it as its parent's commit would have, and it counts for no budget */
+      readonly isPure?: true;
     })
   | (OfNode & { readonly type: 'NODE_STARTED'; readonly attempt: Attempt; readonly startedAt: Instant })
   | (OfNode & { readonly type: 'SLEEP_STARTED'; readonly attempt: Attempt; readonly wakeAt: Instant; readonly output: Payload })
@@ -132,6 +147,7 @@ export type RunEvent =
       readonly startedAt: Instant;
       readonly endedAt: Instant;
       readonly printed?: readonly string[];
+      readonly tokens?: TokenCount;
     })
   | (OfNode & {
       readonly type: 'NODE_RETRIED';
@@ -144,6 +160,7 @@ export type RunEvent =
       readonly endedAt: Instant;
       readonly via: Via;
       readonly printed?: readonly string[];
+      readonly tokens?: TokenCount;
     })
   /** the failure of the attempt, or its repetition, follows in the same commit */
   | (OfNode & {
@@ -169,6 +186,7 @@ export type RunEvent =
       readonly startedAt: Instant;
       readonly endedAt: Instant;
       readonly printed?: readonly string[];
+      readonly tokens?: TokenCount;
     })
   | (OfNode & { readonly type: 'NODE_SKIPPED'; readonly reason: SkipReason })
   | (OfNode & LoopEvent);

@@ -22,12 +22,35 @@ import type { Failure, RunEvent } from './events.ts';
 import { type LoopEvent, applyLoopEvent, isOfLoop } from './fold-loop.ts';
 import { countsOf } from './loop-state.ts';
 import { type NodeState, isOpen } from './node-state.ts';
-import { type RunProgress, type RunState, type Stamp, dropPassesOf, end, isTerminal, put, running, write } from './run-state.ts';
+import {
+  type RunProgress,
+  type RunState,
+  type Stamp,
+  countExecution,
+  countTokens,
+  dropPassesOf,
+  end,
+  isTerminal,
+  put,
+  running,
+  waitsForPlace,
+  write,
+} from './run-state.ts';
 
-export { type RunProgress, type RunState, type Written, emptyState, fork, isTerminal } from './run-state.ts';
+export {
+  type Admission,
+  type RunProgress,
+  type RunState,
+  type Spent,
+  type Written,
+  emptyState,
+  fork,
+  isTerminal,
+  waitsForPlace,
+} from './run-state.ts';
 
 /** Raised when a stored fold would mean something else than the same log folded anew. */
-export const foldSchema = 3;
+export const foldSchema = 4;
 
 /** Folds the next commit into the state. The commit must be the next one, and nothing may follow an ending. */
 export function applyCommit(state: RunState, commit: Commit): void {
@@ -66,6 +89,15 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | Loo
     case 'RUN_RESUMED':
     case 'RUN_RECOVERED':
       break;
+    case 'PLACE_AWAITED': {
+      const { places, notBefore } = event;
+      state.admission = { places, since: notBefore ?? stamp.at, ...(notBefore === undefined ? {} : { notBefore }) };
+      break;
+    }
+    case 'PLACE_TAKEN':
+      invariant(state.admission !== undefined && waitsForPlace(state), 'a place was taken that nobody waited for');
+      state.admission = { ...state.admission, place: event.place };
+      break;
     case 'RUN_STATUS_CHANGED':
       if (event.status === 'running') state.progress = { status: 'running', startedAt: stamp.at };
       break;
@@ -99,6 +131,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
   switch (event.type) {
     case 'NODE_DISPATCHED':
       invariant(before === undefined, `${nodeKey(ref)} was dispatched twice`);
+      if (event.isPure !== true) countExecution(state);
       put(state, {
         ...dispatched(ref, event.attempt, event.via, event.wave, id, stamp),
         status: 'queued',
@@ -138,6 +171,8 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     }
     case 'SUBFLOW_CALLED': {
       const { childRunId, workflowName, input, whenLeft, whenCancelled } = event;
+      // Another call was asked for, and counted, as a repetition.
+      if (event.attempt === firstAttempt) countExecution(state);
       put(state, {
         ...parked(before, ref, event.attempt, id, stamp),
         status: 'waiting',
@@ -162,6 +197,8 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       break;
     case 'NODE_RETRIED': {
       const open = running(before, event.attempt, ref);
+      countExecution(state);
+      countTokens(state, event);
       put(state, {
         ...base(open),
         attempt: attempt(event.attempt + 1),
@@ -174,6 +211,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       break;
     }
     case 'NODE_COMPLETED':
+      countTokens(state, event);
       end(state, {
         ...ref,
         status: 'completed',
@@ -192,6 +230,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       if (event.variable !== undefined) write(state, event.iteration, event.variable, id, event.output);
       break;
     case 'NODE_FAILED':
+      countTokens(state, event);
       end(state, {
         ...ref,
         status: event.failure.cause === 'timeout' ? 'timed_out' : 'failed',

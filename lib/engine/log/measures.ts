@@ -15,6 +15,7 @@ export const measureUnits = {
   NodeDuration: 'Milliseconds',
   NodeAttempts: 'Count',
   AttemptsFailed: 'Count',
+  TokensUsed: 'Count',
   Tags: 'Count',
 } as const;
 export type MeasureName = keyof typeof measureUnits;
@@ -48,11 +49,11 @@ function measuresIn(event: RunEvent, at: Instant, run: Measured): readonly Measu
     case 'RUN_CANCELLED':
       return runEnded('cancelled', at, run);
     case 'NODE_RETRIED':
-      return [attemptFailed(event, run)];
+      return [attemptFailed(event, run), ...tokensUsed(event, run)];
     case 'NODE_FAILED':
-      return [attemptFailed(event, run), ...nodeEnded(event, 'failed', run)];
+      return [attemptFailed(event, run), ...nodeEnded(event, 'failed', run), ...tokensUsed(event, run)];
     case 'NODE_COMPLETED':
-      return nodeEnded(event, 'completed', run);
+      return [...nodeEnded(event, 'completed', run), ...tokensUsed(event, run)];
     default:
       return [];
   }
@@ -79,6 +80,17 @@ const attemptFailed = (
   { nodeId, failure }: Extract<RunEvent, { type: 'NODE_RETRIED' | 'NODE_FAILED' }>,
   { typeOf }: Measured,
 ): Measure => ({ name: 'AttemptsFailed', value: 1, dimensions: { NodeType: typeOf(nodeId), Cause: failure.cause } });
+
+/** Those of attempts that failed are paid for as well. */
+const tokensUsed = (
+  { tokens }: Extract<RunEvent, { type: 'NODE_RETRIED' | 'NODE_FAILED' | 'NODE_COMPLETED' }>,
+  { workflowName }: Measured,
+): readonly Measure[] =>
+  (['input', 'output'] as const).flatMap((direction) =>
+    tokens === undefined
+      ? []
+      : [{ name: 'TokensUsed', value: tokens[direction], dimensions: { WorkflowName: workflowName, Direction: direction } }],
+  );
 
 /** Tags that somebody should look at. What a tag knows from earlier commits is not needed to count it. */
 function tagsIn(commit: Commit, state: RunState): readonly Measure[] {

@@ -30,10 +30,13 @@ export const publicEvents = (run: RunAddress, commit: Commit): readonly PublicEv
     };
   });
 
+/** What an event says to the engine alone. */
+const ownWords: ReadonlySet<string> = new Set(['token', 'isPure']);
+
 const payloadOf = (event: RunEvent): JsonObject => {
   const { type: _type, ...facts } = event;
   const entries = Object.entries(facts).filter(
-    ([key, value]) => value !== undefined && key !== 'token' && !(key === 'iteration' && value === ''),
+    ([key, value]) => value !== undefined && !ownWords.has(key) && !(key === 'iteration' && value === ''),
   );
   return Object.fromEntries(entries.map(([key, value]) => [key, publicValue(key, value as JsonValue)]));
 };

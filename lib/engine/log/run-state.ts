@@ -14,7 +14,7 @@ import {
 import { invariant } from '../invariant.ts';
 import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
-import type { Failure } from './events.ts';
+import type { Failure, TokenCount } from './events.ts';
 import { LayeredMap } from './layered-map.ts';
 import type { Pass } from './loop-state.ts';
 import { type NodeState, type OpenNode, isOpen } from './node-state.ts';
@@ -32,11 +32,33 @@ export type RunProgress =
   | { readonly status: 'failed'; readonly endedAt: Instant; readonly error: Failure }
   | { readonly status: 'cancelled'; readonly endedAt: Instant; readonly reason?: string };
 
+/** What the run has used up, for its budget. It follows from the events alone, so nothing is counted twice or missed. */
+export interface Spent {
+  /** attempts that workers were asked for, the repetitions too, and runs that were called */
+  readonly executions: number;
+  /** input and output tokens that models reported, those of failed attempts too */
+  readonly tokens: number;
+}
+
+/** Of a run whose workflow limits how many are at work. */
+export interface Admission {
+  /** it may have one of those below this */
+  readonly places: number;
+  /** when it was to start: who came first is let in first */
+  readonly since: Instant;
+  readonly notBefore?: Instant;
+  /** absent: it waits for one, or has ended without one */
+  readonly place?: number;
+}
+
 export interface RunState {
   /** the last commit folded; 0 before the first */
   asOf: CommitNo | 0;
   nextEventId: EventId;
   progress: RunProgress;
+  spent: Spent;
+  /** absent: nobody limits it */
+  admission?: Admission;
   readonly nodes: LayeredMap<NodeKey, NodeState>;
   /** the nodes that have begun and not ended */
   readonly open: LayeredMap<NodeKey, true>;
@@ -49,6 +71,7 @@ export const emptyState = (): RunState => ({
   asOf: 0,
   nextEventId: eventId(1),
   progress: { status: 'pending' },
+  spent: { executions: 0, tokens: 0 },
   nodes: new LayeredMap(),
   open: new LayeredMap(),
   written: new LayeredMap(),
@@ -66,6 +89,10 @@ export const fork = (state: RunState): RunState => ({
 
 export const isTerminal = (progress: RunProgress): progress is Exclude<RunProgress, { status: 'pending' | 'running' }> =>
   progress.status !== 'pending' && progress.status !== 'running';
+
+/** Nothing of it has begun, and nothing may before it has a place. */
+export const waitsForPlace = ({ progress, admission }: RunState): boolean =>
+  admission !== undefined && admission.place === undefined && !isTerminal(progress);
 
 /** Which commit and when: what the events of one commit share. */
 export interface Stamp {
@@ -137,3 +164,11 @@ export function dropPassesOf(state: RunState, node: NodeState): void {
   if (node.status !== 'waiting' || node.for !== 'passes') return;
   for (const index of node.loop.open) dropPass(state, passKey(node, index));
 }
+
+export const countExecution = (state: RunState): void => {
+  state.spent = { ...state.spent, executions: state.spent.executions + 1 };
+};
+
+export const countTokens = (state: RunState, { tokens }: { readonly tokens?: TokenCount }): void => {
+  if (tokens !== undefined) state.spent = { ...state.spent, tokens: state.spent.tokens + tokens.input + tokens.output };
+};

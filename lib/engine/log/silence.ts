@@ -16,7 +16,7 @@ import {
   minutes,
   seconds,
 } from '../time.ts';
-import type { RunState } from './fold.ts';
+import { type RunState, waitsForPlace } from './fold.ts';
 import { type ChildWait, type OpenNode, type SignalWait, endsBy, isOpen } from './node-state.ts';
 
 /** The last sign of life of a node, beside what the log says. */
@@ -36,6 +36,9 @@ const workingLook: DurationMs = minutes(2);
 /** And at one that awaits a signal, where a meeting may have been left half done: seldomer the longer it waits. */
 const firstSignalLook: DurationMs = minutes(10);
 const lastSignalLook: DurationMs = hours(6);
+
+/** And at one that waits for a place of its workflow, where the word that one is free may have been lost. */
+const lastPlaceLook: DurationMs = minutes(10);
 
 export type Silence =
   /** not expected to show life before then */
@@ -78,10 +81,18 @@ export function silences(state: RunState, signs: readonly Sign[], now: Instant):
 
 /**
  * When the sweep must look at an open run next: a minute after the next timer, every two minutes while a node is queued
- * or running, ten minutes to six hours while a signal or a child is awaited, and at the deadline in any case.
+ * or running, ten minutes to six hours while a signal or a child is awaited, two to ten
+ * minutes while a place is, and at the deadline in any case.
  */
 export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): Instant {
   const looks: Instant[] = [deadlineAt];
+  const begins = state.admission?.notBefore;
+  if (waitsForPlace(state))
+    looks.push(
+      begins !== undefined && begins > now
+        ? after(begins, timerGrace)
+        : after(now, placeLook(state.admission?.since ?? now, now)),
+    );
   for (const key of state.open.keys()) {
     const node = state.nodes.get(key);
     if (node === undefined || !isOpen(node)) continue;
@@ -95,6 +106,9 @@ export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): In
 
 const awaitedLook = (wait: SignalWait | ChildWait, now: Instant): Instant =>
   after(now, durationMs(Math.min(lastSignalLook, Math.max(firstSignalLook, between(wait.dispatchedAt, now)))));
+
+const placeLook = (since: Instant, now: Instant): DurationMs =>
+  durationMs(Math.min(lastPlaceLook, Math.max(workingLook, between(since, now))));
 
 /** The whole minute, since the epoch, that an instant lies in. */
 export const minuteOf = (moment: Instant): number => Math.floor(moment / 60_000);

@@ -1,7 +1,7 @@
 /** A fold as plain data, so that a long log need not be folded from its first commit. A cache: `foldSchema` names its meaning. */
 import { type CommitNo, type EventId, type IterationKey, nodeKey } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { type RunProgress, type RunState, type Written, emptyState } from './fold.ts';
+import { type Admission, type RunProgress, type RunState, type Spent, type Written, emptyState } from './fold.ts';
 import type { Pass } from './loop-state.ts';
 import { type NodeState, isOpen } from './node-state.ts';
 
@@ -9,6 +9,8 @@ export interface StoredFold {
   readonly asOf: CommitNo;
   readonly nextEventId: EventId;
   readonly progress: RunProgress;
+  readonly spent: Spent;
+  readonly admission?: Admission;
   readonly nodes: readonly NodeState[];
   readonly written: readonly { readonly key: string; readonly values: readonly Written[] }[];
   readonly passes: readonly (Pass & { readonly iteration: IterationKey })[];
@@ -20,6 +22,8 @@ export function storeFold(state: RunState): StoredFold {
     asOf: state.asOf,
     nextEventId: state.nextEventId,
     progress: state.progress,
+    spent: state.spent,
+    ...(state.admission === undefined ? {} : { admission: state.admission }),
     nodes: [...state.nodes.entries()].map(([, node]) => node),
     written: [...state.written.entries()].map(([key, values]) => ({ key, values })),
     passes: [...state.passes.entries()].map(([iteration, pass]) => ({ iteration, ...pass })),
@@ -28,7 +32,15 @@ export function storeFold(state: RunState): StoredFold {
 
 /** The state that was stored: the same as the log up to `asOf` folds to. */
 export function restoreFold(stored: StoredFold): RunState {
-  const state = { ...emptyState(), asOf: stored.asOf, nextEventId: stored.nextEventId, progress: stored.progress };
+  const { asOf, nextEventId, progress, spent, admission } = stored;
+  const state: RunState = {
+    ...emptyState(),
+    asOf,
+    nextEventId,
+    progress,
+    spent,
+    ...(admission === undefined ? {} : { admission }),
+  };
   for (const node of stored.nodes) {
     state.nodes.set(nodeKey(node), node);
     if (isOpen(node)) state.open.set(nodeKey(node), true);

@@ -15,7 +15,7 @@ import {
 import type { JsonObject } from '../json.ts';
 import { type Instant, between } from '../time.ts';
 import type { Commit } from './commit.ts';
-import type { Failure, RunEvent } from './events.ts';
+import type { Failure, RunEvent, TokenCount } from './events.ts';
 
 export const tagNames = [
   'node_started',
@@ -25,6 +25,7 @@ export const tagNames = [
   'node_cancelled',
   'timed_out',
   'contract_violated',
+  'moderation_flagged',
   'recovered',
   'partial_success',
 ] as const;
@@ -107,7 +108,7 @@ export class TagReader {
         return this.#started(event);
       case 'NODE_RETRIED': {
         const { cause } = event.failure;
-        const metadata = { attempt: event.attempt, cause, delayMs: event.delayMs };
+        const metadata = { attempt: event.attempt, cause, delayMs: event.delayMs, ...tokensOf(event) };
         const started = this.#started(event);
         this.#note(event, { isStarted: false });
         return [...started, ...ofCause(of, event.failure), { ...of, tag: 'node_retried', severity: 'warn', metadata }];
@@ -116,15 +117,20 @@ export class TagReader {
         const started = this.#started(event);
         this.#note(event, { isOpen: false });
         const durationMs = between(event.startedAt, event.endedAt);
-        return [...started, { ...of, tag: 'node_completed', severity: 'info', metadata: { durationMs } }];
+        return [...started, { ...of, tag: 'node_completed', severity: 'info', metadata: { durationMs, ...tokensOf(event) } }];
       }
       case 'NODE_FAILED': {
         const started = this.#started(event);
         this.#note(event, { isOpen: false, hasFailed: true });
         const { cause, code = cause, message } = event.failure;
         const severity = event.handle === 'error' ? 'warn' : 'critical';
-        const metadata = { errorCode: code, errorMessage: message, attempts: event.attempt };
+        const metadata = { errorCode: code, errorMessage: message, attempts: event.attempt, ...tokensOf(event) };
         return [...started, ...ofCause(of, event.failure), { ...of, tag: 'node_failed', severity, metadata }];
+      }
+      // What became of the attempt follows in the same commit.
+      case 'MODERATION_FLAGGED': {
+        const { phase, decision } = event;
+        return [...this.#started(event), { ...of, tag: 'moderation_flagged', severity: 'warn', metadata: { phase, decision } }];
       }
       case 'NODE_SKIPPED':
         this.#note(event, { isOpen: false });
@@ -158,6 +164,10 @@ export class TagReader {
 
 /** Failed nodes that a tag names; it counts them all. */
 const mostNamed = 20;
+
+/** Where the provider reports them. */
+const tokensOf = ({ tokens }: { readonly tokens?: TokenCount }): JsonObject =>
+  tokens === undefined ? {} : { inputTokens: tokens.input, outputTokens: tokens.output };
 
 /** Causes that have a tag of their own, beside what became of the attempt. */
 function ofCause(of: Pick<NodeEvent, 'nodeId' | 'iteration'>, { cause, details }: Failure): readonly Said[] {

@@ -23,6 +23,8 @@ export const failureCauses = [
   'lost',
   /** the run's deadline passed */
   'deadline',
+  /** the run's budget is used up */
+  'budget',
   /** our own bug */
   'internal',
 ] as const;

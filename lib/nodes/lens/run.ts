@@ -25,6 +25,8 @@ export interface LensWorld {
   readonly moderation: Moderation;
 }
 
+type Answered = Extract<ModelAnswer, { kind: 'answered' }>;
+
 /** The lens document's limit of a filled template. */
 const mostPromptBytes = 524_288;
 const defaultModel = 'default';
@@ -91,11 +93,22 @@ async function ask(
     metadata: { lens: { name: version.name, version: version.version }, model, ...factsOf(answer) },
   });
   const after = await stopped('output', envelope.output);
-  if (after !== undefined) return after;
+  if (after !== undefined) return counted(after, answer);
   const errors = checkOutput(envelope);
-  if (errors.length > 0) return failure.contractBroken('output', errors);
-  return { outcome: { kind: 'finished', output: inline(envelopeJson(envelope)), handle: mainHandle }, printed: [] };
+  if (errors.length > 0) return counted(failure.contractBroken('output', errors), answer);
+  const output = inline(envelopeJson(envelope));
+  return counted({ outcome: { kind: 'finished', output, handle: mainHandle }, printed: [] }, answer);
 }
+
+/** Tokens are spent whatever becomes of the answer. A count that makes no sense is none. */
+function counted(result: RunResult, { tokens }: Answered): RunResult {
+  const { outcome } = result;
+  if (tokens === undefined || !isCount(tokens.input) || !isCount(tokens.output)) return result;
+  if (outcome.kind !== 'finished' && outcome.kind !== 'failed') return result;
+  return { ...result, outcome: { ...outcome, tokens: { input: tokens.input, output: tokens.output } } };
+}
+
+const isCount = (count: number): boolean => Number.isSafeInteger(count) && count >= 0;
 
 const looksAt = ({ moderation }: LensConfig, phase: ModerationPhase): boolean => moderation === phase || moderation === 'both';
 
@@ -112,7 +125,7 @@ const attachmentOf = ({ kind, url, mimeType }: LensConfig['attachments'][number]
   ...(mimeType === undefined ? {} : { mimeType }),
 });
 
-const factsOf = ({ tokens, durationMs }: Extract<ModelAnswer, { kind: 'answered' }>) => ({
+const factsOf = ({ tokens, durationMs }: Answered) => ({
   durationMs,
   ...(tokens === undefined ? {} : { tokens: { ...tokens } }),
 });

@@ -1,5 +1,6 @@
 /** All topologies, by the headings of docs/CONFORMANCE.md. */
 import type { Topology } from '../topology.ts';
+import { budgets } from './budgets.ts';
 import { disabledNodes, ends } from './edges-of-a-run.ts';
 import { failures } from './failures.ts';
 import { joins } from './joins.ts';
@@ -20,6 +21,7 @@ export const families: Readonly<Record<string, readonly Topology[]>> = {
   Failures: failures,
   Merges: merges,
   'Attempts and time limits': retries,
+  Budgets: budgets,
   'Beginnings and ends': ends,
   'Disabled nodes': disabledNodes,
   'Sleeps, deadlines, wakes and cancels': time,

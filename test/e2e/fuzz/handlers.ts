@@ -16,6 +16,7 @@ import { S3Blobs } from '../../../lib/aws/blobs.ts';
 import { DynamoDeployments } from '../../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../../lib/aws/keys.ts';
+import { DynamoPlaces } from '../../../lib/aws/places.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../../lib/aws/published.ts';
 import { DynamoRateWindows } from '../../../lib/aws/rate-windows.ts';
 import { DynamoReservations } from '../../../lib/aws/reservations.ts';
@@ -92,6 +93,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     audit: new DynamoAudit(control),
     rates: new DynamoRateWindows(control),
     signals: new DynamoSignals(control),
+    places: new DynamoPlaces(control),
     deployments: new DynamoDeployments(control),
     settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true },
   };

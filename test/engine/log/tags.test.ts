@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { TagReader, tagNames } from '../../../lib/engine/log/tags.ts';
 import { after, hours, seconds } from '../../../lib/engine/time.ts';
 import { commit, eventOfEachType } from '../../contract/samples.ts';
-import { calls, failed, graph, ms, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
+import { calls, failed, finished, graph, ms, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
 import { type Play, dawn, started } from '../play.ts';
 
 const tagsOf = (play: Play) => {
@@ -85,6 +85,42 @@ test('what waits without a worker has begun, at a wave that its log does not kno
   play.say({ kind: 'cancel-requested' });
   const cancelled = tagsOf(play).filter(({ tag }) => tag === 'node_cancelled');
   expect(cancelled.map(({ nodeId }) => nodeId)).toEqual(['call', 'sleep', 'each', 'work']);
+});
+
+test('what moderation stopped says in which phase and why, beside the failure; tokens are told where they are known', () => {
+  const play = started(
+    graph({ nodes: { start: passes, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] }),
+  );
+  const tokens = { input: 7, output: 2 };
+  const decision = { policy: 'words', reason: 'no' };
+  const stopped = (cause: 'forbidden' | 'error') => {
+    const how = failed(cause);
+    return how.kind === 'failed'
+      ? { ...how, tokens, gate: { kind: 'moderation' as const, phase: 'output' as const, decision } }
+      : how;
+  };
+  play.ends('a', stopped('error'));
+  play.ends('a', stopped('forbidden'));
+  const told = finished('x');
+  play.ends('rescue', told.kind === 'finished' ? { ...told, tokens } : told);
+  const flagged = { phase: 'output', decision };
+  expect(
+    tagsOf(play)
+      .filter(({ tag }) => tag !== 'node_started')
+      .map(({ tag, severity, metadata }) => [tag, severity, metadata]),
+  ).toEqual([
+    ['node_completed', 'info', { durationMs: 0 }],
+    ['moderation_flagged', 'warn', flagged],
+    ['node_retried', 'warn', { attempt: 1, cause: 'error', delayMs: 1_000, inputTokens: 7, outputTokens: 2 }],
+    ['moderation_flagged', 'warn', flagged],
+    [
+      'node_failed',
+      'warn',
+      { errorCode: 'forbidden', errorMessage: 'it broke: forbidden', attempts: 2, inputTokens: 7, outputTokens: 2 },
+    ],
+    ['node_completed', 'info', { durationMs: 0, inputTokens: 7, outputTokens: 2 }],
+    ['partial_success', 'warn', { failed: ['a'], failures: 1 }],
+  ]);
 });
 
 test('a run that was mended says so', () => {
