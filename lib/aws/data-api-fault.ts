@@ -25,7 +25,7 @@ const kinds: Readonly<Record<string, 'busy' | 'forbidden' | 'misplaced' | 'refus
 
 /** Said by a `BadRequestException` as well as by an error of its own, as the cluster's age has it. */
 const saidOtherwise: readonly (readonly [RegExp, DatabaseFault])[] = [
-  [/allowed response size|(row|result|response)[^.]{0,40} size limit/i, { kind: 'too_large' }],
+  [/(row|result|response) size limit/i, { kind: 'too_large' }],
   [/HttpEndpoint is not enabled/i, { kind: 'misplaced', name: 'HttpEndpointNotEnabledException' }],
   [/^Communications link failure|^Transaction \S+ is not found/i, { kind: 'unreachable', name: 'BadRequestException' }],
 ];
