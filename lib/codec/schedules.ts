@@ -1,17 +1,11 @@
 /** Schedules as they are stored, and their fires as the queue of delayed jobs carries them. */
 import * as z from 'zod';
 import type { JsonValue } from '../engine/json.ts';
+import { overlapPolicies } from '../engine/schedule/overlap.ts';
 import type { Timing } from '../engine/schedule/timing.ts';
 import { instant as toInstant } from '../engine/time.ts';
 import type { ScheduleFire } from '../ports/recurrences.ts';
-import {
-  type Fire,
-  type Schedule,
-  type ScheduleMark,
-  type ScheduleSetting,
-  type ScheduleTerms,
-  overlapPolicies,
-} from '../ports/schedules.ts';
+import { type Fire, type Schedule, type ScheduleMark, type ScheduleSetting, type ScheduleTerms } from '../ports/schedules.ts';
 import { exactly } from './exact.ts';
 import { durationMs, environment, instant, nonce, projectId, runId, scheduleId, workflowName } from './ids.ts';
 import { readJson } from './unreadable.ts';

@@ -4,12 +4,9 @@
  */
 import type { Nonce, RunId, ScheduleId, Scope, WorkflowName } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
+import type { OverlapPolicy } from '../engine/schedule/overlap.ts';
 import type { Timing } from '../engine/schedule/timing.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
-
-/** What a fire does while a run that the schedule started is open. */
-export const overlapPolicies = ['skip', 'allow', 'cancel_previous'] as const;
-type OverlapPolicy = (typeof overlapPolicies)[number];
 
 export interface ScheduleTerms {
   readonly workflowName: WorkflowName;

@@ -11,7 +11,7 @@ import { allTopologies } from './topologies/all.ts';
 
 const cases = allTopologies.map((topology) => [topology.name, topology] as const);
 
-const nodeIn = ({ payload }: PublicEvent): string => `${String(payload['nodeId'])}@${String(payload['iteration'] ?? '')}`;
+const nodeIn = ({ payload }: PublicEvent): string => JSON.stringify([payload['nodeId'], payload['iteration']]);
 
 /** What holds of every run that has ended, whatever its shape. */
 const expectSound = ({ events, status, attempts, called }: Story): void => {

@@ -1,7 +1,7 @@
 /** Bodies about schedules. */
 import * as z from 'zod';
 import { runStatuses } from '../../engine/log/head.ts';
-import { overlapPolicies } from '../../ports/schedules.ts';
+import { overlapPolicies } from '../../engine/schedule/overlap.ts';
 import { cursor, json, limit, moment, page, scheduleId, time, workflowName } from './parts.ts';
 
 /** A fire may come a minute after its time by itself, and waits in a queue then. */

@@ -1,6 +1,6 @@
 /** `stepwell schedules …`. */
 import { type Command, Option } from 'commander';
-import { overlapPolicies } from '../../ports/schedules.ts';
+import { overlapPolicies } from '../../engine/schedule/overlap.ts';
 import type { Register } from '../command.ts';
 
 const terms = (command: Command): Command =>

@@ -1,6 +1,6 @@
 /** What a schedule is told on the command line, where it is made and where it is changed. */
 import * as z from 'zod';
-import { overlapPolicies } from '../../ports/schedules.ts';
+import { overlapPolicies } from '../../engine/schedule/overlap.ts';
 import { usageFault } from '../command.ts';
 import { count, present, workflowName } from '../given.ts';
 import { inputIn, inputOptions } from '../runs/input.ts';

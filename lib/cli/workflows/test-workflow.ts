@@ -32,10 +32,7 @@ export const testWorkflow: Action = async (given, shell) => {
   const client = await shell.client();
   const asked = { ...definition, ...present({ input }), ...(Object.keys(pinned).length > 0 && { pinned }) };
   const { runId } = await client.testWorkflow(asked, { signal: shell.signal });
-  const { run, events } = options.keep
-    ? await watched(client, runId, shell)
-    : // Also when it is interrupted: that is why the signal is not handed on.
-      await watched(client, runId, shell).finally(() => client.stopTestRun(runId));
+  const { run, events } = await watched(client, runId, shell, options.keep);
   if (options.keep) shell.note(`kept for a day, unless it is stopped: stepwell runs stop ${runId}`);
   const { exitCode, sentence } = ending(shell, run);
   const output = run.output === undefined ? [] : [JSON.stringify(run.output, null, 2)];
@@ -46,15 +43,21 @@ async function watched(
   client: StepwellClient,
   runId: string,
   shell: Shell,
+  keeps: boolean,
 ): Promise<{ readonly run: EndedRun; readonly events: readonly RunEvent[] }> {
   const { signal } = shell;
   const events: RunEvent[] = [];
-  for await (const event of client.followRunEvents(runId, {}, { signal })) {
-    // Of a run that is deleted, a program can read them nowhere else.
-    if (shell.isJson) events.push(event);
-    shell.say(eventLine(shell, event));
+  try {
+    for await (const event of client.followRunEvents(runId, {}, { signal })) {
+      // Of a run that is deleted, a program can read them nowhere else.
+      if (shell.isJson) events.push(event);
+      shell.say(eventLine(shell, event));
+    }
+    return { run: await client.result(runId, { signal }), events };
+  } finally {
+    // Also when it is interrupted: that is why the signal is not handed on.
+    if (!keeps) await client.stopTestRun(runId);
   }
-  return { run: await client.result(runId, { signal }), events };
 }
 
 /** Whether there are such nodes is judged by the service. @throws CliFault for a node that is pinned twice */
