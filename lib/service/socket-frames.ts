@@ -72,8 +72,8 @@ async function nodeText(
   { nodeId, iteration, status, attempt, output, error }: NodeUpdate,
 ): Promise<string> {
   const facts = {
-    instanceID: run.runId,
-    nodeID: nodeId,
+    instanceId: run.runId,
+    nodeId,
     status,
     ...(iteration === topLevel ? {} : { iteration }),
     ...(attempt === undefined ? {} : { attempt }),
@@ -89,7 +89,7 @@ async function statusText(
   { status, error }: StatusUpdate,
 ): Promise<string> {
   const context = await contextAfter(deps, run, event.eventId);
-  const facts = { instanceID: run.runId, status, ...shown('contextData', context) };
+  const facts = { instanceId: run.runId, status, ...shown('contextData', context) };
   return bounded(
     (failure) => textOf(statusUpdateName, event, { ...facts, ...(failure === null ? {} : { error: failure }) }),
     error,
@@ -97,7 +97,11 @@ async function statusText(
 }
 
 const textOf = (type: string, { eventId: id, runId, timestamp }: PublicEvent, payload: JsonObject): string =>
-  JSON.stringify({ type, eventId: id, runId, timestamp, payload });
+  JSON.stringify({ type, eventId: id, runId, timestamp, payload: documented(payload) });
+
+/** The document of the engine spells ids in these two payloads otherwise than this house: `instanceId` with a capital D, and so on. */
+const documented = (payload: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(payload).map(([name, value]) => [name.replace(/Id$/, 'ID'), value]));
 
 type Fitting = { readonly value: JsonValue } | { readonly omittedBytes: number };
 

@@ -13,6 +13,7 @@ import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
+import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { allOf } from '../../lib/aws/table.ts';
 import { DynamoTickets } from '../../lib/aws/tickets.ts';
@@ -27,6 +28,7 @@ import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { schedulesSuite } from './schedules.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
+import { socketsSuite } from './sockets.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { workflowStoreSuite } from './workflow-store.suite.ts';
@@ -72,6 +74,8 @@ for (const { name, start } of dynamoImplementations) {
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });
 
     streamsSuite({ name, open: async () => ({ port: new DynamoStreams(await createRunsTable(client)), close }) });
+
+    socketsSuite({ name, open: async () => ({ port: new DynamoSockets(await createControlTable(client)), close }) });
 
     ticketsSuite({ name, open: async () => ({ port: new DynamoTickets(await createControlTable(client)), close }) });
 

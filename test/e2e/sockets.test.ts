@@ -45,8 +45,7 @@ const updates = (frames: readonly Frame[]) =>
         ? [`run ${String(payload?.['status'])}`]
         : [],
   );
-const isEnd = ({ type, payload }: Frame): boolean =>
-  type === 'workflow_status_update' && payload?.['status'] === 'completed';
+const isEnd = ({ type, payload }: Frame): boolean => type === 'workflow_status_update' && payload?.['status'] === 'completed';
 
 test('a run is watched to its end: each node, each delta and the run, in order', async () => {
   const runId = await runWith('a long walk');
