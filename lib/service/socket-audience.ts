@@ -5,6 +5,7 @@ import { type DurationMs, between } from '../engine/time.ts';
 import type { Membership, Room } from '../ports/sockets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { type Followed, beginFollowing, publicDelta } from './follow-run.ts';
+import { patiently } from './patiently.ts';
 import { Ears } from './read-deltas.ts';
 import { type SocketFrame, deltaFrame, farewellOf, frameOf, heartbeatOf } from './socket-frames.ts';
 import { Listener } from './socket-listener.ts';
@@ -137,7 +138,7 @@ export class Audience {
     const { after } = listener.heard;
     for (const fact of commits.flatMap((commit) => publicFacts(this.#run, commit))) {
       if (fact.event.eventId <= after) continue;
-      listener.replay(await frameOf(this.#deps, this.#run, fact));
+      listener.replay(await patiently(this.#deps.clock, () => frameOf(this.#deps, this.#run, fact)));
       await listener.room();
       if (listener.end !== undefined) return;
     }

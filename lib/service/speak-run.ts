@@ -12,6 +12,7 @@ import { Unavailable } from '../ports/unavailable.ts';
 import type { Watch, Watches } from '../ports/watches.ts';
 import type { Deps } from './deps.ts';
 import { type Followed, beginFollowing, followRun } from './follow-run.ts';
+import { patiently } from './patiently.ts';
 import { Audience } from './socket-audience.ts';
 import { deltaFrame, frameOf } from './socket-frames.ts';
 
@@ -94,10 +95,13 @@ async function takeTurn(deps: SpeakerDeps, run: RunAddress, members: readonly Me
   const audience = new Audience(deps, run);
   audience.open(members, followed);
   await speak(deps, followed, audience, { ...terms, mustEndAt: endsAt });
-  await within(clock, timeToDrain, audience.drained());
+  const hasEnded = isTerminal(followed.state.progress);
+  // A run that has ended makes no more turns: this one lasts until everybody has it all, or has been found to take nothing.
+  const left = hasEnded ? between(clock.now(), endsAt) : timeToDrain;
+  await within(clock, durationMs(Math.max(left, timeToDrain)), audience.drained());
   await audience.sweep();
   await audience.keep();
-  if (isTerminal(followed.state.progress)) {
+  if (hasEnded) {
     await within(clock, timeToDrain, audience.farewell(followed.state.nextEventId - 1));
   }
 }
@@ -119,6 +123,7 @@ async function tellNews(deps: SpeakerDeps, followed: Followed, audience: Audienc
   const pausing: Clock = { now: () => clock.now(), sleep: (wait) => clock.sleep(wait, signal) };
   const last = followed.state.nextEventId - 1;
   for await (const news of followRun({ log, streams, clock: pausing }, followed, last)) {
+    // A message that is given up comes back minutes later.
     if (news.kind === 'event') audience.tell(await patiently(clock, () => frameOf(deps, followed.run, news)));
     if (news.kind === 'delta') audience.tell(deltaFrame(news.delta, news.heard));
     if (signal.aborted) return;
@@ -163,21 +168,6 @@ async function unlessUnavailable(look: () => Promise<void>): Promise<void> {
     await look();
   } catch (trouble) {
     if (!(trouble instanceof Unavailable)) throw trouble;
-  }
-}
-
-const mostTries = 5;
-const betweenTries = durationMs(500);
-
-/** A message that is given up comes back minutes later: what a moment can mend is tried again before. */
-async function patiently<Answer>(clock: Clock, ask: () => Promise<Answer>): Promise<Answer> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await ask();
-    } catch (trouble) {
-      if (!(trouble instanceof Unavailable) || tries === mostTries) throw trouble;
-      await clock.sleep(betweenTries);
-    }
   }
 }
 
