@@ -12,7 +12,7 @@ import { type SocketEvent, callOf } from './event.ts';
 import { type SocketTools, traceOf } from './tools.ts';
 
 /** The gateway closes a socket after two hours; the clocks of two functions may differ. */
-export const recordLifetime = minutes(125);
+const recordLifetime = minutes(125);
 
 const opening = { method: 'GET', path: '$connect', scope: 'runs:read' } as const;
 

@@ -37,7 +37,7 @@ const timeToEnd = seconds(20);
 /** For what is in the lines at the end of a turn; what is left then goes on in the next one. */
 const timeToDrain = seconds(5);
 /** Who has joined or left is seen within this time. */
-export const betweenLooks = seconds(1);
+const betweenLooks = seconds(1);
 /** With what the authenticator keeps for 15 s, a revoked key's sockets are closed within half a minute. */
 const recheckEvery = seconds(10);
 /** A crash repeats at most what was posted since. */

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 
-const frameShape = z.looseObject({
+export const frameShape = z.looseObject({
   type: z.string(),
   runId: z.string().optional(),
   eventId: z.number().optional(),

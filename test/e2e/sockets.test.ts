@@ -8,7 +8,8 @@ import * as z from 'zod';
 import { speakerIn } from '../../bench/speaker.ts';
 import { StepwellClient } from '../../lib/client/index.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';
-import { type Frame, openClient } from './socket-client.ts';
+import { watchRun } from '../../examples/watch-socket.ts';
+import { type Frame, frameShape, openClient } from './socket-client.ts';
 
 let here: CloudHere;
 let client: StepwellClient;
@@ -48,7 +49,7 @@ const isSaid =
   (text: string) =>
   ({ type, payload }: Frame): boolean =>
     type === 'node.stream.delta' && payload?.['text'] === text;
-const updates = (frames: readonly Frame[]) =>
+const updates = (frames: readonly Frame[]): readonly string[] =>
   frames.flatMap(({ type, payload }) =>
     type.startsWith('workflow_') ? [`${String(payload?.['nodeID'] ?? 'run')} ${String(payload?.['status'])}`] : [],
   );
@@ -134,6 +135,15 @@ describe('a run that is watched', () => {
     expect(late.frames).toEqual(early.frames);
     await Promise.all([early.close(), late.close()]);
   });
+});
+
+test('the example watches a run to its end', async () => {
+  const runId = await runWith('an example');
+  const frames: Frame[] = [];
+  const watched = { apiUrl: here.url, socketUrl: url, apiKey: here.apiKey, runId };
+  await watchRun(watched, (frame) => void frames.push(frameShape.parse(frame)));
+  expect(updates(frames).at(-1)).toBe('run completed');
+  expect(new Set(updates(frames)).size).toBe(updates(frames).length);
 });
 
 describe('who may', () => {

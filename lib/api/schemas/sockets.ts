@@ -8,7 +8,7 @@ export const socketMessageLimitBytes = 4_096;
 export const socketActions = ['join', 'leave', 'ping'] as const;
 
 /** The name that the engine's document gives to a join. */
-export const joinAlias = 'workflow_run_join';
+const joinAlias = 'workflow_run_join';
 
 const runId = z.string().regex(runIdPattern);
 

@@ -11,7 +11,7 @@ import { isDated, isExpired, isPresigned, readCredential, unsentHeaders } from '
 import type { Principals } from './principals.ts';
 import { isFault, jsonResponse, type Service, type ServiceFault, type WireRequest, type WireResponse } from './wire.ts';
 
-export interface GatewayParts {
+interface GatewayParts {
   readonly principals: Principals;
   readonly services: readonly Service[];
   readonly recorder: Recorder;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import { socketLimits } from './limits.ts';
 
-export interface OpenSocket {
+interface OpenSocket {
   readonly id: string;
   readonly openedAt: Date;
   /** when something last passed */

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Template } from '../template/template.ts';
 import { TemplateFault } from '../template/template-fault.ts';
 
-export interface SocketRoute {
+interface SocketRoute {
   readonly functionArn: string;
   /** what the function answers goes to the client */
   readonly answers: boolean;
