@@ -2,9 +2,12 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { parseMessage } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
+import { parseWatch } from '../../lib/codec/watches.ts';
 import { failLostFire } from '../../lib/service/fire-schedule.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
+import { forgetTurn } from '../../lib/service/speak-run.ts';
 import { eachMessage, logKeysOf } from '../batch.ts';
+import { socketsKept } from '../sockets/wiring.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
 
 const logger = loggerOf('dead-letter');
@@ -16,6 +19,11 @@ export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResp
     if (fire !== undefined) {
       logger.warn('a dead letter', { messageId: record.messageId, scheduleId: fire.scheduleId });
       return failLostFire(decider.deps, fire);
+    }
+    const watch = parseWatch(record.body);
+    if (watch !== undefined) {
+      logger.warn('a dead letter', { messageId: record.messageId, runId: watch.run.runId });
+      return forgetTurn({ sockets: socketsKept() }, watch);
     }
     const message = parseMessage(record.body);
     logger.appendKeys(logKeysOf(message));

@@ -7,7 +7,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 
 /** A function waits for at most three answers; whoever gets none comes back by its message, or its caller does. */
-const patience = (answerWithinMs: number) => ({
+export const patience = (answerWithinMs: number) => ({
   retryMode: 'standard',
   maxAttempts: 3,
   requestHandler: { connectionTimeout: 1_000, requestTimeout: answerWithinMs, throwOnRequestTimeout: true },

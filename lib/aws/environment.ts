@@ -15,6 +15,8 @@ const schemas = {
   delayQueueUrl: url,
   resultsQueueUrl: url,
   codeQueueUrl: url,
+  watchQueueUrl: url,
+  socketsUrl: url,
   delayQueueArn: arn,
   scheduleGroup: filled,
   scheduleRoleArn: arn,
@@ -60,6 +62,12 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get codeQueueUrl() {
       return setting('codeQueueUrl', schemas.codeQueueUrl);
+    },
+    get watchQueueUrl() {
+      return setting('watchQueueUrl', schemas.watchQueueUrl);
+    },
+    get socketsUrl() {
+      return setting('socketsUrl', schemas.socketsUrl);
     },
     get delayQueueArn() {
       return setting('delayQueueArn', schemas.delayQueueArn);

@@ -27,6 +27,7 @@ export const deploymentId = madeBy(z.string(), ids.deploymentId);
 export const keyId = madeBy(z.string(), ids.keyId);
 export const signalId = madeBy(z.string(), ids.signalId);
 export const scheduleId = madeBy(z.string(), ids.scheduleId);
+export const connectionId = madeBy(z.string(), ids.connectionId);
 export const correlationId = madeBy(z.string(), ids.correlationId);
 export const traceparent = madeBy(z.string(), toTraceparent);
 export const nonce = madeBy(z.string(), ids.nonce);

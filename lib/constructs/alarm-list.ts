@@ -1,4 +1,5 @@
 /** Every alarm of the product: what is measured, where the line is and why there. Each has a page in docs/RUNBOOK.md. */
+import type { FunctionName } from '../contract/environment.ts';
 import {
   type MetricOf,
   deadLettersLeft,
@@ -26,6 +27,9 @@ export interface AlarmEntry {
   /** `below`: too little is the trouble, and no data is too little. Default: at or above the threshold, and no data is well. */
   readonly alarmsWhen?: 'below';
 }
+
+/** An alarm looks at ten metrics at most, and these say something of their own. */
+const isOfWatchers = (name: FunctionName): boolean => name === 'events' || name === 'sockets' || name === 'speaker';
 
 export const alarmEntries: readonly AlarmEntry[] = [
   {
@@ -133,17 +137,34 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'FunctionsThrottled',
     heading: 'Functions are throttled',
     reason: 'Queues bear a moment without free concurrency. Ten in five minutes, three times, is a limit that is too low.',
-    metric: throttlesOf((name) => name !== 'events' && name !== 'first-key'),
+    metric: throttlesOf((name) => name !== 'first-key' && !isOfWatchers(name)),
     threshold: 10,
     periods: 3,
   },
   {
     name: 'WatchersAtTheCap',
     heading: 'Watchers are turned away',
-    reason: 'Each watcher of a run holds one invocation. Those over the cap are refused and have to ask again.',
-    metric: throttlesOf((name) => name === 'events'),
+    reason:
+      'Each reader of a stream holds an invocation, and so does each run watched over sockets. Those over the cap have to ask again.',
+    metric: throttlesOf(isOfWatchers),
     threshold: 10,
     periods: 3,
+  },
+  {
+    name: 'WatchesWait',
+    heading: 'Watched runs wait for a speaker',
+    reason: 'A speaker is there within a second. Five minutes are all speakers at work, or one that dies again and again.',
+    metric: waitIn('watches'),
+    threshold: 300,
+    periods: 2,
+  },
+  {
+    name: 'SpeakerErrors',
+    heading: 'The speaker fails',
+    reason: 'A socket that is gone is no error. Errors here are crashes, and those who watch see nothing for minutes.',
+    metric: errorsOf('speaker'),
+    threshold: 3,
+    periods: 2,
   },
   {
     name: 'TablesThrottled',

@@ -27,7 +27,7 @@ export const deadLettersLeft: MetricOf = ({ queues }) =>
 
 /** in seconds */
 export const waitIn =
-  (queue: 'nodeJobs' | 'results' | 'code'): MetricOf =>
+  (queue: 'nodeJobs' | 'results' | 'code' | 'watches'): MetricOf =>
   ({ queues }) =>
     queues[queue].metricApproximateAgeOfOldestMessage(most);
 

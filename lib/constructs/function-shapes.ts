@@ -34,6 +34,9 @@ const movesCode: readonly PermissionName[] = ['send code messages', 'end holds o
 /** The default of the worker and of the code's function; a setting of the product replaces it. */
 export const defaultWorkerTimeoutSeconds = 900;
 
+/** Of the function that speaks for watched runs: one that dies is replaced when this and a minute have passed. */
+export const speakerTimeoutSeconds = 120;
+
 /** Of the control table a function that answers to nobody's key sees no keys. */
 const movesRunsWithoutKeys = movesRuns.filter((permission) => permission !== 'read control records');
 
@@ -128,7 +131,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Fails the nodes whose messages nobody could work on',
     memoryMb: 512,
     timeoutSeconds: 60,
-    may: [...movesRuns, ...movesCode, 'note fires'],
+    may: [...movesRuns, ...movesCode, 'note fires', 'forget speakers'],
   },
   code: {
     description: 'Runs the code of deployments',
@@ -162,6 +165,19 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'write what webhooks leave',
       'read secrets of webhooks',
     ],
+  },
+  sockets: {
+    description: 'Answers sockets: who opens one, and which runs are to be watched',
+    memoryMb: 512,
+    timeoutSeconds: 29,
+    may: ['read runs', 'let sockets in', 'keep sockets', 'send watches'],
+  },
+  speaker: {
+    description: 'Tells those who watch a run over sockets what happens',
+    // What waits for watchers that are slow is in memory.
+    memoryMb: 512,
+    timeoutSeconds: speakerTimeoutSeconds,
+    may: ['read runs', 'read payloads', 'recheck keys', 'keep sockets', 'send watches', 'post to sockets'],
   },
   'first-key': {
     description: 'Makes the first key and registers those of the configuration',

@@ -32,6 +32,7 @@ export interface FunctionsProps {
   readonly nodeConcurrency: number;
   readonly resultConcurrency: number;
   readonly codeConcurrency: number;
+  readonly watchedRuns: number;
   /** undefined: as many watchers as the account's concurrency allows */
   readonly watchers: number | undefined;
 }
@@ -70,13 +71,20 @@ export class Functions extends Construct {
     return this.byName.get(name);
   }
 
-  private connectQueues({ places: { queues }, nodeConcurrency, resultConcurrency, codeConcurrency }: FunctionsProps): void {
+  private connectQueues({
+    places: { queues },
+    nodeConcurrency,
+    resultConcurrency,
+    codeConcurrency,
+    watchedRuns,
+  }: FunctionsProps): void {
     // One message at a time: a batch may mix groups, and a chain of nodes should delay nobody else's.
     const worker = this.get('worker');
     worker?.consume('NodeQueue', queues.nodeJobs, { batchSize: 1, maxConcurrency: nodeConcurrency });
     worker?.consume('DelayQueue', queues.delayed, { batchSize: 1, maxConcurrency: nodeConcurrency });
     this.get('collect')?.consume('ResultsQueue', queues.results, { batchSize: 10, maxConcurrency: resultConcurrency });
     this.get('code')?.consume('CodeQueue', queues.code, { batchSize: 1, maxConcurrency: codeConcurrency });
+    this.get('speaker')?.consume('WatchQueue', queues.watches, { batchSize: 1, maxConcurrency: watchedRuns });
     for (const queue of queues.deadLetters) {
       this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: 2 });
     }
@@ -94,7 +102,7 @@ function environmentValues({
   moderation,
   databases,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
-  const { storage, queues, timers, eventBus } = places;
+  const { storage, queues, timers, eventBus, sockets } = places;
   return {
     runsTable: storage.runsTable.tableName,
     controlTable: storage.controlTable.tableName,
@@ -103,6 +111,8 @@ function environmentValues({
     delayQueueUrl: queues.delayed.queueUrl,
     resultsQueueUrl: queues.results.queueUrl,
     codeQueueUrl: queues.code.queueUrl,
+    watchQueueUrl: queues.watches.queueUrl,
+    socketsUrl: sockets?.url ?? '',
     delayQueueArn: queues.delayed.queueArn,
     scheduleGroup: timers.group.scheduleGroupName,
     scheduleRoleArn: timers.role.roleArn,

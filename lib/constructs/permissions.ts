@@ -1,9 +1,12 @@
 /** What a function may do: each permission brings the names it needs and the statements that allow it. */
-import * as iam from 'aws-cdk-lib/aws-iam';
+import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as events from 'aws-cdk-lib/aws-events';
 import type { EnvironmentName } from '../contract/environment.ts';
 import { runsTableKeys } from '../contract/environment.ts';
+import { allow, ofPartitions } from './allow.ts';
 import type { Queues } from './queues.ts';
+import type { SocketApi } from './socket-api.ts';
+import { socketPermissions } from './socket-permissions.ts';
 import { type Storage, artifactPrefix, payloadPrefix } from './storage.ts';
 import type { Timers } from './timers.ts';
 
@@ -12,6 +15,8 @@ export interface Places {
   readonly queues: Queues;
   readonly timers: Timers;
   readonly eventBus: events.EventBus;
+  /** undefined: nobody answers sockets, so there are none */
+  readonly sockets: Pick<SocketApi, 'url' | 'connectionArns'> | undefined;
   /** the bucket's ARN as the functions' stack sees it */
   readonly bucketArn: string;
   /** the ARN of the first key's secret, as the functions' stack sees it */
@@ -35,21 +40,11 @@ export interface Permission {
   readonly statements: (places: Places) => readonly iam.PolicyStatement[];
 }
 
-const allow = (actions: readonly string[], resources: readonly string[], conditions: Record<string, unknown> = {}) =>
-  new iam.PolicyStatement({ actions: [...actions], resources: [...resources], conditions });
-
 export const payloadsArn = (places: Places): string => `${places.bucketArn}/${payloadPrefix}*`;
 
 export const artifactsArn = (places: Places): string => `${places.bucketArn}/${artifactPrefix}*`;
 
 const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] as const;
-
-/** The partitions of the control table whose keys match, and no others: a role without them cannot reach a key or a pointer. */
-const ofPartitions = (...patterns: readonly string[]) => ({
-  'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': patterns },
-  // A request that names no partition has no value that could be wrong.
-  Null: { 'dynamodb:LeadingKeys': 'false' },
-});
 
 /** A statement without resources is none. */
 const readSecrets = (arns: readonly string[]) =>
@@ -195,6 +190,7 @@ export const permissions = {
     environment: ['resultsQueueUrl'],
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.results.queueArn])],
   },
+  ...socketPermissions,
   'set timers': {
     environment: timerEnvironment,
     statements: ({ timers }) => [

@@ -129,6 +129,11 @@ export class ProductFunction extends Construct {
         'Artifacts are named by project, deployment and digest; the prefix holds nothing else.',
       );
     }
+    if (shape.may.includes('post to sockets')) {
+      for (const arn of places.sockets?.connectionArns ?? []) {
+        acknowledgeWildcard(this.role, arn, 'The gateway names connections as they are opened; the stage has no others.');
+      }
+    }
     if (shape.may.includes('set timers') || shape.may.includes('keep schedules')) {
       acknowledgeWildcard(
         this.role,

@@ -3,6 +3,7 @@ import { Duration } from 'aws-cdk-lib';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { speakerTimeoutSeconds } from './function-shapes.ts';
 
 export type NodeQueueKind = 'fifo' | 'standard';
 
@@ -38,6 +39,8 @@ export class Queues extends Construct {
   readonly results: sqs.Queue;
   /** Messages for the code of deployments; group = run for workflows, and the message for steps. */
   readonly code: sqs.Queue;
+  /** Who is to speak for watched runs; group = run. */
+  readonly watches: sqs.Queue;
 
   constructor(scope: Construct, id: string, props: QueuesProps) {
     super(scope, id);
@@ -54,10 +57,15 @@ export class Queues extends Construct {
       visibilitySeconds: props.codeTimeoutSeconds + visibilityMarginSeconds,
       fifo: true,
     });
+    this.watches = withDeadLetters(this, 'WatchQueue', {
+      ...worked,
+      visibilitySeconds: speakerTimeoutSeconds + visibilityMarginSeconds,
+      fifo: true,
+    });
   }
 
   get all(): readonly sqs.Queue[] {
-    return [this.nodeJobs, this.delayed, this.results, this.code];
+    return [this.nodeJobs, this.delayed, this.results, this.code, this.watches];
   }
 
   get deadLetters(): readonly sqs.IQueue[] {

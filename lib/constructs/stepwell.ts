@@ -12,6 +12,7 @@ import type { FunctionName } from '../contract/environment.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 import { Alarms } from './alarms.ts';
+import { bundledFunctions } from './bundled-functions.ts';
 import { FirstKey } from './first-key.ts';
 import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
 import { Functions } from './functions.ts';
@@ -19,6 +20,7 @@ import { type Domain, HttpApi } from './http-api.ts';
 import type { Network } from './product-function.ts';
 import { type NodeQueueKind, Queues } from './queues.ts';
 import { type Range, checkLengths, checkRanges } from './ranges.ts';
+import { SocketApi } from './socket-api.ts';
 import { Storage, type StorageProps } from './storage.ts';
 import { SweepSchedule } from './sweep-schedule.ts';
 import { Timers } from './timers.ts';
@@ -73,6 +75,8 @@ export interface StepwellProps {
   readonly resultConcurrency?: number;
   /** Streams open at once, each of which holds an invocation; taken from the account's concurrency. Default: 50. */
   readonly watchers?: number | 'uncapped';
+  /** Runs watched over sockets at once, 2 to 1000; each holds an invocation, however many watch it. Default: 50. */
+  readonly watchedRuns?: number;
   /** `standard` starts nodes sooner; order is kept by neither as far as correctness goes. Default: `fifo`. */
   readonly nodeQueue?: NodeQueueKind;
   readonly logRetention?: logs.RetentionDays;
@@ -83,6 +87,11 @@ export interface StepwellProps {
   readonly requestBurst?: number;
   /** Whether to set the role with which all REST APIs of the account write logs. Default: true; false where it is set already. */
   readonly setsAccountLogRole?: boolean;
+}
+
+interface Shared {
+  readonly encryptionKey: kms.IKey | undefined;
+  readonly logRetention: logs.RetentionDays;
 }
 
 /** A function has 4 KB for all that it is told. */
@@ -105,6 +114,8 @@ export class Stepwell extends Construct {
   readonly firstKeySecretArn: string;
   /** undefined until the function that answers it is bundled */
   readonly httpApi: HttpApi | undefined;
+  /** undefined until the function that answers it is bundled */
+  readonly socketApi: SocketApi | undefined;
 
   constructor(scope: Construct, id: string, props: StepwellProps) {
     super(scope, id);
@@ -148,6 +159,8 @@ export class Stepwell extends Construct {
     });
     this.timers = new Timers(this, 'Timers', { delayQueue: this.queues.delayed, encryptionKey });
     this.eventBus = new events.EventBus(this, 'EventBus', { description: 'Status changes of the runs of Stepwell' });
+    const answersSockets = bundledFunctions(props.functionsDirectory).includes('sockets');
+    this.socketApi = answersSockets ? new SocketApi(this, 'SocketApi') : undefined;
     this.functions = new Functions(this, 'Functions', {
       directory: props.functionsDirectory,
       places: {
@@ -155,6 +168,7 @@ export class Stepwell extends Construct {
         queues: this.queues,
         timers: this.timers,
         eventBus: this.eventBus,
+        sockets: this.socketApi,
         bucketArn: asSeenBy(this, this.storage, this.storage.bucket.bucketArn),
         firstKeySecretArn,
         seedSecretArns: seeds.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
@@ -181,6 +195,7 @@ export class Stepwell extends Construct {
       workerTimeoutSeconds,
       codeTimeoutSeconds,
       codeConcurrency: props.codeConcurrency ?? 100,
+      watchedRuns: props.watchedRuns ?? 50,
       nodeConcurrency: props.nodeConcurrency ?? 100,
       resultConcurrency: props.resultConcurrency ?? 10,
       watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? 50),
@@ -198,6 +213,7 @@ export class Stepwell extends Construct {
       });
     }
     this.httpApi = this.openApi(props, { encryptionKey, logRetention });
+    this.openSockets(props, { encryptionKey, logRetention });
     new Alarms(this, 'Alarms', {
       watched: {
         queues: this.queues,
@@ -210,7 +226,7 @@ export class Stepwell extends Construct {
     });
   }
 
-  private openApi(props: StepwellProps, shared: { encryptionKey: kms.IKey | undefined; logRetention: logs.RetentionDays }) {
+  private openApi(props: StepwellProps, shared: Shared) {
     const api = this.functions.get('api');
     if (api === undefined) return undefined;
     return new HttpApi(this, 'HttpApi', {
@@ -225,6 +241,18 @@ export class Stepwell extends Construct {
       setsAccountLogRole: props.setsAccountLogRole ?? true,
     });
   }
+
+  private openSockets(props: StepwellProps, shared: Shared): void {
+    const sockets = this.functions.get('sockets');
+    if (sockets === undefined) return;
+    this.socketApi?.open({
+      ...shared,
+      answeredBy: sockets.lambda,
+      requestsPerSecond: props.requestsPerSecond ?? 1_000,
+      requestBurst: props.requestBurst ?? 2_000,
+      after: this.httpApi?.restApi,
+    });
+  }
 }
 
 function rangesOf(props: StepwellProps): readonly Range[] {
@@ -236,6 +264,7 @@ function rangesOf(props: StepwellProps): readonly Range[] {
     { name: 'nodeConcurrency', value: props.nodeConcurrency, from: 2, to: 1_000 },
     { name: 'resultConcurrency', value: props.resultConcurrency, from: 2, to: 1_000 },
     { name: 'watchers', value: props.watchers === 'uncapped' ? undefined : props.watchers, from: 1, to: 1_000 },
+    { name: 'watchedRuns', value: props.watchedRuns, from: 2, to: 1_000 },
     { name: 'requestsPerSecond', value: props.requestsPerSecond, from: 1, to: 10_000 },
     { name: 'requestBurst', value: props.requestBurst, from: 1, to: 5_000 },
     ...Object.entries(props.memoryMb ?? {}).map(([name, value]) => ({

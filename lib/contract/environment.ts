@@ -8,6 +8,10 @@ export const environmentNames = {
   resultsQueueUrl: 'STEPWELL_RESULTS_QUEUE_URL',
   /** messages for the code of deployments */
   codeQueueUrl: 'STEPWELL_CODE_QUEUE_URL',
+  /** who speaks for watched runs is asked for here */
+  watchQueueUrl: 'STEPWELL_WATCH_QUEUE_URL',
+  /** where clients open sockets */
+  socketsUrl: 'STEPWELL_SOCKETS_URL',
   /** what one-time schedules deliver to */
   delayQueueArn: 'STEPWELL_DELAY_QUEUE_ARN',
   scheduleGroup: 'STEPWELL_SCHEDULE_GROUP',
@@ -64,6 +68,8 @@ export const functionNames = [
   'dead-letter',
   'code',
   'webhooks',
+  'sockets',
+  'speaker',
   'first-key',
 ] as const;
 export type FunctionName = (typeof functionNames)[number];

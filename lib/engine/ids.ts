@@ -25,6 +25,8 @@ export type KeyId = Brand<string, 'KeyId'>;
 export type SignalId = Brand<string, 'SignalId'>;
 /** A standing order to start runs, by the name that its author gave it. */
 export type ScheduleId = Brand<string, 'ScheduleId'>;
+/** Of an open socket, as the gateway names it. */
+export type ConnectionId = Brand<string, 'ConnectionId'>;
 /** Says whose put won a slot of the log; one per slot attempt, unchanged over retries. */
 export type Nonce = Brand<string, 'Nonce'>;
 /** Commit numbers of a run are 1, 2, 3 … without a gap. */
@@ -48,6 +50,8 @@ export const lensNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
 export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
+/** Base64 with padding, as the gateway gives it. */
+const connectionIdPattern = /^[A-Za-z0-9+/=_-]{1,128}$/;
 export const scheduleIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 /** Printable ASCII that a header can hold: no space at either end. */
@@ -79,6 +83,7 @@ export const lensName = matching<LensName>('a lens name', lensNamePattern);
 export const deploymentId = matching<DeploymentId>('a deployment id', deploymentIdPattern);
 export const keyId = matching<KeyId>('a key id', keyIdPattern);
 export const scheduleId = matching<ScheduleId>('a schedule id', scheduleIdPattern);
+export const connectionId = matching<ConnectionId>('a connection id', connectionIdPattern);
 export const signalId = matching<SignalId>('a signal id', signalIdPattern);
 export const correlationId = matching<CorrelationId>('a correlation id', correlationIdPattern);
 export const nonce = matching<Nonce>('a nonce', /^[0-9A-Za-z_-]{1,64}$/);

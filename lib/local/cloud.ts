@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { dynamodb } from './aws/dynamodb.ts';
 import { eventBridge, type BusEvent } from './aws/eventbridge.ts';
+import { executeApi } from './aws/execute-api.ts';
 import { openGateway } from './aws/gateway.ts';
 import { lambda } from './aws/lambda.ts';
 import { createPrincipals } from './aws/principals.ts';
@@ -31,6 +32,8 @@ import { openScheduleStore } from './scheduler/schedule-store.ts';
 import { scheduler } from './scheduler/service.ts';
 import { deliverTo } from './scheduler/targets.ts';
 import { deploySchedules } from './scheduler/template-schedules.ts';
+import { openSocketServer } from './sockets/socket-server.ts';
+import { readSocketRoutes } from './sockets/socket-routes.ts';
 import { openSecretStore, type SecretStore } from './secret-store.ts';
 import type { Assembly } from './template/assembly.ts';
 import { readTemplate, type Template } from './template/template.ts';
@@ -51,6 +54,8 @@ export interface CloudSettings {
 export interface Cloud {
   /** the API's URL; undefined where the template has no API */
   readonly url: string | undefined;
+  /** where sockets are opened; undefined where the template has no such API */
+  readonly socketUrl: string | undefined;
   readonly template: Template;
   readonly emulators: Emulators;
   readonly functions: ReadonlyMap<string, LambdaFunction>;
@@ -89,6 +94,8 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     );
     const gateway = await openGateway();
     ends.push(() => gateway.close());
+    const socketServer = await openSocketServer(gateway.listener, port === 0 ? 0 : port + 1);
+    ends.push(() => socketServer.close());
     const logs = openLogs(join(directory, 'logs'));
     ends.push(() => logs.close());
 
@@ -97,7 +104,8 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     ends.push(() => store.close());
 
     const assembly = await settings.assembly;
-    const template = readTemplate(assembly, gateway.url);
+    const template = readTemplate(assembly, gateway.url, socketServer.url);
+    const socketRoutes = readSocketRoutes(template);
     const routes = readRoutes(template);
     const recorder = createRecorder();
     const principals = createPrincipals(readRoles(template));
@@ -147,6 +155,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
         buses.service,
         secretsManager(secrets, new Set(template.of('AWS::SecretsManager::Secret').map(({ ref }) => ref))),
         lambda(find),
+        ...(socketRoutes === undefined ? [] : [executeApi(socketServer.connections, socketRoutes)]),
       ],
     });
 
@@ -163,11 +172,13 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     deploySchedules(template, store, Date.now());
     runner.rearm();
 
+    if (socketRoutes !== undefined) socketServer.mount({ routes: socketRoutes, find, warn });
+    const socketUrl = socketRoutes === undefined ? undefined : `${socketServer.url}/${socketRoutes.stage}`;
     const api =
       routes === undefined
         ? undefined
         : await openRestApi({ routes, responses: readGatewayResponses(template), functionOf: find, recorder, warn }, port);
     ends.push(() => api?.close(1_000));
-    return { url: api?.url, template, emulators, functions, recorder, secrets, busEvents: buses.recent, stop: end };
+    return { url: api?.url, socketUrl, template, emulators, functions, recorder, secrets, busEvents: buses.recent, stop: end };
   }
 }

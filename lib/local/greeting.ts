@@ -2,6 +2,7 @@
 
 export interface Greeting {
   readonly url: string;
+  readonly socketUrl: string | undefined;
   readonly apiKey: string;
   readonly directory: string;
 }
@@ -40,10 +41,11 @@ export const firstRun = ({ url, apiKey }: Pick<Greeting, 'url' | 'apiKey'>): str
     post(`${url}/v1/runs`, apiKey, { workflowName: workflow.name, input: { name: 'world' } }, 'idempotency-key: first'),
   ].join(' && ');
 
-export const greeting = ({ url, apiKey, directory }: Greeting): string => `
+export const greeting = ({ url, socketUrl, apiKey, directory }: Greeting): string => `
 Stepwell is running.
 
   API      ${url}/v1
+  Sockets  ${socketUrl ?? 'none'}
   API key  ${apiKey}
   State    ${directory}   (logs of the functions: ${directory}/logs)
 

@@ -64,9 +64,15 @@ async function run(settings: Settings): Promise<void> {
   if (started.url === undefined) throw new SettingsFault('The template has no API: functions/api is not there');
   const [{ localKey }, { demoSecret }] = await Promise.all([import('./local-key.ts'), import('./demo-webhook.ts')]);
   const apiKey = localKey(started);
-  writePrivate(infoFile, { url: started.url, apiKey, webhookSecret: demoSecret(started.secrets), pid: process.pid });
+  writePrivate(infoFile, {
+    url: started.url,
+    socketUrl: started.socketUrl,
+    apiKey,
+    webhookSecret: demoSecret(started.secrets),
+    pid: process.pid,
+  });
   const { greeting } = await import('./greeting.ts');
-  say(greeting({ url: started.url, apiKey, directory }));
+  say(greeting({ url: started.url, socketUrl: started.socketUrl, apiKey, directory }));
   flushCompileCache();
 }
 

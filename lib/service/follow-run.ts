@@ -7,7 +7,7 @@ import type { Commit } from '../engine/log/commit.ts';
 import { deltaEventName } from '../engine/log/event-names.ts';
 import { type RunState, applyCommit, emptyState, isTerminal } from '../engine/log/fold.ts';
 import { isOpen } from '../engine/log/node-state.ts';
-import { type PublicEvent, publicEvents } from '../engine/log/public-event.ts';
+import { type PublicEvent, type PublicFact, publicFacts } from '../engine/log/public-event.ts';
 import { type DurationMs, durationMs, iso, seconds } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
@@ -21,15 +21,15 @@ const longestAtWork = seconds(1);
 const longestWaiting = seconds(5);
 
 /** What a delta is to readers: an event that the log does not have. Its id is that of the last event before it. */
-interface PublicDelta extends Omit<PublicEvent, 'eventId' | 'sequence' | 'type'> {
+export interface PublicDelta extends Omit<PublicEvent, 'eventId' | 'sequence' | 'type'> {
   readonly eventId: number;
   readonly sequence: number;
   readonly type: typeof deltaEventName;
 }
 
 export type News =
-  | { readonly kind: 'event'; readonly event: PublicEvent }
-  | { readonly kind: 'delta'; readonly delta: PublicDelta }
+  | (PublicFact & { readonly kind: 'event' })
+  | { readonly kind: 'delta'; readonly delta: PublicDelta; readonly heard: Heard }
   /** a look that found nothing */
   | { readonly kind: 'quiet' };
 
@@ -66,16 +66,17 @@ export async function* followRun(
   let pause: DurationMs = firstPause;
   for (;;) {
     let isNews = false;
-    for (const event of commits.flatMap((commit) => publicEvents(run, commit)).filter(({ eventId }) => eventId > after)) {
+    for (const seen of commits.flatMap((commit) => publicFacts(run, commit))) {
+      if (seen.event.eventId <= after) continue;
       isNews = true;
-      last = event.eventId;
-      yield { kind: 'event', event };
+      last = seen.event.eventId;
+      yield { kind: 'event', ...seen };
     }
     if (isTerminal(state.progress)) return;
     try {
       for await (const heard of ears.hear(state)) {
         isNews = true;
-        yield { kind: 'delta', delta: publicDelta(run, last, heard) };
+        yield { kind: 'delta', delta: publicDelta(run, last, heard), heard };
       }
     } catch (trouble) {
       if (!(trouble instanceof Unavailable)) throw trouble;
@@ -110,7 +111,7 @@ const longestPause = (state: RunState): DurationMs => {
   return isAtWork ? longestAtWork : longestWaiting;
 };
 
-const publicDelta = (run: RunAddress, last: number, { node, delta, isReset }: Heard): PublicDelta => ({
+export const publicDelta = (run: RunAddress, last: number, { node, delta, isReset }: Heard): PublicDelta => ({
   eventId: last,
   sequence: last,
   type: deltaEventName,

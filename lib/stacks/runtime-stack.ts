@@ -39,7 +39,10 @@ export class RuntimeStack extends Stack {
       value: this.stepwell.firstKeySecretArn,
       description: 'The secret with the first admin key: stepwell keys bootstrap',
     });
-    const { httpApi } = this.stepwell;
+    const { httpApi, socketApi } = this.stepwell;
+    if (socketApi !== undefined) {
+      new CfnOutput(this, 'SocketUrl', { value: socketApi.url, description: 'Where sockets are opened to watch runs' });
+    }
     if (httpApi === undefined) return;
     new CfnOutput(this, 'ApiUrl', {
       value: domain === undefined ? httpApi.restApi.url : `https://${domain.name}/`,

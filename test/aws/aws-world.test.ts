@@ -9,6 +9,8 @@ const complete: Record<EnvironmentName, string> = {
   bucket: 'bucket',
   nodeQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/nodes.fifo',
   codeQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/code.fifo',
+  watchQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/1/watches.fifo',
+  socketsUrl: 'wss://sockets.example.com/live',
   delayQueueUrl: 'http://127.0.0.1:4566/000000000000/delays',
   resultsQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/results.fifo',
   delayQueueArn: 'arn:aws:sqs:eu-central-1:123456789012:delays',

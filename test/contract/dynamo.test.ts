@@ -13,6 +13,7 @@ import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
 import { DynamoPlaces } from '../../lib/aws/places.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
+import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { allOf } from '../../lib/aws/table.ts';
 import { DynamoTickets } from '../../lib/aws/tickets.ts';
@@ -26,6 +27,7 @@ import { runLogSuite } from './run-log.suite.ts';
 import { schedulesSuite } from './schedules.suite.ts';
 import { placesSuite } from './places.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
+import { socketsSuite } from './sockets.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { versionsSuite } from './versions.suite.ts';
@@ -67,6 +69,8 @@ for (const { name, start } of dynamoImplementations) {
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });
 
     streamsSuite({ name, open: async () => ({ port: new DynamoStreams(await createRunsTable(client)), close }) });
+
+    socketsSuite({ name, open: async () => ({ port: new DynamoSockets(await createControlTable(client)), close }) });
 
     ticketsSuite({ name, open: async () => ({ port: new DynamoTickets(await createControlTable(client)), close }) });
 

@@ -1,6 +1,7 @@
 /** The world in memory, held to the contract of every port. */
 import { between, iso } from '../../lib/engine/time.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import { MemoryPosts, MemorySockets, MemoryWatches } from '../../lib/memory/sockets.ts';
 import { artifactsSuite } from './artifacts.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { clockSuite } from './clock.suite.ts';
@@ -16,8 +17,11 @@ import { recurrencesSuite } from './recurrences.suite.ts';
 import { schedulesSuite } from './schedules.suite.ts';
 import { placesSuite } from './places.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
+import { postsSuite } from './posts.suite.ts';
+import { socketsSuite } from './sockets.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
+import { watchesSuite } from './watches.suite.ts';
 import { timersSuite } from './timers.suite.ts';
 import { lenses, queries, workflows } from './published.ts';
 import { versionsSuite } from './versions.suite.ts';
@@ -47,6 +51,24 @@ recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, held: a
 placesSuite({ name, open: open(({ places }) => places) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
 streamsSuite({ name, open: open(({ streams }) => streams) });
+socketsSuite({ name, open: async () => ({ port: new MemorySockets(), close: async () => {} }) });
+postsSuite({
+  name,
+  open: async () => {
+    const posts = new MemoryPosts();
+    return {
+      port: { posts, taken: () => posts.posted, vanish: (id) => posts.vanish(id), block: (id) => posts.block(id) },
+      close: async () => {},
+    };
+  },
+});
+watchesSuite({
+  name,
+  open: async () => {
+    const watches = new MemoryWatches();
+    return { port: { watches, taken: async () => watches.sent.splice(0) }, close: async () => {} };
+  },
+});
 ticketsSuite({ name, open: open(({ tickets }) => tickets) });
 artifactsSuite({
   name,

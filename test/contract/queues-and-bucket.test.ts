@@ -4,11 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { S3Artifacts } from '../../lib/aws/artifacts.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
+import { SqsWatches } from '../../lib/aws/watches.ts';
 import { parseJob, parseResult } from '../../lib/codec/jobs.ts';
-import { nodeId } from '../../lib/engine/ids.ts';
+import { parseWatch } from '../../lib/codec/watches.ts';
+import { nodeId, projectId } from '../../lib/engine/ids.ts';
 import { after, durationMs, minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
+import { MemoryIds } from '../../lib/memory/ids.ts';
 import { artifactsSuite, nameFor } from './artifacts.suite.ts';
+import { watchesSuite } from './watches.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { type QueuesAndBucket, startQueuesAndBucket } from './emulators/fauxqs.ts';
 import { type Queues, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
@@ -62,6 +66,29 @@ const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
 
 jobsSuite({ name: 'SQS, node jobs on a FIFO queue', open: async () => queuesFor('suite', 'nodes.fifo') });
 jobsSuite({ name: 'SQS, node jobs on a standard queue', open: async () => queuesFor('suite', 'nodes') });
+
+watchesSuite({
+  name: 'SQS',
+  open: async () => {
+    const url = services.queue('watches.fifo');
+    const taken = async () => {
+      const { Messages = [] } = await services.sqs.send(new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10 }));
+      for (const { ReceiptHandle } of Messages)
+        await services.sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
+      return Messages.flatMap(({ Body = '' }) => parseWatch(Body) ?? []);
+    };
+    return { port: { watches: new SqsWatches(services.sqs, url), taken }, close };
+  },
+});
+
+test('watches of one run are one group, and runs of the same id in two projects are two', async () => {
+  const watches = new SqsWatches(services.sqs, services.queue('grouped-watches.fifo'));
+  const ids = new MemoryIds(9);
+  const run = freshRun();
+  for (const of of [run, run, { ...run, projectId: projectId('another') }]) await watches.send({ run: of, turn: ids.nonce() });
+  const groups = services.server.inspectQueue('grouped-watches.fifo')?.messages.ready.map(({ messageGroupId }) => messageGroupId);
+  expect(groups?.map((group) => groups.indexOf(group))).toEqual([0, 0, 2]);
+});
 
 const artifactsInS3 = () => new S3Artifacts(services.s3, 'payloads-bucket', new MemoryClock(noon));
 artifactsSuite({

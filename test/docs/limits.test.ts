@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { archiveLimits } from '../../lib/artifact/limits.ts';
 import { limits as gateway } from '../../lib/local/http/limits.ts';
+import { socketLimits } from '../../lib/local/sockets/limits.ts';
 import { limits as lambda } from '../../lib/local/lambda/limits.ts';
 import { answerLimits } from '../../lib/bundles/answer-limits.ts';
 import { bundleLimits } from '../../lib/bundles/local-bundles.ts';
@@ -27,6 +28,11 @@ import { mostFailuresRecorded } from '../../lib/service/failure-budget.ts';
 import { largestCommitBytes, largestInHeadBytes, largestInItemBytes, largestUnpackedBytes } from '../../lib/service/payloads.ts';
 import { defaultDeadline, longestTest, testRetention } from '../../lib/service/begin-run.ts';
 import { mostEars } from '../../lib/service/read-deltas.ts';
+import { mostJoined } from '../../lib/service/join-run.ts';
+import { largestFrameBytes, largestFrameValueBytes } from '../../lib/service/socket-frames.ts';
+import { mostPosts, mostWaitingBytes } from '../../lib/service/socket-listener.ts';
+import { longestTurn, socketHeartbeatEvery } from '../../lib/service/speak-run.ts';
+import { socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
 import { ticketLifetime } from '../../lib/service/open-with-ticket.ts';
 import { betweenWrites } from '../../lib/service/stream-node.ts';
 import { heartbeatEvery, longestStream } from '../../lib/service/watch-run.ts';
@@ -416,6 +422,19 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Workers at once, per queue': [count(numberIn(construct, 'props.nodeConcurrency ?? ')), construct],
   'Collectors at once': [count(numberIn(construct, 'props.resultConcurrency ?? ')), construct],
   'Readers of events at once': [count(numberIn(construct, 'props.watchers ?? ')), construct],
+  'Runs watched over sockets at once': [count(numberIn(construct, 'props.watchedRuns ?? ')), construct],
+  'Runs of one socket': [count(mostJoined), 'lib/service/join-run.ts'],
+  'Message of a client over a socket': [bytes(socketMessageLimitBytes), 'lib/api/schemas/sockets.ts'],
+  'Message to a client over a socket': [
+    bytes(Math.min(largestFrameBytes, socketLimits.messageBytes)),
+    'lib/service/socket-frames.ts',
+  ],
+  'Output or context in such a message': [bytes(largestFrameValueBytes), 'lib/service/socket-frames.ts'],
+  'Posts of one message to a socket': [count(mostPosts), 'lib/service/socket-listener.ts'],
+  'Waiting for one socket': [bytes(mostWaitingBytes), 'lib/service/socket-listener.ts'],
+  'Turn of a speaker': [seconds(longestTurn), 'lib/service/speak-run.ts'],
+  'Time of a speaker': [`${functionShapes.speaker.timeoutSeconds} s`, shapes],
+  'Signs of life over a socket': [seconds(socketHeartbeatEvery), 'lib/service/speak-run.ts'],
   'Time of a sweep': [`${count(functionShapes.sweep.timeoutSeconds)} s`, shapes],
 };
 

@@ -48,6 +48,8 @@ test('a function has the time that its caller waits, and no more', () => {
     StepwellFunctionsDeadLetterFunction: 60,
     StepwellFunctionsCodeFunction: 900,
     StepwellFunctionsWebhooksFunction: 29,
+    StepwellFunctionsSocketsFunction: 29,
+    StepwellFunctionsSpeakerFunction: 120,
     StepwellFunctionsFirstKeyFunction: 180,
   });
 });
@@ -76,7 +78,8 @@ test('what is not bundled is absent, and so is all that belongs to it', () => {
   expect(ofType(resources, 'Lambda::Function')).toHaveLength(2);
   expect(ofType(resources, 'Scheduler::Schedule')).toEqual([]);
   expect(ofType(resources, 'Lambda::EventSourceMapping')).toHaveLength(2);
-  expect(ofType(resources, 'SQS::Queue')).toHaveLength(8);
+  expect(ofType(resources, 'SQS::Queue')).toHaveLength(10);
+  expect(resources.filter(({ Type }) => Type.startsWith('AWS::ApiGatewayV2::'))).toEqual([]);
   expect(ofType(synthesize({}, emptyBundles([])).runtime, 'ApiGateway::RestApi')).toEqual([]);
 });
 

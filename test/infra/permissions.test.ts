@@ -17,6 +17,8 @@ test('every grant names its resources', () => {
   const wild = new Set(grants.flatMap(({ Resource }) => Resource).filter((resource) => resource.includes('*')));
   expect([...wild].map((resource) => resource.replace(/^.*(>\/|:)/, '')).toSorted()).toEqual([
     'artifacts/*',
+    'live/DELETE/@connections/*',
+    'live/POST/@connections/*',
     'payloads/*',
     expect.stringMatching(/^schedule\/StepwellRuntime-Stepwell-Timers-Group-[0-9A-F]+\/\*$/),
   ]);
@@ -96,6 +98,7 @@ test('one function may delete from the Runs table, what runs wrote and when they
   expect(anywhere.map(({ role }) => role.replace(/Role.*/, ''))).toEqual(['StepwellFunctionsApi', 'StepwellFunctionsLibrary']);
 });
 
+const isOfSockets = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('#watch#');
 const isOfSignals = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('#signal#');
 
 const isOfPlaces = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('#places#');
@@ -121,7 +124,9 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
   const isOfStarts = ({ Condition }: (typeof grants)[number]): boolean =>
     /#idempotency#|~schedules/.test(JSON.stringify(Condition));
   const isOfTests = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('"due#*"');
-  const ending = deleting.filter((grant) => ![isOfSignals, isOfStarts, isOfTests, isOfPlaces].some((is) => is(grant)));
+  const ending = deleting.filter(
+    (grant) => ![isOfSignals, isOfStarts, isOfTests, isOfPlaces, isOfSockets].some((is) => is(grant)),
+  );
   expect(deleting.filter(isOfTests).map(({ role, Condition }) => [role.includes('TestRuns'), Condition])).toEqual([
     [
       true,
@@ -231,6 +236,46 @@ test('a watcher writes nothing about runs and sends nothing', () => {
   const events = 'StepwellFunctionsEventsRole';
   expect(actionsOn(grants, events, runsTable)).toEqual(['dynamodb:GetItem', 'dynamodb:Query']);
   expect(actionsOn(grants, events, /./).filter((action) => /^(sqs|scheduler|events|iam):|s3:Put/.test(action))).toEqual([]);
+});
+
+test('who watches over sockets is known to three functions, in partitions of their own', () => {
+  const keeping = grants.filter(isOfSockets);
+  expect(keeping.map(({ role, Action }) => [role.replace(/^StepwellFunctions|Role.*/g, ''), Action.toSorted()])).toEqual([
+    ['DeadLetter', ['dynamodb:DeleteItem']],
+    ['Sockets', ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Query', 'dynamodb:UpdateItem']],
+    ['Speaker', ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Query', 'dynamodb:UpdateItem']],
+  ]);
+  const partitions = keeping.map(({ Condition }) => Condition['ForAllValues:StringLike']);
+  expect(partitions).toEqual([
+    { 'dynamodb:LeadingKeys': ['*#watch#*'] },
+    { 'dynamodb:LeadingKeys': ['~socket#*', '*#watch#*'] },
+    { 'dynamodb:LeadingKeys': ['~socket#*', '*#watch#*'] },
+  ]);
+});
+
+test('one function posts to sockets, of this stage alone, and whoever lets sockets in cannot', () => {
+  const posting = grants.filter(({ Action }) => Action.includes('execute-api:ManageConnections'));
+  expect(posting.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual(['Speaker']);
+  const { id } = byId(runtime, 'StepwellSocketApi');
+  expect(posting[0]?.Resource.map((resource) => resource.replace(/^.*:/, '')).toSorted()).toEqual([
+    `<${id}>/live/DELETE/@connections/*`,
+    `<${id}>/live/POST/@connections/*`,
+  ]);
+});
+
+test('the functions of sockets write nothing about runs, and of keys one only notes their use', () => {
+  for (const role of ['StepwellFunctionsSocketsRole', 'StepwellFunctionsSpeakerRole']) {
+    expect(actionsOn(grants, role, runsTable), role).toEqual(['dynamodb:GetItem', 'dynamodb:Query']);
+    const unnamed = grants.filter(({ Condition }) => Condition['ForAllValues:StringLike'] === undefined);
+    expect(actionsOn(unnamed, role, controlTable), role).toEqual([]);
+  }
+  const onKeys = grants.filter(({ Condition }) => JSON.stringify(Condition).includes('"~key#*"'));
+  expect(onKeys.map(({ role, Action }) => [role.replace(/^StepwellFunctions|Role.*/g, ''), Action])).toEqual([
+    ['Sockets', ['dynamodb:GetItem']],
+    ['Sockets', ['dynamodb:UpdateItem']],
+    ['Speaker', ['dynamodb:GetItem']],
+    ['FirstKey', ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem']],
+  ]);
 });
 
 test('only the API lists runs', () => {

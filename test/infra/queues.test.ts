@@ -25,7 +25,7 @@ const consumersOf = (queueId: string, all = mappings) => all.filter(({ EventSour
 
 test('every queue gives up after five tries, to a queue of its own kind that keeps it for longer', () => {
   const working = queues.filter((queue) => !isDeadLetters(queue));
-  expect(working.map(({ id }) => id)).toHaveLength(4);
+  expect(working.map(({ id }) => id)).toHaveLength(5);
   for (const queue of working) {
     const target = queues.find(({ id }) => id === redriveOf(queue)?.deadLetterTargetArn);
     expect(redriveOf(queue)?.maxReceiveCount, queue.id).toBe(5);
@@ -44,7 +44,7 @@ test('a message stays invisible for longer than the function that holds it may t
   ]) {
     const { runtime: resources } = synthesize(settings);
     const pairs = mappingsIn(resources);
-    expect(pairs).toHaveLength(8);
+    expect(pairs).toHaveLength(10);
     for (const { EventSourceArn, FunctionName } of pairs) {
       const queue = resources.find(({ id }) => id === EventSourceArn);
       const fn = resources.find(({ id }) => id === FunctionName);
@@ -53,8 +53,9 @@ test('a message stays invisible for longer than the function that holds it may t
   }
 });
 
-test('node jobs, results and messages for code keep order and deduplicate within their group only', () => {
-  for (const id of ['StepwellQueuesNodeQueue', 'StepwellQueuesResultsQueue', 'StepwellQueuesCodeQueue']) {
+test('node jobs, results, watches and messages for code keep order and deduplicate within their group only', () => {
+  for (const name of ['NodeQueue', 'ResultsQueue', 'CodeQueue', 'WatchQueue']) {
+    const id = `StepwellQueues${name}`;
     expect(byId(runtime, id).Properties, id).toMatchObject({
       FifoQueue: true,
       DeduplicationScope: 'messageGroup',
@@ -77,7 +78,7 @@ test('a setting puts node jobs on a standard queue, dead letters included', () =
 });
 
 test('every queue is encrypted and refuses whoever comes without TLS', () => {
-  expect(queues).toHaveLength(8);
+  expect(queues).toHaveLength(10);
   const guarded = ofType(runtime, 'SQS::QueuePolicy').map(({ Properties }) => Properties);
   for (const { id, Properties } of queues) {
     expect(Properties, id).toMatchObject({ SqsManagedSseEnabled: true });
@@ -106,12 +107,13 @@ test('the worker and the code’s function take one message at a time, the colle
   expect(facts('StepwellQueuesDelayQueue')).toEqual([[worker, 1, 100]]);
   expect(facts('StepwellQueuesResultsQueue')).toEqual([[collect, 10, 10]]);
   expect(facts('StepwellQueuesCodeQueue')).toEqual([[code, 1, 100]]);
+  expect(facts('StepwellQueuesWatchQueue')).toEqual([[byId(runtime, 'StepwellFunctionsSpeakerFunction').id, 1, 50]]);
 });
 
 test('every dead-letter queue is consumed', () => {
   const deadLetter = byId(runtime, 'StepwellFunctionsDeadLetterFunction').id;
   const deadLetters = queues.filter(isDeadLetters);
-  expect(deadLetters).toHaveLength(4);
+  expect(deadLetters).toHaveLength(5);
   for (const { id } of deadLetters) expect(consumersOf(id).map(({ FunctionName }) => FunctionName)).toEqual([deadLetter]);
 });
 
@@ -122,11 +124,17 @@ test('a consumer says which messages of a batch have failed', () => {
 });
 
 test('settings bound how many run at once', () => {
-  const { runtime: resources } = synthesize({ nodeConcurrency: '7', resultConcurrency: '3', codeConcurrency: '5' });
+  const { runtime: resources } = synthesize({
+    nodeConcurrency: '7',
+    resultConcurrency: '3',
+    codeConcurrency: '5',
+    watchedRuns: '4',
+  });
   const limits = (id: string) =>
     consumersOf(byId(resources, id).id, mappingsIn(resources)).map(({ ScalingConfig }) => ScalingConfig.MaximumConcurrency);
   expect(limits('StepwellQueuesNodeQueue')).toEqual([7]);
   expect(limits('StepwellQueuesDelayQueue')).toEqual([7]);
   expect(limits('StepwellQueuesResultsQueue')).toEqual([3]);
   expect(limits('StepwellQueuesCodeQueue')).toEqual([5]);
+  expect(limits('StepwellQueuesWatchQueue')).toEqual([4]);
 });

@@ -66,7 +66,7 @@ const plan = {
   // Runs the template, not the code: of the product it knows names.
   local: {
     rooms: ['contract'],
-    packages: ['@aws-sdk/*', 'aws-lambda', 'croner', 'fauxqs', 'zod'],
+    packages: ['@aws-sdk/*', 'aws-lambda', 'croner', 'fauxqs', 'ws', 'zod'],
     node: 'any',
   },
   // A handler's path is known here, its code is not. The gateway's own answers come from the one catalogue of error codes.

@@ -23,7 +23,15 @@ export interface AuditTrail {
   broke(key: ApiKey, trouble: unknown): Promise<void>;
 }
 
-export const auditTrail = (tools: Tools, route: Route, call: HttpCall, trace: Trace): AuditTrail => {
+/** What is said of a route; a socket's opening is none of the table, and is recorded like one. */
+type Asked = Pick<Route, 'method' | 'scope' | 'action'> & { readonly path: string };
+
+export const auditTrail = (
+  tools: Pick<Tools, 'decider' | 'failures' | 'logger'>,
+  route: Asked,
+  call: HttpCall,
+  trace: Trace,
+): AuditTrail => {
   const { deps } = tools.decider;
   const record = (key: ApiKey | undefined, action: string, result: AuditEntry['result'], { resource, scope, facts }: AuditNote) =>
     recordAudit(deps, {
@@ -77,7 +85,7 @@ export const auditTrail = (tools: Tools, route: Route, call: HttpCall, trace: Tr
 };
 
 /** Keys of world:proxy are what a deployment's own code uses; everybody else comes by the public lane. */
-const laneOf = ({ scope }: Route): 'public' | 'world_proxy' => (scope === 'world:proxy' ? 'world_proxy' : 'public');
+const laneOf = ({ scope }: Asked): 'public' | 'world_proxy' => (scope === 'world:proxy' ? 'world_proxy' : 'public');
 
 const asError = (trouble: unknown): Error => (trouble instanceof Error ? trouble : new Error(String(trouble)));
 

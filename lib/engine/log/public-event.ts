@@ -18,16 +18,26 @@ export interface PublicEvent {
 
 /** The public form of each event of a commit, in order. Payloads keep the shape they have in the log. */
 export const publicEvents = (run: RunAddress, commit: Commit): readonly PublicEvent[] =>
-  commit.events.map((event, index) => {
+  publicFacts(run, commit).map(({ event }) => event);
+
+/** An event beside the fact of the log that it shows. */
+export interface PublicFact {
+  readonly event: PublicEvent;
+  readonly fact: RunEvent;
+}
+
+export const publicFacts = (run: RunAddress, commit: Commit): readonly PublicFact[] =>
+  commit.events.map((fact, index) => {
     const id = eventId(commit.firstEventId + index);
-    return {
+    const event = {
       eventId: id,
       sequence: id,
-      type: mapEngineEventToSse(event),
+      type: mapEngineEventToSse(fact),
       runId: run.runId,
       timestamp: iso(commit.at),
-      payload: payloadOf(event),
+      payload: payloadOf(fact),
     };
+    return { event, fact };
   });
 
 /** What an event says to the engine alone. */

@@ -3,7 +3,7 @@
  * Use 127.0.0.1 and never localhost in its URL: S3 clients put the bucket before a host name, and an address forces the path.
  */
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { isLocalHost } from '../http/local-host.ts';
 import { listen, readBody, type Listening } from '../http/listen.ts';
 import type { Recorder } from '../recorder/recorder.ts';
@@ -11,7 +11,7 @@ import { isDated, isExpired, isPresigned, readCredential, unsentHeaders } from '
 import type { Principals } from './principals.ts';
 import { isFault, jsonResponse, type Service, type ServiceFault, type WireRequest, type WireResponse } from './wire.ts';
 
-export interface GatewayParts {
+interface GatewayParts {
   readonly principals: Principals;
   readonly services: readonly Service[];
   readonly recorder: Recorder;
@@ -115,10 +115,16 @@ async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: S
   outgoing.end(request.method === 'HEAD' ? undefined : response.body);
 }
 
+export interface Gateway extends Listening {
+  /** for another server at whose address functions find a service too */
+  readonly listener: RequestListener;
+  mount(parts: GatewayParts): void;
+}
+
 /** The server must listen before the template is read, because queue URLs hold its port: `parts` come afterwards. */
-export async function openGateway(): Promise<Listening & { mount(parts: GatewayParts): void }> {
+export async function openGateway(): Promise<Gateway> {
   let mounted: GatewayParts | undefined;
-  const server = createServer((incoming, outgoing) => {
+  const listener: RequestListener = (incoming, outgoing) => {
     if (mounted === undefined) {
       outgoing.writeHead(503).end();
       return;
@@ -130,6 +136,6 @@ export async function openGateway(): Promise<Listening & { mount(parts: GatewayP
       if (!outgoing.headersSent) outgoing.writeHead(500);
       outgoing.end();
     });
-  });
-  return { ...(await listen(server, 0)), mount: (parts) => void (mounted = parts) };
+  };
+  return { ...(await listen(createServer(listener), 0)), listener, mount: (parts) => void (mounted = parts) };
 }

@@ -11,6 +11,8 @@ export interface Naming {
   readonly name: string;
   /** where the AWS endpoint of this cloud is */
   readonly endpoint: string;
+  /** where sockets are opened */
+  readonly sockets: string;
   readonly property: (name: string) => unknown;
 }
 
@@ -83,6 +85,13 @@ const knownTypes: Readonly<Record<string, ResourceType>> = {
   'AWS::ApiGateway::GatewayResponse': byId,
   'AWS::ApiGateway::Deployment': { ...byId, attributes: { DeploymentId: ({ generated }) => generated } },
   'AWS::ApiGateway::Stage': { nameProperty: 'StageName', ref: byName, attributes: {} },
+  'AWS::ApiGatewayV2::Api': {
+    ...byId,
+    attributes: { ApiEndpoint: ({ sockets }) => sockets, ApiId: ({ generated }) => generated },
+  },
+  'AWS::ApiGatewayV2::Integration': byId,
+  'AWS::ApiGatewayV2::Route': byId,
+  'AWS::ApiGatewayV2::Stage': { nameProperty: 'StageName', ref: byName, attributes: {} },
 };
 
 /** What a stack asks a function for: `Custom::…`, and the type that says no more. */
@@ -100,6 +109,7 @@ export const hasNoBehaviour = (type: string): boolean => !isCustom(type) && know
 const withoutLocalBehaviour: Readonly<Record<string, ResourceType>> = {
   'AWS::ApiGateway::Account': byId,
   'AWS::ApiGateway::RequestValidator': byId,
+  'AWS::ApiGatewayV2::RouteResponse': byId,
   'AWS::CDK::Metadata': byId,
   'AWS::CloudWatch::Alarm': named('AlarmName', (name) => arn('cloudwatch', `alarm:${name}`)),
   'AWS::CloudWatch::CompositeAlarm': named('AlarmName', (name) => arn('cloudwatch', `alarm:${name}`)),

@@ -30,8 +30,9 @@ export interface Template {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads the assembly's stacks as CloudFormation would after a deploy to this machine. `endpoint` is the gateway's URL. */
-export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: string): Template {
+/** Reads the assembly's stacks as CloudFormation would after a deploy to this machine. `endpoint` is the gateway's URL,
+ * `sockets` where sockets are opened. */
+export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: string, sockets = endpoint): Template {
   const unknownTypes = new Set<string>();
   const ignored = new Map<string, number>();
   const scopes = new Map<string, Surroundings>();
@@ -43,7 +44,7 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
     const generated = `${stack.name}-${logicalId}`;
     const given = type.nameProperty === undefined ? undefined : property(type.nameProperty);
     const name = typeof given === 'string' ? given : (type.shapeName?.(generated, property) ?? generated);
-    return { generated, name, endpoint, property };
+    return { generated, name, endpoint, sockets, property };
   };
 
   const find = (stack: Stack, logicalId: string): { naming: Naming; type: ResourceType } | undefined => {

@@ -1,0 +1,58 @@
+/** Watches a run over a socket, as a page does: a ticket opens it, and after a lost connection it goes on behind the last id. */
+
+interface Watched {
+  readonly apiUrl: string;
+  /** the output SocketUrl of the deployment */
+  readonly socketUrl: string;
+  readonly runId: string;
+  readonly apiKey: string;
+}
+
+interface Frame {
+  readonly type: string;
+  readonly eventId?: number;
+  readonly code?: string;
+  readonly payload?: Readonly<Record<string, unknown>>;
+}
+
+/** Calls `tell` for each frame, in order, until the run has ended. */
+export async function watchRun(watched: Watched, tell: (frame: Frame) => void): Promise<void> {
+  let after = 0;
+  const next = new Map<unknown, number>();
+  for (;;) {
+    const hasEnded = await watchOnce(watched, after, (frame) => {
+      const { nodeId, deltaIndex } = frame.payload ?? {};
+      // After a lost connection some of it comes again: what is known is dropped.
+      if (frame.type === 'node.stream.delta') {
+        if (typeof deltaIndex !== 'number' || deltaIndex < (next.get(nodeId) ?? 0)) return;
+        next.set(nodeId, deltaIndex + 1);
+      } else if (frame.eventId !== undefined) {
+        if (frame.eventId <= after) return;
+        after = frame.eventId;
+      }
+      tell(frame);
+    });
+    if (hasEnded) return;
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  }
+}
+
+/** Until the connection is lost, or the run has ended and all of it has been told. */
+async function watchOnce({ apiUrl, socketUrl, runId, apiKey }: Watched, after: number, tell: (frame: Frame) => void) {
+  // A page asks its own server for the ticket: a key is nothing for a browser.
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const answer = await fetch(`${apiUrl}/v1/runs/${runId}/tickets`, { method: 'POST', headers });
+  const { ticket }: { ticket: string } = JSON.parse(await answer.text());
+  const socket = new WebSocket(`${socketUrl}?runId=${runId}&ticket=${ticket}`);
+  return new Promise<boolean>((resolve, reject) => {
+    socket.onopen = () => socket.send(JSON.stringify({ action: 'join', runId, after }));
+    socket.onmessage = ({ data }) => {
+      const frame: Frame = JSON.parse(String(data));
+      if (frame.type === 'error') reject(new Error(frame.code));
+      tell(frame);
+      if (frame.type === 'left' || frame.type === 'error') socket.close();
+      if (frame.type === 'left') resolve(true);
+    };
+    socket.onclose = () => resolve(false);
+  });
+}

@@ -1,0 +1,12 @@
+/** Where the sockets' functions keep who watches, ask for speakers, and post. */
+import { dynamoClient, queueClient } from '../../lib/aws/clients.ts';
+import { settingsFrom } from '../../lib/aws/environment.ts';
+import { DynamoSockets } from '../../lib/aws/sockets.ts';
+import { Table } from '../../lib/aws/table.ts';
+import { SqsWatches } from '../../lib/aws/watches.ts';
+import type { Sockets } from '../../lib/ports/sockets.ts';
+import type { Watches } from '../../lib/ports/watches.ts';
+
+export const socketsKept = (): Sockets => new DynamoSockets(new Table(dynamoClient(), settingsFrom(process.env).controlTable));
+
+export const watchesSent = (): Watches => new SqsWatches(queueClient(), settingsFrom(process.env).watchQueueUrl);

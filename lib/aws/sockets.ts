@@ -1,0 +1,176 @@
+/**
+ * Open sockets and watchers in the control table. A connection's partition names the runs that it has joined, so that all of it
+ * can be taken away when it closes; a room's partition has its members, so that one query finds them.
+ */
+import * as z from 'zod';
+import { connectionId, environment, instant, keyId, nonce, projectId, runId } from '../codec/ids.ts';
+import { unpack } from '../codec/packed.ts';
+import { read, readJson } from '../codec/unreadable.ts';
+import { heardShape } from '../codec/watches.ts';
+import { controlTableKeys } from '../contract/environment.ts';
+import type { ConnectionId, RunAddress, RunId } from '../engine/ids.ts';
+import type { Connection, Heard, Membership, NextTurn, Room, Sockets } from '../ports/sockets.ts';
+import {
+  type Item,
+  expiry,
+  number,
+  numberAttribute,
+  packed,
+  packedAttribute,
+  present,
+  text,
+  textAttribute,
+} from './attributes.ts';
+import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { scopeKey } from './run-keys.ts';
+import { type Key, type Table, allOf } from './table.ts';
+
+/** No project id holds a `~`, so this is nobody's partition. */
+const connectionKey = (id: ConnectionId, sort: string): Key => ({ pk: `~socket#${id}`, sk: sort });
+const ownSort = 'connection';
+const joinedPrefix = 'joined#';
+const joinedKey = (id: ConnectionId, run: RunId): Key => connectionKey(id, `${joinedPrefix}${run}`);
+
+const roomKey = (run: RunAddress, sort: string): Key => ({ pk: `${scopeKey(run)}#watch#${run.runId}`, sk: sort });
+const memberPrefix = 'member#';
+const memberKey = (run: RunAddress, id: ConnectionId): Key => roomKey(run, `${memberPrefix}${id}`);
+const nextSort = 'next';
+
+const always = (name: string) => ({ expression: 'attribute_exists(#pk)', names: { '#pk': name } });
+
+export class DynamoSockets implements Sockets {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async open(connection: Connection): Promise<void> {
+    await this.#table.put(connectionKey(connection.connectionId, ownSort), connectionAttributes(connection));
+  }
+
+  async connection(id: ConnectionId): ReturnType<Sockets['connection']> {
+    const items = await this.#partition(connectionKey(id, ownSort));
+    const own = items.find((item) => sortIn(item) === ownSort);
+    if (own === undefined) return undefined;
+    const joined = items.map(sortIn).filter((sort) => sort.startsWith(joinedPrefix));
+    return { connection: connectionIn(id, own), joined: joined.map((sort) => runIn(sort.slice(joinedPrefix.length))) };
+  }
+
+  async join(membership: Membership): Promise<void> {
+    const { run, connectionId: id, expiresAt } = membership;
+    // First what makes it possible to take the other away.
+    await this.#table.put(joinedKey(id, run.runId), { v: itemVersion, [controlTableKeys.expiry]: expiry(expiresAt) });
+    await this.#table.put(memberKey(run, id), memberAttributes(membership));
+  }
+
+  async leave(run: RunAddress, id: ConnectionId): Promise<void> {
+    await this.#table.delete(memberKey(run, id), always(controlTableKeys.partition));
+    await this.#table.delete(joinedKey(id, run.runId), always(controlTableKeys.partition));
+  }
+
+  async close(id: ConnectionId): Promise<void> {
+    const known = await this.connection(id);
+    if (known === undefined) return;
+    for (const joined of known.joined) await this.leave({ ...known.connection.scope, runId: joined }, id);
+    await this.#table.delete(connectionKey(id, ownSort), always(controlTableKeys.partition));
+  }
+
+  async room(run: RunAddress): Promise<Room> {
+    const items = await this.#partition(roomKey(run, nextSort));
+    const next = items.find((item) => sortIn(item) === nextSort);
+    const members = items.filter((item) => sortIn(item).startsWith(memberPrefix)).map((item) => memberIn(run, item));
+    return { members, ...(next === undefined ? {} : { next: nextIn(next) }) };
+  }
+
+  async keepHeard({ run, connectionId: id, joinId }: Parameters<Sockets['keepHeard']>[0], heard: Heard): Promise<void> {
+    await this.#table.update(
+      memberKey(run, id),
+      { expression: 'SET h = :heard, g = :greeted', values: { ':heard': packed(heard), ':greeted': number(1) } },
+      { expression: 'j = :joinId', values: { ':joinId': text(joinId) } },
+    );
+  }
+
+  async announce(run: RunAddress, next: NextTurn | undefined): Promise<void> {
+    const key = roomKey(run, nextSort);
+    if (next === undefined) await this.#table.delete(key, always(controlTableKeys.partition));
+    else await this.#table.put(key, nextAttributes(next));
+  }
+
+  #partition({ pk }: Key): Promise<readonly Item[]> {
+    const condition = { KeyConditionExpression: '#pk = :pk', ExpressionAttributeNames: { '#pk': controlTableKeys.partition } };
+    return allOf(this.#table.query({ ...condition, ExpressionAttributeValues: { ':pk': text(pk) }, ConsistentRead: true }));
+  }
+}
+
+const sorted = z.object({ [controlTableKeys.sort]: textAttribute });
+const sortIn = (item: Item): string => read('a record of a socket', sorted, item)[controlTableKeys.sort] ?? '';
+const runIn = (name: string): RunId => read('a joined run', runId, name);
+
+const connectionAttributes = ({ scope, keyId: id, onlyRun, expiresAt }: Connection): Item =>
+  present({
+    v: itemVersion,
+    projectId: text(scope.projectId),
+    environment: text(scope.environment),
+    keyId: text(id),
+    runId: onlyRun === undefined ? undefined : text(onlyRun),
+    expiresAt: number(expiresAt),
+    [controlTableKeys.expiry]: expiry(expiresAt),
+  });
+
+const connectionItem = z.object({
+  v: itemVersionAttribute,
+  projectId: textAttribute.pipe(projectId),
+  environment: textAttribute.pipe(environment),
+  keyId: textAttribute.pipe(keyId),
+  runId: textAttribute.pipe(runId).exactOptional(),
+  expiresAt: numberAttribute.pipe(instant),
+});
+const connectionIn = (id: ConnectionId, item: Item): Connection => {
+  const { projectId: project, environment: place, runId: only, ...rest } = read('a connection', connectionItem, item);
+  const { keyId: key, expiresAt } = rest;
+  const scope = { projectId: project, environment: place };
+  return { connectionId: id, scope, keyId: key, ...(only === undefined ? {} : { onlyRun: only }), expiresAt };
+};
+
+const memberAttributes = ({ connectionId: id, keyId: key, joinId, heard, isGreeted, expiresAt }: Membership): Item => ({
+  v: itemVersion,
+  c: text(id),
+  k: text(key),
+  j: text(joinId),
+  h: packed(heard),
+  g: number(isGreeted ? 1 : 0),
+  expiresAt: number(expiresAt),
+  [controlTableKeys.expiry]: expiry(expiresAt),
+});
+
+const memberItem = z.object({
+  v: itemVersionAttribute,
+  c: textAttribute.pipe(connectionId),
+  k: textAttribute.pipe(keyId),
+  j: textAttribute.pipe(nonce),
+  h: packedAttribute,
+  g: numberAttribute,
+  expiresAt: numberAttribute.pipe(instant),
+});
+const memberIn = (run: RunAddress, item: Item): Membership => {
+  const { c, k, j, h, g, expiresAt } = read('a watcher', memberItem, item);
+  const heard = readJson('what a watcher has heard', heardShape, unpack('what a watcher has heard', h));
+  return { run, connectionId: c, keyId: k, joinId: j, heard, isGreeted: g === 1, expiresAt };
+};
+
+const nextAttributes = ({ turn, until }: NextTurn): Item => ({
+  v: itemVersion,
+  turn: text(turn),
+  until: number(until),
+  [controlTableKeys.expiry]: expiry(until),
+});
+const nextItem = z.object({
+  v: itemVersionAttribute,
+  turn: textAttribute.pipe(nonce),
+  until: numberAttribute.pipe(instant),
+});
+const nextIn = (item: Item): NextTurn => {
+  const { turn, until } = read('who speaks next', nextItem, item);
+  return { turn, until };
+};

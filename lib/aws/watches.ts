@@ -1,0 +1,28 @@
+/** Messages about watched runs, on a FIFO queue whose groups are the runs. */
+import { createHash } from 'node:crypto';
+import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { watchBody } from '../codec/watches.ts';
+import type { Watch, Watches } from '../ports/watches.ts';
+import { reach } from './reach.ts';
+import { runPartition } from './run-keys.ts';
+
+export class SqsWatches implements Watches {
+  readonly #client: SQSClient;
+  readonly #url: string;
+
+  constructor(client: SQSClient, url: string) {
+    this.#client = client;
+    this.#url = url;
+  }
+
+  async send(watch: Watch): Promise<void> {
+    const command = new SendMessageCommand({
+      QueueUrl: this.#url,
+      MessageBody: watchBody(watch),
+      // A caller may choose a run's id: two projects may have the same one.
+      MessageGroupId: createHash('sha256').update(runPartition(watch.run)).digest('base64url'),
+      MessageDeduplicationId: watch.turn,
+    });
+    await reach('the queue of watches', () => this.#client.send(command));
+  }
+}

@@ -1,0 +1,81 @@
+/** What an event says to those who watch a run over a socket: how a node stands now, or the run. Most events say one of the two. */
+import type { Attempt, NodeRef } from '../ids.ts';
+import type { Payload } from '../json.ts';
+import type { Failure, RunEvent } from './events.ts';
+import type { RunStatus } from './head.ts';
+
+export const nodeUpdateName = 'workflow_node_update';
+export const statusUpdateName = 'workflow_status_update';
+
+type UpdatedStatus =
+  | 'queued'
+  | 'running'
+  | 'waiting'
+  | 'completed'
+  | 'failed'
+  | 'timed_out'
+  | 'blocked'
+  | 'invalidated'
+  | 'skipped';
+
+export interface NodeUpdate extends NodeRef {
+  readonly kind: 'node';
+  readonly status: UpdatedStatus;
+  /** absent of a node that was skipped */
+  readonly attempt?: Attempt;
+  readonly output?: Payload;
+  readonly error?: Failure;
+}
+
+export interface StatusUpdate {
+  readonly kind: 'run';
+  readonly status: RunStatus;
+  readonly error?: Failure;
+}
+
+/** Whether no delta of the node comes after this. */
+export const endsNode = ({ status }: NodeUpdate): boolean => status !== 'queued' && status !== 'running' && status !== 'waiting';
+
+/** Undefined: nothing that stands otherwise than before. */
+export function updateOf(event: RunEvent): NodeUpdate | StatusUpdate | undefined {
+  switch (event.type) {
+    case 'RUN_STATUS_CHANGED':
+      // The ends are told by the events that bring them, which are the run's last.
+      return event.status === 'running' ? { kind: 'run', status: 'running' } : undefined;
+    case 'RUN_COMPLETED':
+      return { kind: 'run', status: 'completed' };
+    case 'RUN_FAILED':
+    case 'RUN_TIMED_OUT':
+      return { kind: 'run', status: 'failed', error: event.error };
+    case 'RUN_CANCELLED':
+      return { kind: 'run', status: 'cancelled' };
+    case 'NODE_DISPATCHED':
+      return { ...nodeOf(event), status: 'queued' };
+    case 'NODE_STARTED':
+      return { ...nodeOf(event), status: 'running' };
+    case 'SLEEP_STARTED':
+    case 'SIGNAL_AWAITED':
+    case 'SUBFLOW_CALLED':
+    case 'LOOP_STARTED':
+      return { ...nodeOf(event), status: 'waiting' };
+    case 'NODE_COMPLETED':
+      return { ...nodeOf(event), status: 'completed', output: event.output };
+    case 'NODE_RETRIED':
+      return { ...nodeOf(event), status: 'queued', error: event.failure };
+    case 'NODE_FAILED':
+      return { ...nodeOf(event), status: failedStatus(event.failure), error: event.failure };
+    case 'NODE_SKIPPED':
+      return { kind: 'node', nodeId: event.nodeId, iteration: event.iteration, status: 'skipped' };
+    default:
+      return undefined;
+  }
+}
+
+const nodeOf = ({ nodeId, iteration, attempt }: NodeRef & { readonly attempt: Attempt }) => ({
+  kind: 'node' as const,
+  nodeId,
+  iteration,
+  attempt,
+});
+
+const failedStatus = ({ status, cause }: Failure): UpdatedStatus => status ?? (cause === 'timeout' ? 'timed_out' : 'failed');

@@ -1,0 +1,85 @@
+/** The sockets that are open, by the ids that the gateway gives them; each closes by itself when its time is over. */
+import { randomBytes } from 'node:crypto';
+import type { WebSocket } from 'ws';
+import { socketLimits } from './limits.ts';
+
+interface OpenSocket {
+  readonly id: string;
+  readonly openedAt: Date;
+  /** when something last passed */
+  readonly activeAt: Date;
+}
+
+export interface Connections {
+  add(id: string, socket: WebSocket): void;
+  find(id: string): OpenSocket | undefined;
+  /** Something came from the client. */
+  touch(id: string): void;
+  /** Resolves when the text has left this process: never, where the other end reads nothing. False: there is no such socket. */
+  send(id: string, text: string): Promise<boolean>;
+  close(id: string, code: number): boolean;
+  closeAll(): void;
+}
+
+/** Base64 with padding, as the gateway's ids are. */
+export const newConnectionId = (): string => randomBytes(11).toString('base64');
+
+interface Entry {
+  readonly socket: WebSocket;
+  readonly openedAt: Date;
+  activeAt: Date;
+  readonly idle: NodeJS.Timeout;
+  readonly longest: NodeJS.Timeout;
+}
+
+/** What the gateway closes a socket with whose time is over. */
+const goingAway = 1_001;
+
+export function createConnections(limits: Pick<typeof socketLimits, 'idleMs' | 'connectionMs'> = socketLimits): Connections {
+  const entries = new Map<string, Entry>();
+  const touch = (id: string): void => {
+    const entry = entries.get(id);
+    if (entry === undefined) return;
+    entry.activeAt = new Date();
+    entry.idle.refresh();
+  };
+  const close = (id: string, code: number): boolean => {
+    const entry = entries.get(id);
+    if (entry === undefined) return false;
+    entry.socket.close(code);
+    // One that reads nothing never says goodbye.
+    setTimeout(() => entry.socket.terminate(), 1_000).unref();
+    return true;
+  };
+  return {
+    add(id, socket) {
+      const openedAt = new Date();
+      const idle = setTimeout(() => close(id, goingAway), limits.idleMs).unref();
+      const longest = setTimeout(() => close(id, goingAway), limits.connectionMs).unref();
+      entries.set(id, { socket, openedAt, activeAt: openedAt, idle, longest });
+      socket.on('close', () => {
+        clearTimeout(idle);
+        clearTimeout(longest);
+        entries.delete(id);
+      });
+    },
+    find(id) {
+      const entry = entries.get(id);
+      return entry === undefined ? undefined : { id, openedAt: entry.openedAt, activeAt: entry.activeAt };
+    },
+    touch,
+    async send(id, text) {
+      const entry = entries.get(id);
+      if (entry === undefined || entry.socket.readyState !== entry.socket.OPEN) return false;
+      const isSent = await new Promise<boolean>((resolve) =>
+        entry.socket.send(text, (error) => resolve(error === undefined || error === null)),
+      );
+      if (isSent) touch(id);
+      return isSent;
+    },
+    close,
+    closeAll() {
+      for (const { socket } of entries.values()) socket.terminate();
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * API Gateway's WebSocket API on a port of its own. The same address answers the posts of functions, signed as any request to AWS:
+ * those go to the gateway of the services. The server must listen before the template is read, because the address is in it.
+ */
+import { type IncomingMessage, type RequestListener, createServer } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import * as z from 'zod';
+import type { FindFunction } from '../aws/lambda.ts';
+import { type Listening, listen } from '../http/listen.ts';
+import { isLocalHost } from '../http/local-host.ts';
+import { type Connections, createConnections, newConnectionId } from './connections.ts';
+import { socketLimits } from './limits.ts';
+import { type Opened, connectEvent, disconnectEvent, messageEvent } from './socket-event.ts';
+import type { SocketRoutes } from './socket-routes.ts';
+
+interface SocketParts {
+  readonly routes: SocketRoutes;
+  readonly find: FindFunction;
+  readonly warn: (line: string) => void;
+}
+
+export interface SocketServer extends Listening {
+  readonly connections: Connections;
+  mount(parts: SocketParts): void;
+}
+
+const answerShape = z.looseObject({ statusCode: z.coerce.number().int().default(200), body: z.string().nullish() });
+const selectingShape = z.looseObject({ action: z.string() });
+
+/** @param services what answers requests that open no socket */
+export async function openSocketServer(services: RequestListener, firstPort: number): Promise<SocketServer> {
+  let mounted: SocketParts | undefined;
+  const connections = createConnections();
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: socketLimits.messageBytes });
+  const server = createServer(services);
+  server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+    stream.on('error', () => stream.destroy());
+    if (mounted === undefined) return refuse(stream, 503);
+    const parts = mounted;
+    opening(parts, request)
+      .then((opened) => {
+        if (typeof opened === 'number') return refuse(stream, opened);
+        sockets.handleUpgrade(request, stream, head, (socket) => serve(parts, connections, opened, socket));
+      })
+      .catch((error: unknown) => {
+        parts.warn(`the sockets failed: ${error instanceof Error ? error.message : String(error)}`);
+        refuse(stream, 500);
+      });
+  });
+  const listening = await listen(server, firstPort);
+  return {
+    ...listening,
+    url: listening.url.replace(/^http/, 'ws'),
+    connections,
+    mount: (parts) => void (mounted = parts),
+    close: async (graceMs) => {
+      connections.closeAll();
+      await listening.close(graceMs);
+    },
+  };
+}
+
+/** A handshake that is refused gets a status and no body. */
+const refuse = (stream: Duplex, status: number): void =>
+  void stream.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+
+/** The socket to be opened, or the status that refuses it. */
+async function opening({ routes, find }: SocketParts, request: IncomingMessage): Promise<Opened | number> {
+  if (!isLocalHost(request.headers.host)) return 403;
+  const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
+  if (url.pathname.replace(/\/$/, '') !== `/${routes.stage}`) return 403;
+  const opened = { connectionId: newConnectionId(), connectedAt: Date.now(), request, url };
+  const route = routes.find('$connect');
+  const target = route === undefined ? undefined : find(route.functionArn);
+  const outcome = await target?.invoke(JSON.stringify(connectEvent(routes, opened)));
+  if (outcome?.kind !== 'returned') return 502;
+  const { statusCode } = answerShape.parse(JSON.parse(outcome.payload));
+  return statusCode >= 200 && statusCode < 300 ? opened : statusCode;
+}
+
+function serve({ routes, find, warn }: SocketParts, connections: Connections, opened: Opened, socket: WebSocket): void {
+  const { connectionId } = opened;
+  connections.add(connectionId, socket);
+  const invoke = async (routeKey: string, event: object): Promise<void> => {
+    const route = routes.find(routeKey);
+    const outcome = await find(route?.functionArn ?? '')?.invoke(JSON.stringify(event));
+    if (route?.answers !== true) return;
+    const answer = outcome?.kind === 'returned' ? answerShape.safeParse(JSON.parse(outcome.payload)).data : undefined;
+    const failed = JSON.stringify({ message: 'Internal server error', connectionId });
+    const text = answer === undefined ? failed : answer.body;
+    if (text !== undefined && text !== null && text !== '') await connections.send(connectionId, text);
+  };
+  const complain = (error: unknown): void => warn(`a socket failed: ${error instanceof Error ? error.message : String(error)}`);
+  socket.on('message', (data: RawData) => {
+    connections.touch(connectionId);
+    const text = textOf(data);
+    const routeKey = selected(text);
+    invoke(routeKey, messageEvent(routes, opened, routeKey, text)).catch(complain);
+  });
+  // Also a message that is too long, which closes the socket with 1009.
+  socket.on('error', () => undefined);
+  socket.on('close', (code) => void invoke('$disconnect', disconnectEvent(routes, opened, code)).catch(complain));
+}
+
+const textOf = (data: RawData): string =>
+  (Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data).toString('utf8');
+
+/** `$request.body.action`, where the message has one. */
+function selected(text: string): string {
+  try {
+    return selectingShape.safeParse(JSON.parse(text)).data?.action ?? '$default';
+  } catch {
+    return '$default';
+  }
+}

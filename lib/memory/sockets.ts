@@ -1,0 +1,97 @@
+/** Open sockets and watchers, in memory; what is posted lies in a list. */
+import type { ConnectionId, RunAddress } from '../engine/ids.ts';
+import type { Posts } from '../ports/posts.ts';
+import type { Connection, Heard, Membership, NextTurn, Room, Sockets } from '../ports/sockets.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import type { Watch, Watches } from '../ports/watches.ts';
+import { kept } from './kept.ts';
+import { runName } from './runs.ts';
+
+export class MemorySockets implements Sockets {
+  readonly #connections = new Map<ConnectionId, Connection>();
+  readonly #members = new Map<string, Map<ConnectionId, Membership>>();
+  readonly #next = new Map<string, NextTurn>();
+
+  async open(connection: Connection): Promise<void> {
+    this.#connections.set(connection.connectionId, kept(connection));
+  }
+
+  async connection(id: ConnectionId): ReturnType<Sockets['connection']> {
+    const connection = this.#connections.get(id);
+    if (connection === undefined) return undefined;
+    return { connection, joined: this.#joinedBy(id).map(({ run }) => run.runId) };
+  }
+
+  async join(membership: Membership): Promise<void> {
+    const name = runName(membership.run);
+    const members = this.#members.get(name) ?? new Map<ConnectionId, Membership>();
+    this.#members.set(name, members.set(membership.connectionId, kept(membership)));
+  }
+
+  async leave(run: RunAddress, id: ConnectionId): Promise<void> {
+    this.#members.get(runName(run))?.delete(id);
+  }
+
+  async close(id: ConnectionId): Promise<void> {
+    this.#connections.delete(id);
+    for (const { run } of this.#joinedBy(id)) await this.leave(run, id);
+  }
+
+  async room(run: RunAddress): Promise<Room> {
+    const next = this.#next.get(runName(run));
+    const members = [...(this.#members.get(runName(run))?.values() ?? [])];
+    return { members, ...(next === undefined ? {} : { next }) };
+  }
+
+  async keepHeard({ run, connectionId, joinId }: Parameters<Sockets['keepHeard']>[0], heard: Heard): Promise<void> {
+    const standing = this.#members.get(runName(run))?.get(connectionId);
+    if (standing?.joinId === joinId) await this.join({ ...standing, heard, isGreeted: true });
+  }
+
+  async announce(run: RunAddress, next: NextTurn | undefined): Promise<void> {
+    if (next === undefined) this.#next.delete(runName(run));
+    else this.#next.set(runName(run), kept(next));
+  }
+
+  #joinedBy(id: ConnectionId): readonly Membership[] {
+    return [...this.#members.values()].flatMap((members) => members.get(id) ?? []);
+  }
+}
+
+export class MemoryPosts implements Posts {
+  /** what has reached whom, in order */
+  readonly posted: { readonly to: ConnectionId; readonly text: string }[] = [];
+  readonly closed: ConnectionId[] = [];
+  readonly #gone = new Set<ConnectionId>();
+  readonly #stuck = new Set<ConnectionId>();
+
+  async post(id: ConnectionId, text: string): Promise<'posted' | 'gone'> {
+    if (this.#stuck.has(id)) throw new Unavailable(`the socket ${id}`);
+    if (this.#gone.has(id)) return 'gone';
+    this.posted.push({ to: id, text });
+    return 'posted';
+  }
+
+  async close(id: ConnectionId): Promise<void> {
+    this.closed.push(id);
+    this.#gone.add(id);
+  }
+
+  /** From now on the socket is not there. */
+  vanish(id: ConnectionId): void {
+    this.#gone.add(id);
+  }
+
+  /** From now on nobody reads at its other end. */
+  block(id: ConnectionId): void {
+    this.#stuck.add(id);
+  }
+}
+
+export class MemoryWatches implements Watches {
+  readonly sent: Watch[] = [];
+
+  async send(watch: Watch): Promise<void> {
+    if (!this.sent.some(({ turn }) => turn === watch.turn)) this.sent.push(kept(watch));
+  }
+}

@@ -1,0 +1,128 @@
+/** What every keeper of sockets must hold: a room has who joined and not who left, and what closes is gone from everywhere. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { keyId } from '../../lib/engine/ids.ts';
+import { after, hours, minutes } from '../../lib/engine/time.ts';
+import { MemoryIds } from '../../lib/memory/ids.ts';
+import type { Connection, Membership, Sockets } from '../../lib/ports/sockets.ts';
+import { freshConnection } from './posts.suite.ts';
+import { freshRun, noon } from './samples.ts';
+import type { Opened, Subject } from './subject.ts';
+
+const ids = new MemoryIds(6);
+const expiresAt = after(noon, hours(2));
+const run = freshRun();
+const scope = { projectId: run.projectId, environment: run.environment };
+
+const connection = (facts: Partial<Connection> = {}): Connection => ({
+  connectionId: freshConnection(),
+  scope,
+  keyId: keyId('0123456789'),
+  expiresAt,
+  ...facts,
+});
+const member = (of: Connection, facts: Partial<Membership> = {}): Membership => ({
+  run: freshRun(),
+  connectionId: of.connectionId,
+  keyId: of.keyId,
+  joinId: ids.nonce(),
+  heard: { after: 0, next: {} },
+  isGreeted: false,
+  expiresAt,
+  ...facts,
+});
+
+export const socketsSuite = ({ name, open }: Subject<Sockets>) =>
+  describe(`sockets: ${name}`, () => {
+    let opened: Opened<Sockets>;
+    let sockets: Sockets;
+    beforeAll(async () => {
+      opened = await open();
+      sockets = opened.port;
+    });
+    afterAll(() => opened.close());
+
+    test('a connection says whose it is and what it was opened with', async () => {
+      const [plain, ofOne] = [connection(), connection({ onlyRun: freshRun().runId })];
+      await sockets.open(plain);
+      await sockets.open(ofOne);
+      expect(await sockets.connection(plain.connectionId)).toEqual({ connection: plain, joined: [] });
+      expect(await sockets.connection(ofOne.connectionId)).toEqual({ connection: ofOne, joined: [] });
+      expect(await sockets.connection(freshConnection())).toBeUndefined();
+    });
+
+    test('a room has all who joined it, and no others', async () => {
+      const [one, other] = [connection(), connection()];
+      const here = { ...freshRun(), ...scope };
+      const members = [member(one, { run: here, heard: { after: 7, next: { 'ask@each[0]': 3 } } }), member(other, { run: here })];
+      for (const each of [...members, member(one, { run: { ...scope, runId: freshRun().runId } })]) await sockets.join(each);
+      const { members: found, next } = await sockets.room(here);
+      expect([...found].toSorted((a, b) => (a.joinId < b.joinId ? -1 : 1))).toEqual(
+        members.toSorted((a, b) => (a.joinId < b.joinId ? -1 : 1)),
+      );
+      expect(next).toBeUndefined();
+      expect(await sockets.room({ ...here, runId: freshRun().runId })).toEqual({ members: [] });
+    });
+
+    test('whoever joins again is there once, from the new place', async () => {
+      const own = connection();
+      const first = member(own);
+      const again = member(own, { run: first.run, heard: { after: 9, next: {} } });
+      await sockets.join(first);
+      await sockets.join(again);
+      expect((await sockets.room(first.run)).members).toEqual([again]);
+    });
+
+    test('whoever leaves is not there, and the connection no longer says that it has joined', async () => {
+      const own = connection();
+      await sockets.open(own);
+      const [stay, go] = [
+        member(own, { run: { ...scope, runId: freshRun().runId } }),
+        member(own, { run: { ...scope, runId: freshRun().runId } }),
+      ];
+      await sockets.join(stay);
+      await sockets.join(go);
+      await sockets.leave(go.run, own.connectionId);
+      await sockets.leave(go.run, own.connectionId);
+      expect((await sockets.room(go.run)).members).toEqual([]);
+      expect((await sockets.connection(own.connectionId))?.joined).toEqual([stay.run.runId]);
+    });
+
+    test('what closes is gone from every room', async () => {
+      const own = connection();
+      await sockets.open(own);
+      const joined = [1, 2, 3].map(() => member(own, { run: { ...scope, runId: freshRun().runId } }));
+      for (const each of joined) await sockets.join(each);
+      await sockets.close(own.connectionId);
+      expect(await sockets.connection(own.connectionId)).toBeUndefined();
+      for (const { run: of } of joined) expect((await sockets.room(of)).members).toEqual([]);
+      await sockets.close(own.connectionId);
+    });
+
+    test('how far a watcher has come is kept, unless it has left or joined anew', async () => {
+      const own = connection();
+      const first = member(own);
+      const heard = { after: 12, next: { ask: 4 } };
+      await sockets.join(first);
+      await sockets.keepHeard(first, heard);
+      expect((await sockets.room(first.run)).members).toEqual([{ ...first, heard, isGreeted: true }]);
+      const again = member(own, { run: first.run });
+      await sockets.join(again);
+      await sockets.keepHeard(first, { after: 99, next: {} });
+      expect((await sockets.room(first.run)).members).toEqual([again]);
+      await sockets.leave(first.run, own.connectionId);
+      await sockets.keepHeard(again, heard);
+      expect((await sockets.room(first.run)).members).toEqual([]);
+    });
+
+    test('who speaks next is announced and called off, whoever is there', async () => {
+      const own = member(connection());
+      await sockets.join(own);
+      const next = { turn: ids.nonce(), until: after(noon, minutes(5)) };
+      await sockets.announce(own.run, { ...next, turn: ids.nonce() });
+      await sockets.announce(own.run, next);
+      expect(await sockets.room(own.run)).toEqual({ members: [own], next });
+      await sockets.announce(own.run, undefined);
+      await sockets.announce(own.run, undefined);
+      expect(await sockets.room(own.run)).toEqual({ members: [own] });
+    });
+  });

@@ -1,0 +1,37 @@
+/** What every sender of watches must hold: what was sent is there, and what was sent twice is there once. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MemoryIds } from '../../lib/memory/ids.ts';
+import type { Watch, Watches } from '../../lib/ports/watches.ts';
+import { freshRun } from './samples.ts';
+import type { Opened, Subject } from './subject.ts';
+
+export interface SentWatches {
+  readonly watches: Watches;
+  /** what lies there, at most one of each run; it is gone then */
+  taken(): Promise<readonly Watch[]>;
+}
+
+const ids = new MemoryIds(11);
+
+export const watchesSuite = ({ name, open }: Subject<SentWatches>) =>
+  describe(`watches: ${name}`, () => {
+    let opened: Opened<SentWatches>;
+    beforeAll(async () => void (opened = await open()));
+    afterAll(() => opened.close());
+
+    test('a watch says whose run it is of, and which turn', async () => {
+      const watch = { run: freshRun(), turn: ids.nonce() };
+      await opened.port.watches.send(watch);
+      expect(await opened.port.taken()).toEqual([watch]);
+    });
+
+    test('sent again it is the same one, and another turn is another', async () => {
+      const [one, other] = [
+        { run: freshRun(), turn: ids.nonce() },
+        { run: freshRun(), turn: ids.nonce() },
+      ];
+      for (const watch of [one, one, other, one]) await opened.port.watches.send(watch);
+      expect(await opened.port.taken()).toEqual([one, other]);
+      expect(await opened.port.taken()).toEqual([]);
+    });
+  });

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { written } from './statements.ts';
+import { byId, emptyBundles, ofType, synthesize } from './synthesized.ts';
+
+const { runtime, text } = synthesize();
+const route = z.object({
+  RouteKey: z.string(),
+  Target: z.unknown().transform(written),
+  RouteResponseSelectionExpression: z.string().optional(),
+});
+const routes = ofType(runtime, 'ApiGatewayV2::Route').map(({ Properties }) => route.parse(Properties));
+
+test('a socket that opens, closes or says something is answered by one function, and only what it says gets an answer', () => {
+  expect(routes.map(({ RouteKey, RouteResponseSelectionExpression }) => [RouteKey, RouteResponseSelectionExpression])).toEqual([
+    ['$connect', undefined],
+    ['$disconnect', undefined],
+    ['$default', '$default'],
+  ]);
+  const sockets = byId(runtime, 'StepwellFunctionsSocketsFunction').id;
+  const integrations = ofType(runtime, 'ApiGatewayV2::Integration');
+  for (const { Target } of routes) {
+    const integration = integrations.find(({ id }) => Target === `integrations/<${id}>`);
+    expect(integration?.Properties['IntegrationType'], Target).toBe('AWS_PROXY');
+    expect(written(integration?.Properties['IntegrationUri'])).toContain(`functions/<${sockets}.Arn>/invocations`);
+  }
+});
+
+test('the gateway may start that function for the routes of this API, and for nothing else', () => {
+  const { id } = byId(runtime, 'StepwellSocketApi');
+  const permitted = ofType(runtime, 'Lambda::Permission')
+    .map(({ Properties }) => written(Properties['SourceArn']))
+    .filter((source) => source.includes(id));
+  expect(permitted.map((source) => source.replace(/^.*>\//, '')).toSorted()).toEqual(['*$connect', '*$default', '*$disconnect']);
+});
+
+test('the stage has the rate of the API and an access log without queries, tickets and what is said', () => {
+  const [stage] = ofType(runtime, 'ApiGatewayV2::Stage');
+  expect(stage?.Properties).toMatchObject({
+    StageName: 'live',
+    AutoDeploy: true,
+    DefaultRouteSettings: { ThrottlingRateLimit: 1_000, ThrottlingBurstLimit: 2_000 },
+  });
+  const { Format } = z.object({ Format: z.string() }).parse(stage?.Properties['AccessLogSettings']);
+  expect(JSON.parse(Format)).toMatchObject({ requestId: '$context.requestId', connectionId: '$context.connectionId' });
+  expect(Format).not.toMatch(/header|query|querystring|body|apiKey|authorizer/i);
+  const slower = synthesize({ requestsPerSecond: 7, requestBurst: 9 }).runtime;
+  expect(ofType(slower, 'ApiGatewayV2::Stage')[0]?.Properties).toMatchObject({
+    DefaultRouteSettings: { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 9 },
+  });
+});
+
+const dependent = z.looseObject({ DependsOn: z.array(z.string()).default([]) });
+test('the stage waits for the role with which gateways write logs', () => {
+  const account = byId(runtime, 'StepwellHttpApiRestApiAccount').id;
+  expect(dependent.parse(ofType(runtime, 'ApiGatewayV2::Stage')[0]).DependsOn).toContain(account);
+});
+
+test('whoever speaks is told where, and the address is an output', () => {
+  const { id } = byId(runtime, 'StepwellSocketApi');
+  const told = ofType(runtime, 'Lambda::Function').flatMap(({ id: name, Properties }) => {
+    const { Variables } = z.object({ Variables: z.record(z.string(), z.unknown()) }).parse(Properties['Environment']);
+    return Variables['STEPWELL_SOCKETS_URL'] === undefined ? [] : [[name, written(Variables['STEPWELL_SOCKETS_URL'])]];
+  });
+  expect(told).toEqual([[byId(runtime, 'StepwellFunctionsSpeakerFunction').id, `<${id}.ApiEndpoint>/live`]]);
+  expect(text).toContain('"SocketUrl"');
+});
+
+test('without the function there is no such API, and no address', () => {
+  const without = synthesize({}, emptyBundles(['api', 'speaker']));
+  expect(ofType(without.runtime, 'ApiGatewayV2::Api')).toEqual([]);
+  expect(without.text).not.toContain('SocketUrl');
+  expect(without.text).not.toContain('execute-api:ManageConnections');
+});
