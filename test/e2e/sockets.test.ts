@@ -40,6 +40,8 @@ const runWith = async (what: string, options: object = {}): Promise<string> =>
 const later = (): Promise<string> => runWith('later', { availableAt: new Date(Date.now() + 3_600_000).toISOString() });
 const open = () => openClient(url, here.apiKey);
 
+/** Of a member that is always text. */
+const textOf = (value: unknown): string => z.string().parse(value);
 const isStatus =
   (status: string) =>
   ({ type, payload }: Frame): boolean =>
@@ -51,12 +53,12 @@ const isSaid =
     type === 'node.stream.delta' && payload?.['text'] === text;
 const updates = (frames: readonly Frame[]): readonly string[] =>
   frames.flatMap(({ type, payload }) =>
-    type.startsWith('workflow_') ? [`${String(payload?.['nodeID'] ?? 'run')} ${String(payload?.['status'])}`] : [],
+    type.startsWith('workflow_') ? [`${textOf(payload?.['nodeID'] ?? 'run')} ${textOf(payload?.['status'])}`] : [],
   );
 const textIn = (frames: readonly Frame[]) =>
   frames
     .filter(isDelta)
-    .map(({ payload }) => String(payload?.['text']))
+    .map(({ payload }) => textOf(payload?.['text']))
     .join('');
 const ticketShape = z.object({ ticket: z.string() });
 

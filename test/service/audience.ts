@@ -36,7 +36,7 @@ interface Speaking {
   readonly mustEndAt?: Instant;
   readonly deps?: Partial<SpeakerDeps>;
   /** told whenever time passes */
-  readonly onPause?: () => Promise<unknown> | unknown;
+  readonly onPause?: () => unknown;
 }
 
 export const idOf = (name: string): ConnectionId => connectionId(name);

@@ -35,7 +35,9 @@ interface Entry {
 /** What the gateway closes a socket with whose time is over. */
 const goingAway = 1_001;
 
-export function createConnections(limits: Pick<typeof socketLimits, 'idleMs' | 'connectionMs'> = socketLimits): Connections {
+export function createConnections(
+  limits: { readonly idleMs: number; readonly connectionMs: number } = socketLimits,
+): Connections {
   const entries = new Map<string, Entry>();
   const touch = (id: string): void => {
     const entry = entries.get(id);
