@@ -80,7 +80,7 @@ describe('places in rough weather', () => {
       counted.letIn += report.letIn;
       counted.hadToWait += report.hadToWait;
     }
-    expect([...together].toSorted()).toEqual([
+    expect([...together].toSorted(([one], [other]) => one - other)).toEqual([
       [1, 1],
       [2, 2],
       [3, 3],
