@@ -2,6 +2,7 @@
  * All node types, for whoever checks, plans and decides. A new type is its folder and one line here (and one in
  * `runners.ts` where it needs a worker). Light: no sandbox, no HTTP client; the API function carries this file.
  */
+import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
 import type { Finding, NodeDefinition } from '../engine/graph/definition.ts';
 import type { NodeTerms } from '../engine/graph/compile.ts';
 import { finding, pointer } from '../engine/graph/findings.ts';
@@ -85,7 +86,12 @@ export const termsOf = (node: NodeDefinition): NodeTerms => ({
 export const evaluatePure: EvaluatePure = (node, input, now) => {
   const decide = readConfig(node)?.decide;
   invariant(decide !== undefined, `node ${node.id} of type ${node.type} cannot be decided without a worker`);
-  return decide(input, now);
+  try {
+    return decide(input, now);
+  } catch (trouble) {
+    if (trouble instanceof ContextTooLarge) return { kind: 'failed', failure: trouble.failure };
+    throw trouble;
+  }
 };
 
 const readConfig = ({ type, config }: Typed): ReadConfig | undefined => nodeTypes.get(type)?.read(config).config;

@@ -1,5 +1,6 @@
 /** How a node that needs a worker is run. */
 import type * as z from 'zod';
+import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
 import type { Attempt, Scope } from '../engine/ids.ts';
@@ -55,7 +56,14 @@ export const runner = <Schema extends z.ZodObject>(
   run: async (config, input, tools) => {
     tools.signal.throwIfAborted();
     const parsed = parseConfig(shape, config);
-    if ('config' in parsed) return run(parsed.config, input, tools);
+    if ('config' in parsed) {
+      try {
+        return await run(parsed.config, input, tools);
+      } catch (trouble) {
+        if (trouble instanceof ContextTooLarge) return failed(trouble.failure);
+        throw trouble;
+      }
+    }
     const message = parsed.findings.map(({ path, message: fault }) => `${path.join('.')}: ${fault}`).join('; ');
     return failed({ cause: 'invalid', code: 'config_invalid', message });
   },

@@ -1,4 +1,5 @@
 /** What a widget shows of a run: its configuration, with every template looked up in the run's context as it is now. */
+import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
 import { contextAt } from '../engine/graph/context-at.ts';
 import type { ContextView } from '../engine/graph/context.ts';
 import { faultsOf, lookUp, pathsOf, resolveTemplate } from '../engine/graph/template.ts';
@@ -44,7 +45,7 @@ export async function viewRun(deps: Pick<Deps, 'log' | 'blobs'>, run: RunAddress
   const fold = await readRun(deps, run);
   if (fold === undefined) return { kind: 'not_found' };
   const { state } = fold;
-  return withPayloads(deps, run, (loaded): ViewAnswer => {
+  const answer = withPayloads(deps, run, (loaded): ViewAnswer => {
     const context = shownOf(contextAt(state, topLevel, state.nextEventId, loaded));
     // Before anything is put together: the same large value may be looked up a thousand times.
     const bytes = sizeOf(config) + sizeOfAll(paths, context);
@@ -54,6 +55,12 @@ export async function viewRun(deps: Pick<Deps, 'log' | 'blobs'>, run: RunAddress
     const view = resolveTemplate(config, context);
     return { kind: 'found', view, status: state.progress.status, lastEventId: state.nextEventId - 1 };
   });
+  try {
+    return await answer;
+  } catch (trouble) {
+    if (trouble instanceof ContextTooLarge) return refused('view_too_large', trouble.message);
+    throw trouble;
+  }
 }
 
 /** What begins with `__` is the system's own. */

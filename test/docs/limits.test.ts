@@ -11,6 +11,7 @@ import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
 import { largestBudget } from '../../lib/engine/graph/check-budget.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
+import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
 import { mostShownInPasses } from '../../lib/service/get-run.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { queryLimits } from '../../lib/engine/query/definition.ts';
@@ -299,6 +300,9 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Passes at a time': [`1, at most ${count(loopLimits.concurrency)}`, loop],
   'Wait between items': [seconds(numberIn(loop, 'const longestDelayMs = ')), loop],
   'Loops in each other': [count(loopLimits.depth), 'lib/engine/graph/loop-limits.ts'],
+  'Output of a node, or of a run': [bytes(payloadLimits.outputBytes), 'lib/engine/graph/payload-limits.ts'],
+  'Context of a node': [bytes(payloadLimits.contextBytes), 'lib/engine/graph/payload-limits.ts'],
+  'Branches that begin together': [count(definitionLimits.nodes), findings],
   'Results of a loop': [bytes(loopLimits.resultsBytes), 'lib/engine/graph/loop-limits.ts'],
   'Nodes of passes in one answer': [count(mostShownInPasses), 'lib/service/get-run.ts'],
   'Any delay': [days(numberIn(delay, 'const longestMs = ')), delay],

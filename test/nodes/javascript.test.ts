@@ -218,8 +218,13 @@ describe('a script that wants more than there is', () => {
   });
 
   it('does not get it from a large context either', async () => {
+    const context = { big: 'x'.repeat(15_000_000) };
+    expect(await failure('return ctx.big.repeat(9)', { context })).toMatchObject({ code: 'memory_exceeded' });
+  });
+
+  it('is not even given one that is larger than contexts may be', async () => {
     const context = { big: 'x'.repeat(40_000_000) };
-    expect(await failure('return ctx.big + ctx.big', { context })).toMatchObject({ code: 'memory_exceeded' });
+    expect(await failure('return ctx.big + ctx.big', { context })).toMatchObject({ code: 'context_too_large', cause: 'invalid' });
   });
 });
 

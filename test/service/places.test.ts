@@ -237,6 +237,18 @@ describe('a place', () => {
     expect([await standing(home, [waiting ?? never()]), await taken(home)]).toEqual([['running'], [waiting?.runId]]);
   });
 
+  it('of a test run that is forgotten is free though the word of its end was lost', async () => {
+    const home = await furnished();
+    const test = await tested(home, { ...drawn('flow', 'a>z', { z: { ms: hours(1) } }), options: { maxConcurrentRuns: 1 } });
+    await work(home);
+    await cancelRun(home.worker, test);
+    home.world.jobs.takeDue();
+    expect(await taken(home)).toEqual([test.runId]);
+    await stopTestRun(home.worker, test);
+    await work(home);
+    expect(await left(home)).toEqual([[], []]);
+  });
+
   it('of a test run that waited when it was forgotten is nobody’s', async () => {
     const home = await furnished();
     const [holder] = await several(home, 1);

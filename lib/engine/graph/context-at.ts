@@ -5,6 +5,7 @@ import { type JsonObject, type JsonValue, type Payload, type PayloadRef, isJsonA
 import type { LoopState, Pass } from '../log/loop-state.ts';
 import type { RunState, Written } from '../log/fold.ts';
 import { type ContextView, PayloadsNeeded } from './context.ts';
+import { ContextTooLarge, payloadLimits } from './payload-limits.ts';
 
 export type LoadedPayloads = ReadonlyMap<PayloadRef, JsonValue>;
 
@@ -42,6 +43,22 @@ const nodePrefix = '__node_';
 export function contextAt(state: RunState, iteration: IterationKey, before: EventId, loaded: LoadedPayloads): ContextView {
   const scopes = outwards(iteration);
 
+  /** How much of what is looked up at once would have to be loaded. */
+  const apartIn = (keys: readonly string[]): number => {
+    const payloads = keys.flatMap((key) => {
+      if (key.startsWith(nodePrefix)) {
+        const id = nodeId(key.slice(nodePrefix.length));
+        const node = scopes
+          .map((iteration) => state.nodes.get(nodeKey({ nodeId: id, iteration })))
+          .find((found) => found !== undefined);
+        return node?.status === 'completed' ? [node.output] : [];
+      }
+      const written = scopes.map((scope) => writtenIn(state, scope, key)).find((found) => found !== undefined);
+      return written?.findLast(({ by }) => by < before)?.payload ?? [];
+    });
+    return payloads.reduce((sum, payload) => sum + ('ref' in payload ? payload.bytes : 0), 0);
+  };
+
   const valueAt = (key: string): JsonValue | undefined => {
     for (const scope of scopes) {
       const payload = writtenIn(state, scope, key)?.findLast((written) => written.by < before)?.payload;
@@ -74,8 +91,13 @@ export function contextAt(state: RunState, iteration: IterationKey, before: Even
     return [...shown, ...new Set(ended)];
   };
 
-  const all = (options?: { readonly hidden: boolean }): JsonObject =>
-    Object.fromEntries(together(keys(options).map((key) => () => [key, get(key) ?? null])));
+  const all = (options?: { readonly hidden: boolean }): JsonObject => {
+    const named = keys(options);
+    // Before anything is loaded: a worker's memory would not hold it.
+    const apart = apartIn(named);
+    if (apart > payloadLimits.contextBytes) throw new ContextTooLarge(apart);
+    return Object.fromEntries(together(named.map((key) => () => [key, get(key) ?? null])));
+  };
 
   return { get, keys, all };
 }

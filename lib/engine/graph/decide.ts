@@ -22,7 +22,7 @@ import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } f
 import type { Fact } from './facts.ts';
 import { type Outcome, mainHandle } from './outcome.ts';
 import type { Place, PlanNode } from './plan.ts';
-import { fail, recordFailure, sleep } from './settle.ts';
+import { fail, recordFailure, sleep, storable } from './settle.ts';
 import { type Sleeper, sleepersOf } from './sleepers.ts';
 
 /** The first commit of a run: its input, and its roots already on their way. */
@@ -147,7 +147,8 @@ function decideOne(draft: Draft, fact: Fact): void {
   }
 }
 
-function nodeEnded(draft: Draft, fact: Extract<Fact, { kind: 'node-ended' }>): void {
+function nodeEnded(draft: Draft, ended: Extract<Fact, { kind: 'node-ended' }>): void {
+  const fact = { ...ended, outcome: storable(ended.outcome) };
   const open = wanted(draft, fact.node, fact.attempt);
   if (open === undefined || open.status === 'waiting') return;
   const place = planned(draft, fact.node);

@@ -7,14 +7,18 @@ import { type NodeState, isOpen } from '../log/node-state.ts';
 import { together, valueOf } from './context-at.ts';
 import { type Draft, emit } from './draft.ts';
 import { type EdgeState, edgeState } from './edge-state.ts';
+import { outputTooLarge } from './payload-limits.ts';
 import type { Place, PlanNode } from './plan.ts';
 
 /** Ends the run: completed if every leaf completed or was not taken, failed otherwise. */
 export function finish(draft: Draft): void {
   const failure = firstFailure(draft, draft.tools.plan.leaves, topLevel);
   if (failure !== undefined) return endAsFailed(draft, failure);
+  const output = outputOf(draft);
+  const tooLarge = outputTooLarge(output);
+  if (tooLarge !== undefined) return endAsFailed(draft, tooLarge);
   emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'completed' });
-  emit(draft, { type: 'RUN_COMPLETED', output: outputOf(draft) });
+  emit(draft, { type: 'RUN_COMPLETED', output });
 }
 
 /** A node whose failure ends the whole run. What is still open is cancelled by the run's own ending. */

@@ -8,11 +8,13 @@ import { type Times, completed } from './completed.ts';
 import { type Draft, emit } from './draft.ts';
 import { haltRun } from './finish.ts';
 import { type Outcome, errorHandle } from './outcome.ts';
+import { outputTooLarge } from './payload-limits.ts';
 import type { Place } from './plan.ts';
 
 /** Records what became of a node that needs no worker. It is not retried: the same context gives the same answer. */
-export function settle(draft: Draft, place: Place, outcome: Outcome): void {
+export function settle(draft: Draft, place: Place, given: Outcome): void {
   const { now } = draft.tools;
+  const outcome = storable(given);
   switch (outcome.kind) {
     case 'finished':
       return emit(draft, completed(place, outcome, { attempt: firstAttempt, startedAt: now, endedAt: now }));
@@ -27,6 +29,13 @@ export function settle(draft: Draft, place: Place, outcome: Outcome): void {
     case 'expanding':
       return beginLoop(draft, place, outcome);
   }
+}
+
+/** An output that is too large to be kept is a failure, and what it cost is counted even so. */
+export function storable(outcome: Outcome): Outcome {
+  const failure = outcome.kind === 'finished' ? outputTooLarge(outcome.output) : undefined;
+  if (outcome.kind !== 'finished' || failure === undefined) return outcome;
+  return { kind: 'failed', failure, ...(outcome.tokens === undefined ? {} : { tokens: outcome.tokens }) };
 }
 
 export function sleep(draft: Draft, place: Place, outcome: Extract<Outcome, { kind: 'sleeping' }>, attempt = firstAttempt): void {

@@ -5,6 +5,7 @@
  * `{{secret:name}}` stands for a secret where a node type lets it: it is not part of the context, and what a look-up
  * finds is never read as a template again, so no value of a run can name one.
  */
+import { ContextTooLarge, payloadLimits } from './payload-limits.ts';
 import { type JsonObject, type JsonValue, isJsonArray, isJsonObject } from '../json.ts';
 import type { ContextView } from './context.ts';
 import { pointer } from './findings.ts';
@@ -52,12 +53,15 @@ function resolveText(text: string, context: ContextView, secrets: SecretTexts): 
   if ('fault' in parsed || parsed.parts.some((part) => 'secret' in part && !secrets.has(part.secret))) return text;
   const [first, ...others] = parsed.parts;
   if (first !== undefined && 'path' in first && others.length === 0) return lookUp(first.path, context) ?? null;
-  return parsed.parts
-    .map((part) => {
-      if ('text' in part) return part.text;
-      return 'secret' in part ? secrets.get(part.secret) : asText(lookUp(part.path, context));
-    })
-    .join('');
+  let length = 0;
+  const texts = parsed.parts.map((part) => {
+    const own = 'text' in part ? part.text : 'secret' in part ? secrets.get(part.secret) : asText(lookUp(part.path, context));
+    length += own?.length ?? 0;
+    // The same large value may be looked up again and again.
+    if (length > payloadLimits.contextBytes) throw new ContextTooLarge(length);
+    return own;
+  });
+  return texts.join('');
 }
 
 /** How a value reads inside text. */

@@ -1,4 +1,5 @@
 /** What a sandbox is asked and answers. Nothing but texts and numbers goes in or out: there is no object to climb on. */
+import { ContextTooLarge, payloadLimits } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import type { DurationMs } from '../../engine/time.ts';
 
@@ -50,9 +51,10 @@ export const timeLimit = (timeoutMs: DurationMs) =>
   ({ fault: 'script_timeout', message: `the script took longer than its limit of ${timeoutMs} ms`, timeoutMs }) as const;
 
 /** What the engine keeps for itself under names with `__`, and the inputs, are handed in only where the code mentions them. */
-export const scriptWith = (code: string, input: NodeInput, limits: Pick<Script, 'timeoutMs' | 'memoryBytes'>): Script => ({
-  code,
-  context: JSON.stringify(input.context.all({ hidden: code.includes('__') })),
-  inputs: code.includes('inputs') ? JSON.stringify(input.inputs) : '{}',
-  ...limits,
-});
+export const scriptWith = (code: string, input: NodeInput, limits: Pick<Script, 'timeoutMs' | 'memoryBytes'>): Script => {
+  const context = JSON.stringify(input.context.all({ hidden: code.includes('__') }));
+  const inputs = code.includes('inputs') ? JSON.stringify(input.inputs) : '{}';
+  const bytes = context.length + inputs.length;
+  if (bytes > payloadLimits.contextBytes) throw new ContextTooLarge(bytes);
+  return { code, context, inputs, ...limits };
+};

@@ -1,0 +1,107 @@
+/** How large the values of a run may be: what is larger fails its node, its run, or its look-up, with a code, and is never kept. */
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { contextAt } from '../../../lib/engine/graph/context-at.ts';
+import { definitionLimits } from '../../../lib/engine/graph/findings.ts';
+import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
+import { ContextTooLarge, payloadLimits } from '../../../lib/engine/graph/payload-limits.ts';
+import { resolveTemplate } from '../../../lib/engine/graph/template.ts';
+import { topLevel } from '../../../lib/engine/ids.ts';
+import { scriptWith } from '../../../lib/nodes/sandbox/script.ts';
+import { seconds } from '../../../lib/engine/time.ts';
+import { decided } from '../../nodes/given.ts';
+import { largestCommitBytes } from '../../../lib/service/payloads.ts';
+import { ends, finished, graph, names, passes, threeAttempts } from '../graphs.ts';
+import { started } from '../play.ts';
+
+const most = payloadLimits.outputBytes;
+/** Its JSON has that many bytes. */
+const text = (bytes: number): string => 'x'.repeat(bytes - 2);
+const apart = (bytes: number): Outcome => ({ kind: 'finished', output: { ref: 'blob:large', bytes }, handle: 'output' });
+
+describe('an output', () => {
+  const drawn = () =>
+    graph({ nodes: { start: passes, a: { retry: threeAttempts } }, edges: ['start -> a -> b', 'a/error -> rescue'] });
+
+  test.each([
+    ['in place', (bytes: number) => finished(text(bytes))],
+    ['apart', apart],
+  ])(
+    '%s may have so many bytes and not one more: then its node fails, is not tried again, and the error edge has it',
+    (_where, of) => {
+      const fits = started(drawn());
+      fits.ends('a', of(most));
+      expect(fits.statuses('a', 'b')).toEqual(['completed', 'queued']);
+      const play = started(drawn());
+      play.ends('a', of(most + 1));
+      expect(play.statuses('a', 'b', 'rescue')).toEqual(['failed', 'skipped', 'queued']);
+      expect(play.eventsOf('NODE_FAILED')).toMatchObject([{ failure: { cause: 'invalid', code: 'output_too_large' } }]);
+    },
+  );
+
+  test('that is too large is paid for even so', () => {
+    const play = started(drawn());
+    const large = apart(most + 1);
+    play.ends('a', large.kind === 'finished' ? { ...large, tokens: { input: 3, output: 4 } } : large);
+    expect([play.state.spent.tokens, play.statusOf('a')]).toEqual([7, 'failed']);
+  });
+
+  test('of a node without a worker is held to the same', () => {
+    const play = started(graph({ nodes: { start: passes, a: { pure: finished(text(most + 1)) } }, edges: ['start -> a'] }));
+    expect(play.error).toMatchObject({ cause: 'invalid', code: 'output_too_large' });
+  });
+
+  test('of a run with several ends is held to it as a whole', () => {
+    const half = { pure: ends({ left: text(most / 2) }) };
+    const other = { pure: ends({ right: text(most / 2) }) };
+    const play = started(graph({ nodes: { start: passes, half, other }, edges: ['start -> half', 'start -> other'] }));
+    expect([play.status, play.error?.code]).toEqual(['failed', 'output_too_large']);
+  });
+});
+
+describe('a context', () => {
+  const withTwo = (bytes: number) => {
+    const nodes = { start: passes, a: { outputVariable: 'one' }, b: { outputVariable: 'two' } };
+    const play = started(graph({ nodes, edges: ['start -> a -> b -> c'] }));
+    for (const id of ['a', 'b']) play.ends(id, apart(bytes));
+    return contextAt(play.state, topLevel, play.state.nextEventId, new Map([['blob:large', 'here']]));
+  };
+
+  test('is looked at as a whole where all that lies apart fits together, and not loaded otherwise', () => {
+    expect(withTwo(most / 2).all()).toMatchObject({ one: 'here', two: 'here' });
+    expect(() => withTwo(most / 2 + 1).all()).toThrow(ContextTooLarge);
+    // One value of it is found as before.
+    expect(withTwo(most / 2 + 1).get('one')).toBe('here');
+    expect(() => withTwo(most / 2).all({ hidden: true })).toThrow(ContextTooLarge);
+  });
+
+  test('is no larger in one text, however often a value is looked up in it', () => {
+    const context = { get: () => 'y'.repeat(1_000_000), keys: () => [], all: () => ({}) };
+    expect(resolveTemplate('{{ctx.big}},'.repeat(16), context)).toHaveLength(16_000_016);
+    expect(() => resolveTemplate('{{ctx.big}},'.repeat(17), context)).toThrow(ContextTooLarge);
+  });
+
+  test('is no larger for a script, its inputs with it', () => {
+    const input = (bytes: number) => ({
+      iteration: topLevel,
+      inputs: { half: text(bytes) },
+      context: { get: () => null, keys: () => [], all: () => ({ half: text(most / 2) }) },
+    });
+    const limits = { timeoutMs: seconds(1), memoryBytes: 1 };
+    expect(() => scriptWith('return inputs', input(most / 2), limits)).toThrow(ContextTooLarge);
+    expect(scriptWith('return 1', input(most / 2), limits).inputs).toBe('{}');
+  });
+
+  test('that is too large fails the node that looked at it', () => {
+    const sourceVariable = '{{ctx.big}}'.repeat(17);
+    const outcome = decided('end', { outputParameters: [{ name: 'all', sourceVariable }] }, { big: 'z'.repeat(1_000_000) });
+    expect(outcome).toMatchObject({ kind: 'failed', failure: { cause: 'invalid', code: 'context_too_large' } });
+  });
+});
+
+test('as many branches as a workflow has nodes begin in one commit, which is stored as one item', () => {
+  const branches = names(definitionLimits.nodes - 1, 'branch-with-a-name-of-some-length-');
+  const play = started(graph({ nodes: { start: passes }, edges: branches.map((id) => `start -> ${id}`) }));
+  expect(play.eventsOf('NODE_DISPATCHED')).toHaveLength(branches.length);
+  expect(gzipSync(JSON.stringify(play.commits[0])).length).toBeLessThan(largestCommitBytes);
+});
