@@ -1,4 +1,4 @@
-/** What README.md and docs/API.md tell a reader to paste works as it is written, and answers what they say. */
+/** What README.md, docs/API.md and docs/LENSES.md tell a reader to paste works as it is written, and answers what they say. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -104,6 +104,29 @@ describe('docs/API.md', () => {
     else expect(withoutChance(printed)).toEqual(withoutChance(block.answer));
     await allEnded();
   });
+});
+
+test('docs/LENSES.md: a lens is watched while it writes, by the lines that stand there', async () => {
+  const lines = blocksIn('docs/LENSES.md').filter(({ heading }) => heading === 'Watch one write');
+  expect(lines.length).toBe(3);
+  const printed = await shell([], lines.map((block) => block.lines).join('\n'));
+  const frames = printed.slice(printed.indexOf('retry:')).split('\n\n');
+  const said = frames.flatMap((frame) => {
+    if (!frame.includes('event: node.stream.delta')) return [];
+    return [
+      z.looseObject({ payload: z.looseObject({ text: z.string() }) }).parse(JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? ''))
+        .payload.text,
+    ];
+  });
+  // While it writes, in several pieces; of the last of them the completion may have been quicker.
+  expect(said.length).toBeGreaterThan(1);
+  expect('Write two sentences about a folding bicycle for commuters.'.startsWith(said.join(''))).toBe(true);
+  expect(
+    frames
+      .filter((frame) => frame.includes('event: node.completed'))
+      .some((frame) => frame.includes('a folding bicycle for commuters.')),
+  ).toBe(true);
+  expect(frames.at(-2)).toContain('event: run.completed');
 });
 
 describe('README.md', () => {
