@@ -10,6 +10,7 @@ import { type Outgoing, isRedirect, redirected, requestOf } from './request.ts';
 import { type Answer, readAnswer } from './response.ts';
 import type { SecretMask } from '../secret-mask.ts';
 import { type HttpConfig, http, isHttp } from './shape.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 
 export const runHttp = (reach: Reach): Runner =>
   runner(http, async (config, input, tools) => {
@@ -105,17 +106,4 @@ const unreachable = ({ host }: URL, trouble: unknown): Failure => {
   const reason = trouble instanceof Error && trouble.cause instanceof Error ? trouble.cause : trouble;
   const words = reason instanceof Error ? reason.message : String(reason);
   return { cause: 'provider_error', code: 'unreachable', message: `${host} could not be asked: ${words.slice(0, 500)}` };
-};
-
-/** For work that takes no signal; it goes on and its result is dropped. */
-const unlessAborted = async <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 };

@@ -17,6 +17,7 @@ import * as failure from './failure.ts';
 import { LensVersions, type ReadyLens } from './lens-versions.ts';
 import { type LensConfig, lens } from './shape.ts';
 import { valuesOf } from './values.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 
 /** What lens nodes ask of the world. */
 export interface LensWorld {
@@ -129,16 +130,3 @@ const factsOf = ({ tokens, durationMs }: Answered) => ({
   durationMs,
   ...(tokens === undefined ? {} : { tokens: { ...tokens } }),
 });
-
-/** For work that does not heed the signal: it goes on, and its result is dropped. */
-const unlessAborted = async <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-};
