@@ -1,6 +1,6 @@
 /**
  * Requests made from the OpenAPI document: none is answered with 5xx, and each answer is one that the table of routes
- * allows. Three thousand go to the handlers over the adapters of AWS and emulators, and ten thousand over HTTP to the whole
+ * allows. Ten thousand go to the handlers over the adapters of AWS and emulators, and ten thousand over HTTP to the whole
  * product in the embedded cloud. `STEPWELL_FUZZ_SEED` replays a run or makes another; `STEPWELL_FUZZ_REQUESTS` and
  * `STEPWELL_FUZZ_HTTP_REQUESTS` say how many.
  */
@@ -11,7 +11,7 @@ import { campaign } from './fuzz/campaign.ts';
 import { openHandlers } from './fuzz/handlers.ts';
 
 const seed = Number(process.env['STEPWELL_FUZZ_SEED'] ?? 20_261_121);
-const count = Number(process.env['STEPWELL_FUZZ_REQUESTS'] ?? 3_000);
+const count = Number(process.env['STEPWELL_FUZZ_REQUESTS'] ?? 10_000);
 const overHttp = Number(process.env['STEPWELL_FUZZ_HTTP_REQUESTS'] ?? 10_000);
 /** Below that the requests are too bad to reach much of the product. */
 const leastGood = 0.3;
