@@ -11,13 +11,16 @@ export interface ManifestFile {
   readonly bytes: number;
 }
 
+/** `fetch`: bundles that export `POST(Request) → Response`. `code`: one module that exports workflows, which are replayed. */
+export const runtimes = ['fetch', 'code'] as const;
+
 /** What an artifact says of itself. Immutable once it is created. */
 export interface Manifest {
   readonly deploymentId: DeploymentId;
   readonly specVersion: 1;
-  /** `fetch`: bundles that export `POST(Request) → Response` */
-  readonly runtime: 'fetch';
-  readonly workflows: readonly { readonly name: string }[];
+  readonly runtime: (typeof runtimes)[number];
+  /** `version` only of code: as its author named it. Of one name, the last one is the one that runs start with. */
+  readonly workflows: readonly { readonly name: string; readonly version?: string }[];
   readonly steps: readonly { readonly name: string }[];
   readonly files: readonly ManifestFile[];
   readonly artifact: { readonly sha256: string; readonly bytes: number };

@@ -26,6 +26,11 @@ export interface MessageJob extends Omit<NodeJob, 'kind'> {
   readonly kind: 'message';
 }
 
+/** Drive the code of a code run on. */
+export interface DriveJob extends Omit<NodeJob, 'kind'> {
+  readonly kind: 'drive';
+}
+
 /** A node sleeps until now: wake it. Early: it waits again. Stale: it changes nothing. */
 export interface WakeJob extends Traced {
   readonly kind: 'wake';
@@ -63,9 +68,9 @@ export interface PlaceJob extends Traced {
   readonly isLook?: true;
 }
 
-export type Job = NodeJob | MessageJob | WakeJob | NudgeJob | ChildJob | PlaceJob;
+export type Job = NodeJob | MessageJob | DriveJob | WakeJob | NudgeJob | ChildJob | PlaceJob;
 /** Work that is sent to be taken at once. */
-export type WorkJob = NodeJob | MessageJob;
+export type WorkJob = NodeJob | MessageJob | DriveJob;
 
 /** The result of an attempt that is collected with its siblings'. */
 export interface ResultMessage extends Traced {

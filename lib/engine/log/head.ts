@@ -44,7 +44,15 @@ export interface FetchCreation extends AnyCreation {
   readonly deploymentId: DeploymentId;
 }
 
-export type RunCreation = GraphCreation | FetchCreation;
+/** A workflow written as code, of a deployment that it is pinned to; it is replayed. */
+export interface CodeCreation extends AnyCreation {
+  readonly kind: 'code';
+  /** `version` as its author named it; absent where they did not */
+  readonly workflow: { readonly name: string; readonly version?: string };
+  readonly deploymentId: DeploymentId;
+}
+
+export type RunCreation = GraphCreation | FetchCreation | CodeCreation;
 
 export const isTestRun = (run: RunCreation): boolean => run.kind === 'graph' && run.isTest === true;
 
@@ -76,4 +84,5 @@ interface Projected {
 }
 export type GraphHead = GraphCreation & Projected;
 export type FetchHead = FetchCreation & Projected;
-export type Head = GraphHead | FetchHead;
+export type CodeHead = CodeCreation & Projected;
+export type Head = GraphHead | FetchHead | CodeHead;

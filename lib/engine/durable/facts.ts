@@ -1,0 +1,53 @@
+/** What can happen to a code run, and what deciding it needs besides. */
+import type { Fact } from '../graph/facts.ts';
+import type { Attempt, NodeRef, RunId } from '../ids.ts';
+import type { Failure } from '../log/events.ts';
+import type { DurationMs, Instant } from '../time.ts';
+import type { Turn } from './turn.ts';
+
+interface OfDrive {
+  readonly node: NodeRef;
+  readonly attempt: Attempt;
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+}
+
+export type CodeFact =
+  | Extract<
+      Fact,
+      {
+        kind:
+          | 'node-started'
+          | 'node-woken'
+          | 'wake-requested'
+          | 'resume-requested'
+          | 'signal-received'
+          | 'child-ended'
+          | 'node-lost'
+          | 'cancel-requested'
+          | 'deadline-passed'
+          | 'recovered';
+      }
+    >
+  | (OfDrive & { readonly kind: 'turn-ended'; readonly turn: Turn })
+  /** the code broke its thread; the bodies that were at work then have failed with it */
+  | (OfDrive & {
+      readonly kind: 'drive-broke';
+      readonly failure: Failure;
+      readonly running: readonly { readonly key: string; readonly attempt: Attempt }[];
+    })
+  /** the code cannot be driven now (it diverged, is unknown or cannot be loaded): that is nobody's attempt */
+  | (OfDrive & { readonly kind: 'drive-put-off'; readonly failure: Failure });
+
+export interface CodeTools {
+  readonly now: Instant;
+  readonly deadlineAt: Instant;
+  /** the run that this attempt of a node calls */
+  readonly childRunId: (node: NodeRef, attempt: Attempt) => RunId;
+}
+
+/** Before the n-th further try of a drive that was put off: 5 s, doubled up to 5 minutes, without end. */
+export interface PutOff {
+  readonly firstMs: DurationMs;
+  readonly longestMs: DurationMs;
+}
