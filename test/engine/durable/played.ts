@@ -76,8 +76,8 @@ export class PlayedCode {
     return { node: { nodeId, iteration }, attempt: number, startedAt: this.now, endedAt: this.now };
   }
 
-  turn(entries: readonly TurnEntry[], then: Turn['then'] = 'goes_on', wakeAt?: Instant): readonly RunEvent[] {
-    const turn: Turn = { entries, then, ...(wakeAt === undefined ? {} : { wakeAt }) };
+  turn(entries: readonly TurnEntry[], next: Turn['next'] = 'goes_on', wakeAt?: Instant): readonly RunEvent[] {
+    const turn: Turn = { entries, next, ...(wakeAt === undefined ? {} : { wakeAt }) };
     return this.say({ kind: 'turn-ended', ...this.driven, turn });
   }
 
