@@ -22,7 +22,7 @@ export interface PublicEvent {
   readonly payload: JsonObject;
 }
 
-export interface Correlation {
+interface Correlation {
   /** of the request that asked for the run, by W3C Trace Context */
   readonly traceId?: string;
   /** the node's longest distance from a root */
