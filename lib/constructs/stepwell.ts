@@ -44,6 +44,11 @@ export interface StepwellProps {
    * @default false
    */
   readonly metrics?: boolean;
+  /**
+   * Tells the bus when a run has begun, and not only when it has ended: one more event for each run, which is billed.
+   * @default false
+   */
+  readonly startedEvents?: boolean;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
   /** The project and environment of the first admin key, and its limit. Default: `default` and `production`, the usual limit. */
@@ -188,6 +193,7 @@ export class Stepwell extends Construct {
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
       metrics: props.metrics ?? false,
+      startedEvents: props.startedEvents ?? false,
       webhooks: webhooksText,
       secrets: secretsText,
       models: modelsText,
