@@ -2,6 +2,7 @@
  * Tags: what is worth a glance in a run, read from its log and from nothing else. The table of them is docs/API.md's.
  * A tag belongs to the event that it follows from, so that reading on from an event id misses none.
  */
+import { isDriveNode } from '../durable/step.ts';
 import {
   type Attempt,
   type EventId,
@@ -76,7 +77,11 @@ export class TagReader {
   }
 
   #tagsOf(event: RunEvent): readonly Said[] {
-    if ('nodeId' in event) return this.#ofNode(event);
+    if ('nodeId' in event) {
+      const said = this.#ofNode(event);
+      // That code is driven is nobody's concern; that it cannot be is somebody's.
+      return isDriveNode(event.nodeId) ? said.filter(({ severity }) => severity !== 'info') : said;
+    }
     switch (event.type) {
       case 'RUN_RECOVERED':
         return [{ tag: 'recovered', severity: 'warn', metadata: { nodes: event.nodes } }];
@@ -89,7 +94,7 @@ export class TagReader {
       case 'RUN_FAILED':
       case 'RUN_TIMED_OUT':
         // What was open is cancelled by the end of the run, and no event of its own says so.
-        return [...this.#nodes.values()].filter(({ isOpen }) => isOpen).map(cancelled);
+        return [...this.#nodes.values()].filter(({ isOpen, nodeId }) => isOpen && !isDriveNode(nodeId)).map(cancelled);
       default:
         return [];
     }
