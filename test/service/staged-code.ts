@@ -198,9 +198,9 @@ class StagedDrive implements Drive {
     const stage = stages.find((each) => !each.every(({ key }) => view.settled.get(key) === true));
     if (stage === undefined) {
       entries.push(this.#isUndoing ? { kind: 'rolled-back', failures: [] } : { kind: 'returned', output: [...view.settled.keys()] });
-      return { entries, then: 'rests' };
+      return { entries, next: 'rests' };
     }
-    if (failed !== undefined && !this.#isUndoing) return { entries: [...entries, { kind: 'threw', failure: failed }], then: 'rests' };
+    if (failed !== undefined && !this.#isUndoing) return { entries: [...entries, { kind: 'threw', failure: failed }], next: 'rests' };
     for (const command of stage) if (!view.asked.has(command.key)) entries.push({ kind: 'asked', command });
     const waits = this.#history.open.flatMap(({ key, retryAt }) => (retryAt !== undefined && !this.#atWork.has(key) ? [retryAt] : []));
     const again = entries.flatMap((entry) => (entry.kind === 'retried' ? [entry.retryAt] : []));
@@ -209,8 +209,8 @@ class StagedDrive implements Drive {
     const isAtWork = begins || left.length > 0;
     if (entries.length === 0 && isAtWork) return undefined;
     const wakeAt = Math.min(...waits, ...again);
-    if (isAtWork) return { entries, then: 'goes_on' };
-    return { entries, then: 'rests', ...(Number.isFinite(wakeAt) ? { wakeAt: wakeAt as Instant } : {}) };
+    if (isAtWork) return { entries, next: 'goes_on' };
+    return { entries, next: 'rests', ...(Number.isFinite(wakeAt) ? { wakeAt: wakeAt as Instant } : {}) };
   }
 
   /** The last one that was done is undone first. */
@@ -263,7 +263,7 @@ class StagedDrive implements Drive {
       this.#history = { ...this.#history, open: [] };
       return false;
     }
-    return turn.then !== 'goes_on';
+    return turn.next !== 'goes_on';
   }
 
   #drop(key: string): void {
