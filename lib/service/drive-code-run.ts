@@ -114,13 +114,17 @@ async function driveOn(
     perform: (command) => sendFromStep(driver, head, command),
   });
   const done = new AbortController();
-  const watching = watchDrive(deps, head, log, drive, { killAt, done: done.signal });
-  try {
-    return await drive.ended;
-  } finally {
-    done.abort();
-    await watching;
-  }
+  // Whoever cannot watch must not let it go on; the drive's message comes back.
+  let trouble: { readonly of: unknown } | undefined;
+  const watching = watchDrive(deps, head, log, drive, { killAt, done: done.signal }).catch((of: unknown) => {
+    trouble = { of };
+    return drive.kill('nobody watches the drive any more');
+  });
+  const end = await drive.ended;
+  done.abort();
+  await watching;
+  if (trouble !== undefined) throw trouble.of;
+  return end;
 }
 
 /** A run is replayed as it began. */

@@ -78,3 +78,19 @@ const wordOf = (event: RunEvent): readonly string[] => {
   if (word === undefined) return [];
   return ['nodeId' in event ? `${word}(${event.nodeId})` : word];
 };
+
+export const statusOf = async (home: House, run: RunAddress) => (await home.fold(run)).state.progress.status;
+
+/** Takes what was sent for code, once. */
+export async function takeAll(home: House): Promise<void> {
+  for (const job of home.world.jobs.takeMessages()) await home.take(job);
+}
+
+/** Until nothing happens any more but with time. */
+export async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A body that is at work until it is told to end. */
+export const whenAborted = (signal: AbortSignal): Promise<string> =>
+  new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));

@@ -1,20 +1,15 @@
 /** Runs of code that is replayed: what a drive commits, what it heeds, and that nothing of it is lost. */
 import { describe, expect, test } from 'vitest';
-import { deploymentId, firstAttempt, nodeId, topLevel, workflowName } from '../../lib/engine/ids.ts';
+import { deploymentId, nodeId, workflowName as workflowNamed } from '../../lib/engine/ids.ts';
 import { after, days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
-import { cancelRun } from '../../lib/service/cancel-run.ts';
-import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { getRun } from '../../lib/service/get-run.ts';
-import { recoverRun } from '../../lib/service/recover-runs.ts';
 import { rerunRun } from '../../lib/service/rerun-run.ts';
 import { resumeRun } from '../../lib/service/resume-run.ts';
 import { sendSignal } from '../../lib/service/send-signal.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
-import { begun, codeManifest, commitsOf, ship, storyOf } from './code-house.ts';
+import { begun, codeManifest, commitsOf, quiet, ship, statusOf, storyOf, takeAll, whenAborted } from './code-house.ts';
 import { type House, house, scope, workflow } from './house.ts';
-import { Breaks, StagedCode, TryAgain, fn } from './staged-code.ts';
-
-const statusOf = async (home: House, run: Parameters<House['fold']>[0]) => (await home.fold(run)).state.progress.status;
+import { fn } from './staged-code.ts';
 
 describe('what a drive commits', () => {
   test('a chain of three steps is four commits after the head', async () => {
@@ -91,16 +86,16 @@ describe('waits', () => {
   test('a wake ends it before its time, and a resumption says why and drives on', async () => {
     const at = after(await newYear(), hours(3));
     const one = await begun([[{ kind: 'sleep', key: 'nap', wakeAt: at }]]);
-    for (const job of one.home.world.jobs.takeMessages()) await one.home.take(job);
+    await takeAll(one.home);
     expect(await wakeRun(one.home.worker, one.run)).toEqual({ kind: 'woken', nodeIds: ['nap'] });
-    for (const job of one.home.world.jobs.takeMessages()) await one.home.take(job);
+    await takeAll(one.home);
     expect(await statusOf(one.home, one.run)).toBe('completed');
     expect(one.home.world.clock.now()).toBeLessThan(at);
 
     const other = await begun([[{ kind: 'sleep', key: 'nap', wakeAt: at }]]);
-    for (const job of other.home.world.jobs.takeMessages()) await other.home.take(job);
+    await takeAll(other.home);
     expect(await resumeRun(other.home.worker, other.run, { reason: 'asked' })).toEqual({ kind: 'resumed', isReplay: false });
-    for (const job of other.home.world.jobs.takeMessages()) await other.home.take(job);
+    await takeAll(other.home);
     expect(await statusOf(other.home, other.run)).toBe('completed');
     const types = (await commitsOf(other.home, other.run)).flatMap(({ events }) => events.map(({ type }) => type));
     expect(types).toContain('RUN_RESUMED');
@@ -123,11 +118,10 @@ describe('waits', () => {
     });
 
     const other = await begun([[wait, fn('beside')], [fn('a')]], {
-      body: (key, _attempt, signal) => (key === 'beside' ? whenAborted(signal, other.home) : key),
+      body: (key, _attempt, signal) => (key === 'beside' ? whenAborted(signal) : key),
     });
     await pay(other.home);
-    const [job] = other.home.world.jobs.takeMessages();
-    const driving = other.home.take(job ?? missing());
+    const driving = takeAll(other.home);
     await quiet();
     // The body is still at work, and the code knows.
     expect(other.code.drives[0]?.overtaken).toBe(1);
@@ -161,13 +155,50 @@ describe('waits', () => {
   });
 });
 
-const missing = (): never => {
-  throw new Error('nothing was sent');
-};
-const quiet = async (): Promise<void> => {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-};
-const whenAborted = (signal: AbortSignal, _home: House): Promise<string> =>
-  new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+describe('what is shown of it, and started again', () => {
+  test('its steps are nodes by their kinds and keys, and its drives are not', async () => {
+    const { home, run } = await begun([[fn('charge card')], [{ kind: 'sleep', key: 'nap', wakeAt: after(await newYear(), hours(1)) }]]);
+    await takeAll(home);
+    const got = await getRun(home.worker, run, true);
+    expect(got).toMatchObject({
+      run: {
+        head: { kind: 'code', deploymentId: 'v1', workflow: { name: 'order', version: '1' } },
+        nodes: [
+          { node: { id: 'charge.x20.card', type: 'function', label: 'charge card' }, output: { value: 'charge card done' } },
+          { node: { id: 'nap', type: 'sleep', label: 'nap' }, state: { status: 'waiting' } },
+        ],
+      },
+    });
+  });
 
-void [Breaks, StagedCode, TryAgain, cancelRun, failLostNode, getRun, recoverRun, rerunRun, codeManifest, ship, firstAttempt, nodeId, topLevel, workflowName];
+  test('a new run takes the version that is named last; a run that there is stays on its deployment', async () => {
+    const { home, run, code } = await begun([[{ kind: 'sleep', key: 'nap', wakeAt: after(await newYear(), hours(1)) }]]);
+    await takeAll(home);
+    await ship(home, codeManifest('v2', [{ name: 'order', version: '2' }, { name: 'other' }, { name: 'order', version: '3' }]));
+    const answer = await home.start({ idempotencyKey: 'again', workflowName: workflowNamed('order') });
+    expect(answer).toMatchObject({ kind: 'started', deploymentId: 'v2' });
+    await home.settle();
+    expect(code.drives.map(({ task }) => task.run.version)).toEqual(['1', '3', '1', '3']);
+    expect(await statusOf(home, run)).toBe('completed');
+  });
+
+  test('a run is run again with its input, and not from one of its steps', async () => {
+    const { home, run } = await begun([[fn('a')]]);
+    await home.settle();
+    const again = { of: run, idempotencyKey: 'r1', bodyHash: 'h' };
+    expect(await rerunRun(home.worker, { ...again, from: nodeId('a') })).toEqual({ kind: 'fits_not', field: 'fromNode' });
+    expect(await rerunRun(home.worker, { ...again, version: 1 })).toEqual({ kind: 'fits_not', field: 'version' });
+    expect(await rerunRun(home.worker, again)).toMatchObject({ kind: 'started', deploymentId: 'v1' });
+  });
+
+  test('a run that is to start later is driven then', async () => {
+    const { home, code } = await begun([[fn('a')]]);
+    const at = after(home.world.clock.now(), hours(2));
+    await home.start({ idempotencyKey: 'late', workflowName: workflowNamed('order'), availableAt: at });
+    await takeAll(home);
+    expect(code.drives).toHaveLength(1);
+    await home.settle();
+    expect(code.drives).toHaveLength(2);
+    expect(home.world.clock.now()).toBeGreaterThanOrEqual(at);
+  });
+});

@@ -240,7 +240,7 @@ class StagedDrive implements Drive {
         entries.push({ kind: 'asked', key: entry.command.key, step: entry.command.kind });
         if (hasBody(entry.command)) {
           open.push({ key: entry.command.key, attempt: firstAttempt, askedIn: answer.commit, lost: 0 });
-          this.#begin(entry.command.key, firstAttempt, entry.command);
+          this.#begin(entry.command.key, firstAttempt);
         }
       } else if (entry.kind === 'completed' || entry.kind === 'failed') {
         this.#drop(entry.key);
@@ -258,7 +258,7 @@ class StagedDrive implements Drive {
       }
     }
     this.#history = { ...this.#history, entries, open };
-    if (answer.run === 'rolling_back') {
+    if (answer.run === 'rolling_back' && !this.#isUndoing) {
       this.#isUndoing = true;
       this.#history = { ...this.#history, open: [] };
       return false;
@@ -271,8 +271,8 @@ class StagedDrive implements Drive {
     this.#inHand.splice(0, this.#inHand.length, ...this.#inHand.filter((done) => done.key !== key));
   }
 
-  #begin(key: string, attempt: Attempt, command?: Command): void {
-    const { clock, body, host } = this.#given;
+  #begin(key: string, attempt: Attempt): void {
+    const { clock, body, host, stages } = this.#given;
     const startedAt = clock.now();
     this.#atWork.set(key, attempt);
     const end = (result: Done['result']): void => {
@@ -280,6 +280,7 @@ class StagedDrive implements Drive {
       this.#inHand.push({ key, attempt, startedAt, endedAt: clock.now(), result });
       this.#poke();
     };
+    const command = stages.flat().find((each) => each.key === key);
     const sending = command?.kind === 'signal-send' ? command : undefined;
     const work = async (): Promise<Done['result']> => {
       if (sending === undefined) return { output: await body(key, attempt, this.#abort.signal) };
