@@ -4,6 +4,7 @@ import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import type { Artifacts } from '../../lib/ports/artifacts.ts';
 import type { Bundles } from '../../lib/ports/bundles.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
+import type { Programs } from '../../lib/ports/programs.ts';
 
 /** Of the function's memory: one deployment's code is at work at a time, and its buffers are beside its heap. */
 const heapShare = 0.6;
@@ -19,3 +20,13 @@ export const bundlesOn = (world: { readonly artifacts: Artifacts; readonly clock
     // What code prints is its own business: a line of it is never taken for a line of the product's.
     print: (line) => logger.info('printed by the code of a deployment', { ...line }),
   });
+
+/** Until threads that replay code are built, no artifact of code can be loaded: its runs are put off. */
+export const programsOn = (_world: { readonly artifacts: Artifacts; readonly clock: Clock }, _logger: Logger): Programs => ({
+  begin: () => ({
+    ended: Promise.resolve({ kind: 'unloadable' as const, message: 'this function replays no code' }),
+    overtake: () => {},
+    cancel: () => {},
+    kill: async () => {},
+  }),
+});

@@ -69,7 +69,13 @@ const detailOf = ({ run, startedAt, endedAt, workflow, ...notice }: RunStatusNot
   ...whose(run),
   runId: run.runId,
   ...notice,
-  workflow: { name: workflow.name, ...('version' in workflow && { version: workflow.version }) },
+  workflow: { name: workflow.name, ...versionOf(workflow) },
   startedAt: iso(startedAt),
   ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
 });
+
+/** Of a graph a number; as an author of code named it otherwise. */
+const versionOf = (workflow: RunStatusNotice['workflow']) => {
+  const version = 'version' in workflow ? workflow.version : undefined;
+  return typeof version === 'number' ? { version } : typeof version === 'string' ? { codeVersion: version } : {};
+};

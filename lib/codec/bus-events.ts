@@ -18,6 +18,7 @@ export const runStatusChange = {
     workflow: z.strictObject({
       name: z.string(),
       version: z.int().min(1).exactOptional().meta({ description: 'of a graph; code has a deployment' }),
+      codeVersion: z.string().exactOptional().meta({ description: 'of code that is replayed, where its author named one' }),
     }),
     deploymentId: deploymentId.exactOptional(),
     status: z.enum(runStatuses),

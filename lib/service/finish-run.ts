@@ -23,7 +23,7 @@ export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<v
   // From here on another run may have its place.
   if (state.admission !== undefined) await deps.jobs.sendLater(placeJob(head, state.admission), durationMs(0));
   // From here on its deployment may be removed.
-  if (head.kind === 'fetch') await deps.deployments.letGo(head.address, head.deploymentId, head.address.runId);
+  if (head.deploymentId !== null) await deps.deployments.letGo(head.address, head.deploymentId, head.address.runId);
   await deps.log.project(head.address, {
     status: progress.status,
     asOf,

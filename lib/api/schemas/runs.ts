@@ -94,6 +94,11 @@ const runFacts = {
   status: z.enum(runStatuses),
   workflowName: z.string(),
   workflowVersion: z.int().nullable().meta({ description: "null: the run is of a deployment's code, or a test" }),
+  version: z
+    .string()
+    .nullable()
+    .exactOptional()
+    .meta({ description: 'of code that is replayed: the version as its author named it; null: they named none' }),
   isTest: z.literal(true).exactOptional().meta({ description: 'of a graph that nobody has published' }),
   deploymentId: z.string().nullable(),
   rerunOf: z.string().exactOptional().meta({ description: 'the run that this one runs again' }),
