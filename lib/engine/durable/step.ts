@@ -33,6 +33,8 @@ export interface StepRetry {
 export interface StepMark {
   readonly kind: StepKind;
   readonly key: string;
+  /** the workflow that is called, or the signal's name */
+  readonly target?: string;
   readonly retry?: StepRetry;
   /** once it is done, an end other than the good one undoes it */
   readonly hasRollback?: true;

@@ -4,7 +4,7 @@
  */
 import type { Attempt, CommitNo, RunId } from '../ids.ts';
 import type { JsonValue } from '../json.ts';
-import type { Failure } from '../log/events.ts';
+import type { Ending, Failure } from '../log/events.ts';
 import type { DurationMs, Instant } from '../time.ts';
 import type { StepKind, StepRetry } from './step.ts';
 
@@ -80,12 +80,6 @@ export interface Turn {
   readonly wakeAt?: Instant;
 }
 
-/** How the run ends once everything is undone. */
-export type Ending =
-  | { readonly status: 'failed'; readonly error: Failure }
-  | { readonly status: 'timed_out'; readonly error: Failure }
-  | { readonly status: 'cancelled'; readonly reason?: string };
-
 export type StepResult<Value> =
   | { readonly status: 'completed'; readonly output: Value; readonly endedAt: Instant }
   | { readonly status: 'failed'; readonly failure: Failure; readonly endedAt: Instant };
@@ -107,6 +101,8 @@ export interface OpenStep {
   readonly attempt: Attempt;
   /** the commit that asked for this attempt */
   readonly askedIn: CommitNo;
+  /** tries of it that were lost with whoever was at work on them: nobody's failures */
+  readonly lost: number;
   /** absent: it may have begun, and whoever did not begin it does not know what became of it */
   readonly retryAt?: Instant;
 }
