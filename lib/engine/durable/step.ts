@@ -50,7 +50,7 @@ const longestId = 128;
  */
 export function stepNodeId(key: string): NodeId {
   if (plain.test(key)) return nodeId(key);
-  const spelled = [...key].map((char) => (/[A-Za-z0-9_:-]/.test(char) ? char : `.x${codeOf(char)}.`)).join('');
+  const spelled = key.replaceAll(/[^A-Za-z0-9_:-]/gu, (char) => `.x${codeOf(char)}.`);
   if (spelled.length <= longestId && spelled.includes('.x')) return nodeId(spelled);
   const mark = `.xh${digest(key)}`;
   return nodeId(`${spelled.slice(0, longestId - mark.length)}${mark}`);

@@ -54,11 +54,11 @@ function leave(draft: Draft, fact: TurnEnded): void {
   // Where the workflow is run once more, another drive does it.
   const drive = wanted(draft, fact.node, fact.attempt);
   const { turn } = fact;
-  if (drive === undefined || turn.then === 'goes_on') return;
+  if (drive === undefined || turn.next === 'goes_on') return;
   const isIdle = openNodes(draft).every(({ step }) => step?.kind === 'drive');
   if (isIdle && turn.wakeAt === undefined) return stall(draft, drive, fact);
   endDrive(draft, drive, fact);
-  if (turn.then === 'hands_on') askForDrive(draft);
+  if (turn.next === 'hands_on') askForDrive(draft);
   else if (turn.wakeAt !== undefined) askForDrive(draft, turn.wakeAt);
 }
 

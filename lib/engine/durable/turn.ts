@@ -75,7 +75,7 @@ export interface Turn {
    * `goes_on`: a body is at work, or begins now. `rests`: nothing is left to do until a wait ends, or `wakeAt` comes.
    * `hands_on`: its time is over, and the next drive goes on at once.
    */
-  readonly then: 'goes_on' | 'rests' | 'hands_on';
+  readonly next: 'goes_on' | 'rests' | 'hands_on';
   /** of one that rests: the earliest time at which a step is to be tried again */
   readonly wakeAt?: Instant;
 }
