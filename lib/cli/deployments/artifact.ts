@@ -2,7 +2,7 @@
 import { lstatSync, readFileSync, readdirSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import type * as z from 'zod';
-import { createDeploymentBody } from '../../api/schemas/deployments.ts';
+import { createDeploymentBody, manifestParts } from '../../api/schemas/deployments.ts';
 import { sha256 } from '../../artifact/judge-archive.ts';
 import { archiveLimits } from '../../artifact/limits.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
@@ -15,7 +15,7 @@ export interface Artifact {
 }
 
 const manifestName = 'manifest.json';
-const folderManifest = createDeploymentBody
+const folderManifest = manifestParts
   .pick({ deploymentId: true, workflows: true, steps: true })
   .partial({ deploymentId: true });
 /** As many digits of the content's digest as no two contents will share. */
