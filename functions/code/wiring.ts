@@ -1,6 +1,7 @@
 /** Where the code of deployments runs in this function: on threads of its own process. */
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
+import { ThreadPlaces } from '../../lib/bundles/thread-places.ts';
 import type { Artifacts } from '../../lib/ports/artifacts.ts';
 import type { Bundles } from '../../lib/ports/bundles.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
@@ -13,7 +14,7 @@ const leastMemoryMb = 128;
 
 export const bundlesOn = (world: { readonly artifacts: Artifacts; readonly clock: Clock }, logger: Logger): Bundles =>
   new LocalBundles({
-    artifacts: world.artifacts,
+    places: new ThreadPlaces({ artifacts: world.artifacts }),
     clock: world.clock,
     memoryMb: Math.floor(Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? leastMemoryMb) * heapShare),
     // What code prints is its own business: a line of it is never taken for a line of the product's.

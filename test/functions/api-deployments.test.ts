@@ -113,7 +113,7 @@ describe('a manifest is refused', () => {
     ['of bundles with a version', { workflows: [{ name: 'a', version: '1' }] }, '/workflows/0/version'],
     ['of code with one version twice', { runtime: 'code', workflows: [v('1'), v('2'), v('1')] }, '/workflows'],
     ['of code with one workflow twice', { runtime: 'code', workflows: [{ name: 'a' }, { name: 'a' }] }, '/workflows'],
-    ['of code with a strange version', { runtime: 'code', workflows: [v('1 a')] }, '/workflows/0/version'],
+    ['of code with a strange version', { runtime: 'code', workflows: [v('1\na')] }, '/workflows/0/version'],
     ['of code with steps', { runtime: 'code', steps: [{ name: 'a' }] }, '/steps'],
     ['with an id that is a word of the API', { deploymentId: 'active' }, '/deploymentId'],
   ];

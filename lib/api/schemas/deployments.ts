@@ -23,7 +23,7 @@ const path = z.string().superRefine((text, context) => {
 });
 
 /** As its author named it. */
-const workflowVersionPattern = /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$/;
+const workflowVersionPattern = /^\P{Cc}{1,128}$/u;
 
 const isDistinct = (names: readonly string[]): boolean => new Set(names).size === names.length;
 const twice = 'must not name one twice';
@@ -33,7 +33,7 @@ const workflow = z.strictObject({
   name: z.string().regex(workflowNamePattern, `must be a workflow name: ${workflowNamePattern.source}`),
   version: z
     .string()
-    .regex(workflowVersionPattern, 'must be 1 to 64 letters, digits or one of _.+-, with a letter or digit first')
+    .regex(workflowVersionPattern, 'must be 1 to 128 characters, none of which controls a terminal')
     .exactOptional()
     .meta({ description: 'only of `code`. New runs of a name get the version that is named last.' }),
 });
