@@ -4,6 +4,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { StepResult, TurnAnswer } from '../engine/durable/turn.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
+import { type DurationMs, type Instant, instant } from '../engine/time.ts';
 import type { Drive, DriveEnd, DriveHost, DriveTask } from '../ports/programs.ts';
 import type { FromProgram, ProgramThreadData, ToProgram } from './program-messages.ts';
 import { sendPrints } from './thread-prints.ts';
@@ -11,12 +12,11 @@ import { faultOfWorkflows } from './workflow-list.ts';
 
 /** What drives need of time: taken before the author's code is there, which may put something else in its place. */
 interface ThreadClock {
-  /** of the epoch, in milliseconds */
-  readonly now: () => number;
-  /** calls once, after that many milliseconds; what it returns takes that back */
-  readonly setTimer: (ms: number, call: () => void) => () => void;
+  now(): Instant;
   /** all that is due in this turn of the event loop has been done */
-  readonly drained: () => Promise<void>;
+  drained(): Promise<void>;
+  /** ends early and quietly when the signal aborts */
+  sleep(wait: DurationMs, signal: AbortSignal): Promise<void>;
 }
 
 export type BeginDrive = (
@@ -31,12 +31,19 @@ const nowOf = Date.now.bind(Date);
 /** The longest that a timer of the system keeps: what is longer, it would fire at once. */
 const longestTimerMs = 2_147_483_647;
 const threadClock: ThreadClock = {
-  now: nowOf,
-  setTimer: (ms, call) => {
-    const timer = set(call, Math.min(Math.max(0, ms), longestTimerMs));
-    return () => clear(timer);
-  },
+  now: () => instant(nowOf()),
   drained: () => new Promise((resolve) => void next(resolve)),
+  sleep: (wait, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const wake = (): void => {
+        clear(timer);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      const timer = set(wake, Math.min(wait, longestTimerMs));
+      signal.addEventListener('abort', wake);
+    }),
 };
 
 interface Held {
@@ -47,7 +54,14 @@ interface Held {
 
 const described = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
-export async function serveDrives(beginDrive: BeginDrive): Promise<void> {
+/** Who drives, and who keeps what the bodies of steps print. */
+export interface Program {
+  readonly beginDrive: BeginDrive;
+  /** told synchronously, in the context of the code that printed */
+  readonly notePrinted: (text: string) => unknown;
+}
+
+export async function serveDrives({ beginDrive, notePrinted }: Program): Promise<void> {
   const port = parentPort;
   invariant(port !== null, 'the thread of a deployment was started as a program of its own');
   const { deploymentId, program }: ProgramThreadData = workerData;
@@ -56,7 +70,10 @@ export async function serveDrives(beginDrive: BeginDrive): Promise<void> {
   const current = new AsyncLocalStorage<number>();
   const forget = sendPrints(
     () => current.getStore(),
-    (drive, stream, text) => say({ kind: 'printed', ...(drive === undefined ? {} : { drive }), stream, text }),
+    (drive, stream, text) => {
+      notePrinted(text);
+      say({ kind: 'printed', ...(drive === undefined ? {} : { drive }), stream, text });
+    },
   );
   process.on('exit', () => {
     const drive = current.getStore();

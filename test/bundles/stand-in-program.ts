@@ -61,4 +61,4 @@ const beginDrive: BeginDrive = (workflows, task, host) => {
   };
 };
 
-void serveDrives(beginDrive);
+void serveDrives({ beginDrive, notePrinted: () => undefined });

@@ -61,7 +61,7 @@ const plan = {
   // The ports on AWS: the one room of the product that speaks to it.
   aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', 'ulid', 'zod'], node: 'any' },
   // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
-  bundles: { rooms: ['engine', 'ports', 'artifact'], packages: ['zod'], node: 'any' },
+  bundles: { rooms: ['engine', 'ports', 'artifact', 'codec'], packages: ['zod'], node: 'any' },
   memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
   // Runs the template, not the code: of the product it knows names.
   local: {
