@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import type { JsonObject, JsonValue, Payload, PayloadRef } from '../engine/json.ts';
 import {
+  type Ending,
   type Failure,
   type Gate,
   type RunEvent,
@@ -10,6 +11,7 @@ import {
   gatePhases,
   itemFailurePolicies,
 } from '../engine/log/events.ts';
+import { type StepMark, type StepRetry, stepKinds } from '../engine/durable/step.ts';
 import { failureCauses } from '../engine/retry/causes.ts';
 import { exactly } from './exact.ts';
 import { attempt, durationMs, instant, iterationKey, nodeId, runId, signalId } from './ids.ts';
@@ -68,6 +70,33 @@ export const loopTerms = {
   onItemFailure: z.enum(itemFailurePolicies),
 };
 
+const stepRetry = exactly<StepRetry>()(
+  z.strictObject({
+    maximumAttempts: z.int().exactOptional(),
+    initialIntervalMs: durationMs.exactOptional(),
+    backoffCoefficient: z.number().exactOptional(),
+    maximumIntervalMs: durationMs.exactOptional(),
+  }),
+);
+
+export const stepMark = exactly<StepMark>()(
+  z.strictObject({
+    kind: z.enum(stepKinds),
+    key: z.string(),
+    target: z.string().exactOptional(),
+    retry: stepRetry.exactOptional(),
+    hasRollback: z.literal(true).exactOptional(),
+  }),
+);
+const step = { step: stepMark.exactOptional() };
+
+export const ending = z.discriminatedUnion('status', [
+  exactly<Extract<Ending, { error: Failure }>>()(z.strictObject({ status: z.enum(['failed', 'timed_out']), error: failure })),
+  exactly<Extract<Ending, { status: 'cancelled' }>>()(
+    z.strictObject({ status: z.literal('cancelled'), reason: z.string().exactOptional() }),
+  ),
+]);
+
 const members = {
   INPUT_SET: is<'INPUT_SET'>()(z.strictObject({ type: z.literal('INPUT_SET'), input: payload })),
   SYSTEM_SET: is<'SYSTEM_SET'>()(z.strictObject({ type: z.literal('SYSTEM_SET'), key: z.string(), value: payload })),
@@ -94,6 +123,10 @@ const members = {
   RUN_RECOVERED: is<'RUN_RECOVERED'>()(
     z.strictObject({ type: z.literal('RUN_RECOVERED'), nodes: z.array(z.string()).readonly() }),
   ),
+  RUN_RETRIED: is<'RUN_RETRIED'>()(
+    z.strictObject({ type: z.literal('RUN_RETRIED'), attempt, failure, delayMs: durationMs, retryAt: instant }),
+  ),
+  ROLLBACK_STARTED: is<'ROLLBACK_STARTED'>()(z.strictObject({ type: z.literal('ROLLBACK_STARTED'), ending })),
   NODE_DISPATCHED: is<'NODE_DISPATCHED'>()(
     z.strictObject({
       type: z.literal('NODE_DISPATCHED'),
@@ -102,11 +135,12 @@ const members = {
       wave: z.number(),
       notBefore: instant.exactOptional(),
       isPure: z.literal(true).exactOptional(),
+      ...step,
     }),
   ),
   NODE_STARTED: is<'NODE_STARTED'>()(z.strictObject({ type: z.literal('NODE_STARTED'), ...ofAttempt, startedAt: instant })),
   SLEEP_STARTED: is<'SLEEP_STARTED'>()(
-    z.strictObject({ type: z.literal('SLEEP_STARTED'), ...ofAttempt, wakeAt: instant, output: payload }),
+    z.strictObject({ type: z.literal('SLEEP_STARTED'), ...ofAttempt, wakeAt: instant, output: payload, ...step }),
   ),
   NODE_WOKEN: is<'NODE_WOKEN'>()(z.strictObject({ type: z.literal('NODE_WOKEN'), ...ofAttempt })),
   SIGNAL_AWAITED: is<'SIGNAL_AWAITED'>()(
@@ -117,6 +151,7 @@ const members = {
       correlation: z.string(),
       expiresAt: instant.exactOptional(),
       expiryHandle: z.string().exactOptional(),
+      ...step,
     }),
   ),
   SIGNAL_RECEIVED: is<'SIGNAL_RECEIVED'>()(
@@ -139,6 +174,7 @@ const members = {
       expiresAt: instant.exactOptional(),
       whenLeft: z.enum(['cancel', 'go_on']),
       whenCancelled: z.enum(['fail', 'cancel']),
+      ...step,
     }),
   ),
   NODE_COMPLETED: is<'NODE_COMPLETED'>()(
@@ -235,6 +271,8 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.RUN_CANCELLED,
   members.RUN_RESUMED,
   members.RUN_RECOVERED,
+  members.RUN_RETRIED,
+  members.ROLLBACK_STARTED,
   members.NODE_DISPATCHED,
   members.NODE_STARTED,
   members.SLEEP_STARTED,

@@ -2,11 +2,12 @@
 import * as z from 'zod';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
+import type { CodeState } from '../engine/log/code-state.ts';
 import type { Admission, RunProgress, Spent, Written } from '../engine/log/fold.ts';
 import type { LoopState, PassCounts, PassResult } from '../engine/log/loop-state.ts';
 import type { ChildWait, EndedNode, LoopWait, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';
-import { failure, loopTerms, payload } from './events.ts';
+import { ending, failure, loopTerms, payload, stepMark } from './events.ts';
 import { exactly } from './exact.ts';
 import { attempt, commitNo, eventId, instant, iterationKey, nodeId, nodeKey, runId, signalId } from './ids.ts';
 import { read } from './unreadable.ts';
@@ -20,6 +21,8 @@ const dispatched = {
   dispatchedAt: instant,
   pinnedAt: eventId,
   wave: z.number(),
+  step: stepMark.exactOptional(),
+  lost: z.number().exactOptional(),
 };
 const passes = exactly<PassCounts>()(
   z.strictObject({ items: z.number(), started: z.number(), ended: z.number(), failed: z.number() }),
@@ -32,6 +35,8 @@ const ended = {
   startedAt: instant.exactOptional(),
   childRunId: runId.exactOptional(),
   passes: passes.exactOptional(),
+  step: stepMark.exactOptional(),
+  begunBy: eventId.exactOptional(),
 };
 const written = exactly<Written>()(z.strictObject({ by: eventId, payload }));
 
@@ -151,6 +156,16 @@ const admission = exactly<Admission>()(
   }),
 );
 
+const code = exactly<CodeState>()(
+  z.strictObject({
+    drives: z.number(),
+    stepAttempts: z.number(),
+    attempt,
+    since: eventId,
+    ending: ending.exactOptional(),
+  }),
+);
+
 const storedFold = exactly<StoredFold>()(
   z.strictObject({
     asOf: commitNo,
@@ -158,6 +173,7 @@ const storedFold = exactly<StoredFold>()(
     progress,
     spent: exactly<Spent>()(z.strictObject({ executions: z.number(), tokens: z.number() })),
     admission: admission.exactOptional(),
+    code: code.exactOptional(),
     nodes: z.array(node).readonly(),
     written: z
       .array(

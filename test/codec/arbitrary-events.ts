@@ -1,5 +1,6 @@
 /** Any event of any type, with any content that an event may have. */
 import fc from 'fast-check';
+import { stepKinds } from '../../lib/engine/durable/step.ts';
 import { attempt, iterationKey, nodeId, runId, signalId, signalIdPattern } from '../../lib/engine/ids.ts';
 import type { JsonValue, Payload } from '../../lib/engine/json.ts';
 import type { Failure, RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
@@ -54,6 +55,15 @@ const span = fc.record({ startedAt: moment, endedAt: moment });
 const printed = maybe('printed', fc.array(text));
 const variable = maybe('variable', text);
 const via = fc.constantFrom('inline' as const, 'queue' as const, 'collect' as const);
+const step = maybe(
+  'step',
+  all(
+    fc.record({ kind: fc.constantFrom(...stepKinds), key: text }),
+    maybe('target', text),
+    maybe('retry', all(maybe('maximumAttempts', count), maybe('initialIntervalMs', length), maybe('backoffCoefficient', count))),
+    maybe('hasRollback', fc.constant(true as const)),
+  ),
+);
 const is = <Type extends RunEventType>(type: Type) => fc.constant({ type });
 
 const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent, { type: Type }>> } = {
@@ -72,15 +82,29 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
   RUN_CANCELLED: all(is('RUN_CANCELLED'), maybe('reason', text)),
   RUN_RESUMED: all(is('RUN_RESUMED'), maybe('reason', text), maybe('payload', payload)),
   RUN_RECOVERED: all(is('RUN_RECOVERED'), fc.record({ nodes: fc.array(text) })),
+  RUN_RETRIED: all(
+    is('RUN_RETRIED'),
+    fc.record({ attempt: fc.integer({ min: 1, max: 1_000 }).map(attempt), failure, delayMs: length, retryAt: moment }),
+  ),
+  ROLLBACK_STARTED: all(
+    is('ROLLBACK_STARTED'),
+    fc.record({
+      ending: fc.oneof(
+        fc.record({ status: fc.constantFrom('failed' as const, 'timed_out' as const), error: failure }),
+        all(fc.record({ status: fc.constant('cancelled' as const) }), maybe('reason', text)),
+      ),
+    }),
+  ),
   NODE_DISPATCHED: all(
     is('NODE_DISPATCHED'),
     ofAttempt,
     fc.record({ via, wave: fc.nat() }),
     maybe('notBefore', moment),
     maybe('isPure', fc.constant(true as const)),
+    step,
   ),
   NODE_STARTED: all(is('NODE_STARTED'), ofAttempt, fc.record({ startedAt: moment })),
-  SLEEP_STARTED: all(is('SLEEP_STARTED'), ofAttempt, fc.record({ wakeAt: moment, output: payload })),
+  SLEEP_STARTED: all(is('SLEEP_STARTED'), ofAttempt, fc.record({ wakeAt: moment, output: payload }), step),
   NODE_WOKEN: all(is('NODE_WOKEN'), ofAttempt),
   SIGNAL_AWAITED: all(
     is('SIGNAL_AWAITED'),
@@ -88,6 +112,7 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
     fc.record({ name: text, correlation: text }),
     maybe('expiresAt', moment),
     maybe('expiryHandle', text),
+    step,
   ),
   SIGNAL_RECEIVED: all(
     is('SIGNAL_RECEIVED'),
@@ -106,6 +131,7 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
     }),
     maybe('version', fc.nat()),
     maybe('expiresAt', moment),
+    step,
   ),
   NODE_COMPLETED: all(
     is('NODE_COMPLETED'),

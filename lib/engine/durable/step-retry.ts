@@ -26,7 +26,12 @@ export type Judged =
  */
 export function judgeFailure(
   policy: Required<StepRetry>,
-  { failed, isFinal, now, deadlineAt }: {
+  {
+    failed,
+    isFinal,
+    now,
+    deadlineAt,
+  }: {
     readonly failed: number;
     readonly isFinal: boolean;
     readonly now: Instant;

@@ -33,6 +33,8 @@ export interface StepRetry {
 export interface StepMark {
   readonly kind: StepKind;
   readonly key: string;
+  /** the workflow that is called, or the signal's name */
+  readonly target?: string;
   readonly retry?: StepRetry;
   /** once it is done, an end other than the good one undoes it */
   readonly hasRollback?: true;
@@ -48,7 +50,7 @@ const longestId = 128;
  */
 export function stepNodeId(key: string): NodeId {
   if (plain.test(key)) return nodeId(key);
-  const spelled = [...key].map((char) => (/[A-Za-z0-9_:-]/.test(char) ? char : `.x${codeOf(char)}.`)).join('');
+  const spelled = key.replaceAll(/[^A-Za-z0-9_:-]/gu, (char) => `.x${codeOf(char)}.`);
   if (spelled.length <= longestId && spelled.includes('.x')) return nodeId(spelled);
   const mark = `.xh${digest(key)}`;
   return nodeId(`${spelled.slice(0, longestId - mark.length)}${mark}`);

@@ -4,7 +4,7 @@
  */
 import type { Attempt, CommitNo, RunId } from '../ids.ts';
 import type { JsonValue } from '../json.ts';
-import type { Failure } from '../log/events.ts';
+import type { Ending, Failure } from '../log/events.ts';
 import type { DurationMs, Instant } from '../time.ts';
 import type { StepKind, StepRetry } from './step.ts';
 
@@ -75,16 +75,10 @@ export interface Turn {
    * `goes_on`: a body is at work, or begins now. `rests`: nothing is left to do until a wait ends, or `wakeAt` comes.
    * `hands_on`: its time is over, and the next drive goes on at once.
    */
-  readonly then: 'goes_on' | 'rests' | 'hands_on';
+  readonly next: 'goes_on' | 'rests' | 'hands_on';
   /** of one that rests: the earliest time at which a step is to be tried again */
   readonly wakeAt?: Instant;
 }
-
-/** How the run ends once everything is undone. */
-export type Ending =
-  | { readonly status: 'failed'; readonly error: Failure }
-  | { readonly status: 'timed_out'; readonly error: Failure }
-  | { readonly status: 'cancelled'; readonly reason?: string };
 
 export type StepResult<Value> =
   | { readonly status: 'completed'; readonly output: Value; readonly endedAt: Instant }
@@ -107,6 +101,8 @@ export interface OpenStep {
   readonly attempt: Attempt;
   /** the commit that asked for this attempt */
   readonly askedIn: CommitNo;
+  /** tries of it that were lost with whoever was at work on them: nobody's failures */
+  readonly lost: number;
   /** absent: it may have begun, and whoever did not begin it does not know what became of it */
   readonly retryAt?: Instant;
 }

@@ -17,6 +17,8 @@ const publicNames = {
   RUN_CANCELLED: 'run.cancelled',
   RUN_RESUMED: 'run.resumed',
   RUN_RECOVERED: 'run.recovered',
+  RUN_RETRIED: 'run.retried',
+  ROLLBACK_STARTED: 'rollback.started',
   NODE_DISPATCHED: 'node.queued',
   NODE_STARTED: 'node.started',
   SLEEP_STARTED: 'node.waiting',

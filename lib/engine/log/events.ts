@@ -4,6 +4,7 @@
  */
 import type { Attempt, IterationKey, NodeId, RunId, SignalId } from '../ids.ts';
 import type { JsonObject, Payload } from '../json.ts';
+import type { StepMark } from '../durable/step.ts';
 import type { FailureCause } from '../retry/causes.ts';
 import type { DurationMs, Instant } from '../time.ts';
 
@@ -34,6 +35,11 @@ type GatePhase = (typeof gatePhases)[number];
 export type Gate =
   | { readonly kind: 'contract'; readonly phase: GatePhase; readonly errors: readonly JsonObject[] }
   | { readonly kind: 'moderation'; readonly phase: GatePhase; readonly decision: JsonObject };
+
+/** How a code run ends once everything that it did is undone. */
+export type Ending =
+  | { readonly status: 'failed' | 'timed_out'; readonly error: Failure }
+  | { readonly status: 'cancelled'; readonly reason?: string };
 
 /** How an attempt reaches its worker, and its result the log. */
 export type Via =
@@ -84,6 +90,16 @@ export type RunEvent =
   /** `token` tells the request that asked for it from others, where it may be repeated */
   | { readonly type: 'RUN_RESUMED'; readonly reason?: string; readonly payload?: Payload; readonly token?: string }
   | { readonly type: 'RUN_RECOVERED'; readonly nodes: readonly string[] }
+  /** the author's code failed and is run once more; what its steps have completed stands */
+  | {
+      readonly type: 'RUN_RETRIED';
+      readonly attempt: Attempt;
+      readonly failure: Failure;
+      readonly delayMs: DurationMs;
+      readonly retryAt: Instant;
+    }
+  /** the author's code is over, and what it did is undone before the run ends so */
+  | { readonly type: 'ROLLBACK_STARTED'; readonly ending: Ending }
   | (OfNode & {
       readonly type: 'NODE_DISPATCHED';
       readonly attempt: Attempt;
@@ -93,9 +109,17 @@ export type RunEvent =
       readonly notBefore?: Instant;
       /** only its time is waited for: the worker decides it as its parent's commit would have, and it counts for no budget */
       readonly isPure?: true;
+      /** of a code run: what its code asked for */
+      readonly step?: StepMark;
     })
   | (OfNode & { readonly type: 'NODE_STARTED'; readonly attempt: Attempt; readonly startedAt: Instant })
-  | (OfNode & { readonly type: 'SLEEP_STARTED'; readonly attempt: Attempt; readonly wakeAt: Instant; readonly output: Payload })
+  | (OfNode & {
+      readonly type: 'SLEEP_STARTED';
+      readonly attempt: Attempt;
+      readonly wakeAt: Instant;
+      readonly output: Payload;
+      readonly step?: StepMark;
+    })
   /** a sleep ended before its time, because somebody asked for it; the completion follows in the same commit */
   | (OfNode & { readonly type: 'NODE_WOKEN'; readonly attempt: Attempt })
   | (OfNode & {
@@ -107,6 +131,7 @@ export type RunEvent =
       readonly expiresAt?: Instant;
       /** the way out of a wait that is over without a signal; absent: the node fails then */
       readonly expiryHandle?: string;
+      readonly step?: StepMark;
     })
   /** the completion follows in the same commit */
   | (OfNode & {
@@ -131,6 +156,7 @@ export type RunEvent =
       readonly whenLeft: 'cancel' | 'go_on';
       /** what becomes of this run when it is cancelled */
       readonly whenCancelled: 'fail' | 'cancel';
+      readonly step?: StepMark;
     })
   | (OfNode & {
       readonly type: 'NODE_COMPLETED';

@@ -74,7 +74,7 @@ function begin(state: RunState, ref: NodeRef, event: Extract<LoopEvent, { type: 
   invariant(before === undefined || isOpen(before), `${nodeKey(ref)} had ended before it began to loop`);
   const { type: _type, nodeId: _nodeId, iteration: _iteration, attempt, ...terms } = event;
   put(state, {
-    ...parked(before, ref, attempt, state.nextEventId, stamp),
+    ...parked(before, ref, { attempt }, state.nextEventId, stamp),
     status: 'waiting',
     for: 'passes',
     loop: {

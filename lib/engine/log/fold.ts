@@ -20,8 +20,9 @@ import { type Commit, nextCommitNo } from './commit.ts';
 import { base, dispatched, parked } from './dispatched.ts';
 import type { Failure, RunEvent } from './events.ts';
 import { type LoopEvent, applyLoopEvent, isOfLoop } from './fold-loop.ts';
+import { beginRollback, countStep, retryCode } from './fold-code.ts';
 import { countsOf } from './loop-state.ts';
-import { type NodeState, isOpen } from './node-state.ts';
+import { type EndedStep, type NodeState, type OpenNode, isOpen } from './node-state.ts';
 import {
   type RunProgress,
   type RunState,
@@ -50,7 +51,7 @@ export {
 } from './run-state.ts';
 
 /** Raised when a stored fold would mean something else than the same log folded anew. */
-export const foldSchema = 4;
+export const foldSchema = 5;
 
 /** Folds the next commit into the state. The commit must be the next one, and nothing may follow an ending. */
 export function applyCommit(state: RunState, commit: Commit): void {
@@ -101,6 +102,13 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | Loo
     case 'RUN_STATUS_CHANGED':
       if (event.status === 'running') state.progress = { status: 'running', startedAt: stamp.at };
       break;
+    case 'RUN_RETRIED':
+      retryCode(state, event, id);
+      break;
+    case 'ROLLBACK_STARTED':
+      cancelOpen(state, id, stamp, (node) => node.step?.kind !== 'drive');
+      beginRollback(state, event);
+      break;
     case 'RUN_COMPLETED':
       endRun(state, id, stamp, { status: 'completed', endedAt: stamp.at, output: event.output });
       break;
@@ -127,13 +135,14 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
   invariant(before === undefined || isOpen(before), `${event.type} of ${nodeKey(ref)}, which had ended as ${before?.status}`);
   if (before !== undefined && event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_SKIPPED')
     running(before, event.attempt, ref);
+  countStep(state, event, before);
   if (before !== undefined && (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED')) dropPassesOf(state, before);
   switch (event.type) {
     case 'NODE_DISPATCHED':
       invariant(before === undefined, `${nodeKey(ref)} was dispatched twice`);
-      if (event.isPure !== true) countExecution(state);
+      if (event.isPure !== true && event.step?.kind !== 'drive') countExecution(state);
       put(state, {
-        ...dispatched(ref, event.attempt, event.via, event.wave, id, stamp),
+        ...dispatched(ref, event.attempt, event.via, event.wave, id, stamp, event.step),
         status: 'queued',
         ...(event.notBefore === undefined ? {} : { notBefore: event.notBefore }),
       });
@@ -145,7 +154,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     }
     case 'SLEEP_STARTED':
       put(state, {
-        ...parked(before, ref, event.attempt, id, stamp),
+        ...parked(before, ref, event, id, stamp),
         status: 'waiting',
         for: 'time',
         wakeAt: event.wakeAt,
@@ -154,7 +163,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       break;
     case 'SIGNAL_AWAITED':
       put(state, {
-        ...parked(before, ref, event.attempt, id, stamp),
+        ...parked(before, ref, event, id, stamp),
         status: 'waiting',
         for: 'signal',
         name: event.name,
@@ -174,7 +183,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       // Another call was asked for, and counted, as a repetition.
       if (event.attempt === firstAttempt) countExecution(state);
       put(state, {
-        ...parked(before, ref, event.attempt, id, stamp),
+        ...parked(before, ref, event, id, stamp),
         status: 'waiting',
         for: 'child',
         childRunId,
@@ -201,6 +210,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       countTokens(state, event);
       put(state, {
         ...base(open),
+        ...(open.step !== undefined && event.failure.cause === 'lost' ? { lost: (open.lost ?? 0) + 1 } : {}),
         attempt: attempt(event.attempt + 1),
         via: event.via,
         dispatchedIn: stamp.commit,
@@ -224,8 +234,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
         ...(event.variable === undefined ? {} : { variable: event.variable }),
         ...(event.end === undefined ? {} : { end: event.end }),
         ...signalOf(before),
-        ...childOf(before),
-        ...passesOf(before),
+        ...endingOf(before),
       });
       if (event.variable !== undefined) write(state, event.iteration, event.variable, id, event.output);
       break;
@@ -240,8 +249,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
         endedBy: id,
         failure: event.failure,
         isHandled: event.handle === 'error',
-        ...childOf(before),
-        ...passesOf(before),
+        ...endingOf(before),
       });
       if (event.variable !== undefined)
         write(state, event.iteration, event.variable, id, { value: failureValue(event.failure, event.attempt) });
@@ -257,6 +265,12 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
 const signalOf = (before: NodeState | undefined): { readonly signalId?: SignalId } =>
   before?.status === 'waiting' && before.for === 'signal' && before.signalId !== undefined ? { signalId: before.signalId } : {};
 
+/** What of an open node outlives its end. */
+const endingOf = (before: NodeState | undefined) => ({ ...childOf(before), ...passesOf(before), ...stepOf(before) });
+
+const stepOf = (before: NodeState | undefined): EndedStep =>
+  before !== undefined && isOpen(before) && before.step !== undefined ? { step: before.step, begunBy: before.pinnedAt } : {};
+
 const childOf = (before: NodeState | undefined): { readonly childRunId?: RunId } =>
   before?.status === 'waiting' && before.for === 'child' ? { childRunId: before.childRunId } : {};
 
@@ -271,9 +285,15 @@ const failureValue = (failure: Failure, attempts: Attempt) => ({
 
 /** One event ends the run; what was still open is cancelled by it. */
 function endRun(state: RunState, id: EventId, stamp: Stamp, progress: RunProgress): void {
-  for (const key of state.open.keys()) {
+  cancelOpen(state, id, stamp, () => true);
+  state.progress = progress;
+}
+
+function cancelOpen(state: RunState, id: EventId, stamp: Stamp, isMeant: (node: OpenNode) => boolean): void {
+  for (const key of [...state.open.keys()]) {
     const node = state.nodes.get(key);
     invariant(node !== undefined && isOpen(node), `${key} is open and has no state`);
+    if (!isMeant(node)) continue;
     end(state, {
       nodeId: node.nodeId,
       iteration: node.iteration,
@@ -282,11 +302,9 @@ function endRun(state: RunState, id: EventId, stamp: Stamp, progress: RunProgres
       endedAt: stamp.at,
       endedBy: id,
       ...(node.status === 'running' ? { startedAt: node.startedAt } : {}),
-      ...childOf(node),
-      ...passesOf(node),
+      ...endingOf(node),
     });
   }
-  state.progress = progress;
 }
 
 /** The attempt a node is at, or the first where it has not begun. */

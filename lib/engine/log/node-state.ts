@@ -1,5 +1,6 @@
 /** What the log says of one node. Absent means pending: nothing has been decided about it yet. */
 import type { Attempt, CommitNo, EventId, IterationKey, NodeId, RunId, SignalId } from '../ids.ts';
+import type { StepMark } from '../durable/step.ts';
 import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
 import type { Failure, SkipReason, Via } from './events.ts';
@@ -20,9 +21,19 @@ export interface Dispatched extends OfNode {
   /** the attempt sees the context as it was before this event, and so does each repetition of it */
   readonly pinnedAt: EventId;
   readonly wave: number;
+  /** of a code run: what its code asked for */
+  readonly step?: StepMark;
+  /** attempts of a step that were lost with whoever was at work on them; absent: none */
+  readonly lost?: number;
 }
 
-interface Ended extends OfNode {
+/** Of a node that is a step: where in the order of things the code asked for it. */
+export interface EndedStep {
+  readonly step?: StepMark;
+  readonly begunBy?: EventId;
+}
+
+interface Ended extends OfNode, EndedStep {
   readonly attempt: Attempt;
   /** the run that its last attempt called */
   readonly childRunId?: RunId;

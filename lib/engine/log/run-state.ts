@@ -14,6 +14,7 @@ import {
 import { invariant } from '../invariant.ts';
 import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
+import type { CodeState } from './code-state.ts';
 import type { Failure, TokenCount } from './events.ts';
 import { LayeredMap } from './layered-map.ts';
 import type { Pass } from './loop-state.ts';
@@ -59,6 +60,8 @@ export interface RunState {
   spent: Spent;
   /** absent: nobody limits it */
   admission?: Admission;
+  /** absent: the run is none of code that is replayed */
+  code?: CodeState;
   readonly nodes: LayeredMap<NodeKey, NodeState>;
   /** the nodes that have begun and not ended */
   readonly open: LayeredMap<NodeKey, true>;

@@ -43,7 +43,7 @@ const lastPlaceLook: DurationMs = minutes(10);
 export type Silence =
   /** not expected to show life before then */
   | { readonly kind: 'asleep'; readonly until: Instant }
-  /** its own passes move it on, each of which is judged for itself */
+  /** its own passes move it on, or the drive of its run, each of which is judged for itself */
   | { readonly kind: 'carried' }
   /** only a signal or a child is expected to move it on, and its wait is not over */
   | { readonly kind: 'awaiting'; readonly wait: SignalWait | ChildWait }
@@ -52,6 +52,7 @@ export type Silence =
   | { readonly kind: 'silent'; readonly node: OpenNode; readonly resends: number };
 
 export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant): Silence {
+  if (node.status !== 'waiting' && isOfDrive(node)) return { kind: 'carried' };
   const isAwaiting = node.status === 'waiting' && (node.for === 'signal' || node.for === 'child');
   if (isAwaiting && (node.expiresAt === undefined || node.expiresAt > now)) return { kind: 'awaiting', wait: node };
   if (node.status === 'waiting' && node.for === 'passes' && node.loop.wakeAt === undefined) return { kind: 'carried' };
@@ -70,6 +71,9 @@ export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant):
   const lastLife = instant(Math.max(expectedAt, current?.at ?? expectedAt));
   return now - lastLife >= patience ? { kind: 'silent', node, resends } : { kind: 'young' };
 }
+
+/** What the author's code asked for and is at work on: whoever drives the code has it in hand. */
+const isOfDrive = ({ step }: OpenNode): boolean => step !== undefined && step.kind !== 'drive';
 
 export function silences(state: RunState, signs: readonly Sign[], now: Instant): readonly (readonly [NodeKey, Silence])[] {
   const byNode = new Map(signs.map((sign) => [sign.node, sign]));
@@ -95,7 +99,7 @@ export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): In
     );
   for (const key of state.open.keys()) {
     const node = state.nodes.get(key);
-    if (node === undefined || !isOpen(node)) continue;
+    if (node === undefined || !isOpen(node) || (node.status !== 'waiting' && isOfDrive(node))) continue;
     const expectedAt = node.status === 'waiting' ? endsBy(node) : node.status === 'queued' ? node.notBefore : undefined;
     if (node.status === 'waiting' && (node.for === 'signal' || node.for === 'child')) looks.push(awaitedLook(node, now));
     if (node.status === 'waiting' && expectedAt === undefined) continue;

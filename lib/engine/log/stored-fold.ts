@@ -2,6 +2,7 @@
 import { type CommitNo, type EventId, type IterationKey, nodeKey } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type Admission, type RunProgress, type RunState, type Spent, type Written, emptyState } from './fold.ts';
+import type { CodeState } from './code-state.ts';
 import type { Pass } from './loop-state.ts';
 import { type NodeState, isOpen } from './node-state.ts';
 
@@ -11,6 +12,7 @@ export interface StoredFold {
   readonly progress: RunProgress;
   readonly spent: Spent;
   readonly admission?: Admission;
+  readonly code?: CodeState;
   readonly nodes: readonly NodeState[];
   readonly written: readonly { readonly key: string; readonly values: readonly Written[] }[];
   readonly passes: readonly (Pass & { readonly iteration: IterationKey })[];
@@ -24,6 +26,7 @@ export function storeFold(state: RunState): StoredFold {
     progress: state.progress,
     spent: state.spent,
     ...(state.admission === undefined ? {} : { admission: state.admission }),
+    ...(state.code === undefined ? {} : { code: state.code }),
     nodes: [...state.nodes.entries()].map(([, node]) => node),
     written: [...state.written.entries()].map(([key, values]) => ({ key, values })),
     passes: [...state.passes.entries()].map(([iteration, pass]) => ({ iteration, ...pass })),
@@ -32,7 +35,7 @@ export function storeFold(state: RunState): StoredFold {
 
 /** The state that was stored: the same as the log up to `asOf` folds to. */
 export function restoreFold(stored: StoredFold): RunState {
-  const { asOf, nextEventId, progress, spent, admission } = stored;
+  const { asOf, nextEventId, progress, spent, admission, code } = stored;
   const state: RunState = {
     ...emptyState(),
     asOf,
@@ -40,6 +43,7 @@ export function restoreFold(stored: StoredFold): RunState {
     progress,
     spent,
     ...(admission === undefined ? {} : { admission }),
+    ...(code === undefined ? {} : { code }),
   };
   for (const node of stored.nodes) {
     state.nodes.set(nodeKey(node), node);

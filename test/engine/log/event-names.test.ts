@@ -16,6 +16,8 @@ const published = {
   RUN_CANCELLED: 'run.cancelled',
   RUN_RESUMED: 'run.resumed',
   RUN_RECOVERED: 'run.recovered',
+  RUN_RETRIED: 'run.retried',
+  ROLLBACK_STARTED: 'rollback.started',
   NODE_DISPATCHED: 'node.queued',
   NODE_STARTED: 'node.started',
   SLEEP_STARTED: 'node.waiting',

@@ -1,0 +1,88 @@
+/** What the author's code asks for, written down: each command begins a node of its run. */
+import { firstAttempt, topLevel } from '../ids.ts';
+import { invariant, unreachable } from '../invariant.ts';
+import { inline } from '../json.ts';
+import type { Failure } from '../log/events.ts';
+import type { Instant } from '../time.ts';
+import { type Draft, emit, nodeOf } from './draft.ts';
+import { type StepMark, stepNodeId } from './step.ts';
+import type { Command } from './turn.ts';
+
+/** @returns why the run cannot go on, where it cannot */
+export function ask(draft: Draft, command: Command): Failure | undefined {
+  const ref = { nodeId: stepNodeId(command.key), iteration: topLevel };
+  invariant(nodeOf(draft, ref) === undefined, `step ${JSON.stringify(command.key)} was asked for twice`);
+  const node = { ...ref, attempt: firstAttempt };
+  const step = markOf(command);
+  switch (command.kind) {
+    case 'function':
+    case 'rollback':
+    case 'signal-send':
+      emit(draft, { type: 'NODE_DISPATCHED', ...node, via: 'inline', wave: 0, step });
+      return undefined;
+    case 'sleep':
+      if (command.wakeAt > draft.tools.deadlineAt) return sleepsPast(command.key);
+      emit(draft, { type: 'SLEEP_STARTED', ...node, wakeAt: command.wakeAt, output: inline(null), step });
+      return undefined;
+    case 'signal-wait':
+      emit(draft, {
+        type: 'SIGNAL_AWAITED',
+        ...node,
+        name: command.signal,
+        correlation: command.correlation,
+        ...inTime(draft, command),
+        step,
+      });
+      return undefined;
+    case 'workflow':
+      emit(draft, {
+        type: 'SUBFLOW_CALLED',
+        ...node,
+        childRunId: draft.tools.childRunId(ref, firstAttempt),
+        workflowName: command.workflowName,
+        input: inline(command.input),
+        ...inTime(draft, command),
+        whenLeft: 'go_on',
+        whenCancelled: 'fail',
+        step,
+      });
+      return undefined;
+    default:
+      return unreachable(command);
+  }
+}
+
+/** The run's own deadline comes before an expiry that lies behind it. */
+const inTime = ({ tools }: Draft, { expiresAt }: { readonly expiresAt?: Instant }) =>
+  expiresAt === undefined || expiresAt > tools.deadlineAt ? {} : { expiresAt };
+
+function markOf(command: Command): StepMark {
+  const { kind, key } = command;
+  switch (command.kind) {
+    case 'workflow':
+      return { kind, key, target: command.workflowName };
+    case 'signal-wait':
+    case 'signal-send':
+      return { kind, key, target: command.signal };
+    case 'sleep':
+      return { kind, key };
+    case 'function':
+    case 'rollback': {
+      const hasRollback = command.kind === 'function' && command.hasRollback === true;
+      return {
+        kind,
+        key,
+        ...(command.retry === undefined ? {} : { retry: command.retry }),
+        ...(hasRollback ? { hasRollback } : {}),
+      };
+    }
+    default:
+      return unreachable(command);
+  }
+}
+
+const sleepsPast = (key: string): Failure => ({
+  cause: 'deadline',
+  code: 'deadline_exceeded',
+  message: `the sleep ${JSON.stringify(key)} would end after the deadline of the run`,
+});

@@ -1,0 +1,57 @@
+/** The code broke the thread that it was on. What was at work then has failed; where nothing was, the code itself has. */
+import { topLevel } from '../ids.ts';
+import type { Failure } from '../log/events.ts';
+import type { OpenNode } from '../log/node-state.ts';
+import { type Instant, earliest } from '../time.ts';
+import { type Draft, askForDrive, emit, endDrive, endOrRollBack, failedWith, hasEnded, run, wanted } from './draft.ts';
+import type { CodeFact } from './facts.ts';
+import { putOff } from './put-off.ts';
+import { stepNodeId } from './step.ts';
+import { judgeFailure, stepRetryDefaults } from './step-retry.ts';
+
+type DriveBroke = Extract<CodeFact, { kind: 'drive-broke' }>;
+
+/** Code that breaks its thread before it asks for anything will hardly do better later. */
+const mostBreaks = 10;
+
+export function breakDrive(draft: Draft, fact: DriveBroke): void {
+  const drive = wanted(draft, fact.node, fact.attempt);
+  if (drive === undefined) return;
+  run(draft);
+  const steps = fact.running.flatMap(({ key, attempt }) => {
+    const node = wanted(draft, { nodeId: stepNodeId(key), iteration: topLevel }, attempt);
+    return node === undefined ? [] : [node];
+  });
+  if (steps.length === 0) return breakCode(draft, drive, fact);
+  const retries = steps.map((step) => failStep(draft, step, fact));
+  endDrive(draft, drive, fact);
+  // A step that has failed for good is what the code is to hear of at once.
+  const waits = retries.flatMap((at) => (at === undefined ? [] : [at]));
+  askForDrive(draft, waits.length === retries.length ? earliest(waits) : undefined);
+}
+
+function breakCode(draft: Draft, drive: OpenNode, fact: DriveBroke): void {
+  if (drive.attempt < mostBreaks) return putOff(draft, drive, fact);
+  endDrive(draft, drive, fact);
+  endOrRollBack(draft, failedWith(fact.failure));
+  if (!hasEnded(draft)) askForDrive(draft);
+}
+
+/** @returns when it is tried again; undefined where it is not */
+function failStep(draft: Draft, node: OpenNode, { failure, startedAt, endedAt }: DriveBroke): Instant | undefined {
+  const { nodeId, iteration, attempt } = node;
+  const step = { nodeId, iteration, attempt, failure, startedAt, endedAt };
+  const judged = judge(draft, node, failure);
+  if (judged.kind === 'over') {
+    emit(draft, { type: 'NODE_FAILED', ...step });
+    return undefined;
+  }
+  emit(draft, { type: 'NODE_RETRIED', ...step, delayMs: judged.delayMs, retryAt: judged.retryAt, via: 'inline' });
+  return judged.retryAt;
+}
+
+const judge = ({ tools }: Draft, { step, attempt, lost = 0 }: OpenNode, failure: Failure) =>
+  judgeFailure(
+    { ...stepRetryDefaults, ...step?.retry },
+    { failed: attempt - lost, isFinal: failure.cause === 'invalid', now: tools.now, deadlineAt: tools.deadlineAt },
+  );

@@ -1,0 +1,16 @@
+/** What a run of code that is replayed has come to, beside its nodes. */
+import type { Attempt, EventId } from '../ids.ts';
+import type { Ending } from './events.ts';
+
+export interface CodeState {
+  /** how many drives there were: the number of the last one */
+  readonly drives: number;
+  /** of all steps, the further attempts too */
+  readonly stepAttempts: number;
+  /** 1 for the first attempt of the workflow */
+  readonly attempt: Attempt;
+  /** this attempt of the workflow asked for what was begun after this event; what was completed before it stands */
+  readonly since: EventId;
+  /** what was done is being undone, and then the run ends so */
+  readonly ending?: Ending;
+}

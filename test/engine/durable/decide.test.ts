@@ -1,0 +1,313 @@
+/** What code runs come to: who drives them, what their log says, and how they end. */
+import { describe, expect, test } from 'vitest';
+import { firstAttempt, signalId, topLevel } from '../../../lib/engine/ids.ts';
+import { silences } from '../../../lib/engine/log/silence.ts';
+import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
+import { foldBody, parseFold } from '../../../lib/codec/fold.ts';
+import { stepNodeId } from '../../../lib/engine/durable/step.ts';
+import { after, days, hours, minutes, seconds } from '../../../lib/engine/time.ts';
+import { plain } from '../play.ts';
+import { PlayedCode, childRun, deadlineAt } from './played.ts';
+
+const refOf = (key: string) => ({ node: { nodeId: stepNodeId(key), iteration: topLevel }, attempt: firstAttempt });
+
+describe('a chain of steps', () => {
+  test('costs one commit more than it has steps, after the first', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('a')]);
+    run.turn([run.did('a'), run.asks('b')]);
+    run.turn([run.did('b'), { kind: 'returned', output: 'done' }]);
+    expect(run.commits).toHaveLength(1 + 3);
+    expect(run.state.progress).toMatchObject({ status: 'completed', output: { value: 'done' } });
+    expect(run.state.open.size).toBe(0);
+  });
+
+  test('ten that begin side by side are one commit', () => {
+    const run = new PlayedCode();
+    run.turn(Array.from({ length: 10 }, (_, index) => run.asks(`part:${index}`)));
+    expect(run.commits).toHaveLength(2);
+    expect(run.history.open).toHaveLength(10);
+  });
+
+  test('its history is what was asked for and what came of it, in the order of the log', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('a'), run.asks('b')]);
+    run.turn([run.did('b', 2), run.asks('c'), run.failed('a')]);
+    expect(run.history.entries.map((entry) => `${entry.kind} ${entry.key}`)).toEqual([
+      'asked a',
+      'asked b',
+      'settled b',
+      'asked c',
+      'settled a',
+    ]);
+    expect(run.history.open.map(({ key }) => key)).toEqual(['c']);
+  });
+});
+
+describe('rests and wakes', () => {
+  test('a sleep lets the drive go in its own commit, and its end asks for the next', () => {
+    const run = new PlayedCode();
+    run.turn([run.sleeps('nap')], 'rests');
+    expect(run.drives).toHaveLength(0);
+    expect(run.commits).toHaveLength(2);
+    run.later(seconds(60));
+    run.say({ kind: 'node-woken', ...refOf('nap') });
+    expect(run.last).toEqual(['NODE_COMPLETED nap', 'NODE_DISPATCHED .drive.2']);
+  });
+
+  test('a wake that comes early changes nothing', () => {
+    const run = new PlayedCode();
+    run.turn([run.sleeps('nap')], 'rests');
+    expect(run.say({ kind: 'node-woken', ...refOf('nap') })).toEqual([]);
+  });
+
+  test('a signal that comes while the run is driven asks for no second drive', () => {
+    const run = new PlayedCode();
+    const wait = { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x' } as const;
+    run.turn([run.asks('work'), { kind: 'asked', command: wait }]);
+    const signal = { signalId: signalId('s1'), payload: { by: 'me' }, receivedAt: run.now };
+    run.say({ kind: 'signal-received', ...refOf('ok'), signal });
+    expect(run.drives).toHaveLength(1);
+    expect(run.node('ok')).toMatchObject({ status: 'completed', output: { value: { data: { by: 'me' } } } });
+  });
+
+  test('a signal that did not come in time is told as null', () => {
+    const run = new PlayedCode();
+    const expiresAt = after(run.now, seconds(5));
+    run.turn(
+      [{ kind: 'asked', command: { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x', expiresAt } }],
+      'rests',
+    );
+    run.later(seconds(5));
+    run.say({ kind: 'node-woken', ...refOf('ok') });
+    expect(run.node('ok')).toMatchObject({ status: 'completed', output: { value: null } });
+    expect(run.drives).toHaveLength(1);
+  });
+
+  test('a run that was called and did not end in time fails its step, and is left to go on', () => {
+    const run = new PlayedCode();
+    const expiresAt = after(run.now, seconds(5));
+    run.turn([{ kind: 'asked', command: { kind: 'workflow', key: 'sub', workflowName: 'sub', input: 1, expiresAt } }], 'rests');
+    expect(run.node('sub')).toMatchObject({ status: 'waiting', for: 'child', childRunId: childRun, whenLeft: 'go_on' });
+    run.later(seconds(5));
+    run.say({ kind: 'node-woken', ...refOf('sub') });
+    expect(run.node('sub')).toMatchObject({ status: 'timed_out', failure: { code: 'workflow_expired' } });
+  });
+
+  test('a step that is to be tried again in a while has its drive asked for then, and a signal sooner', () => {
+    const run = new PlayedCode();
+    const retryAt = after(run.now, seconds(64));
+    run.turn([run.asks('work'), { kind: 'asked', command: { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x' } }]);
+    const { startedAt, endedAt } = run.driven;
+    const failure = { cause: 'error', message: 'no' } as const;
+    const retried = { kind: 'retried', key: 'work', attempt: firstAttempt, failure, delayMs: seconds(64), retryAt } as const;
+    run.turn([{ ...retried, startedAt, endedAt }], 'rests', retryAt);
+    expect(run.drives).toMatchObject([{ notBefore: retryAt }]);
+    const signal = { signalId: signalId('s1'), payload: 1, receivedAt: run.now };
+    run.say({ kind: 'signal-received', ...refOf('ok'), signal });
+    expect(run.drives.map((drive) => (drive.status === 'queued' ? drive.notBefore : 0))).toEqual([retryAt, undefined]);
+    expect(run.history.open).toMatchObject([{ key: 'work', attempt: 2, retryAt, lost: 0 }]);
+  });
+
+  test('code that awaits something that is no step is looked at five times, and then has failed', () => {
+    const run = new PlayedCode();
+    for (let looked = 1; looked <= 4; looked += 1) {
+      run.turn([], 'hands_on');
+      expect(run.drives).toMatchObject([{ attempt: looked + 1 }]);
+      run.later(minutes(5));
+    }
+    run.turn([], 'rests');
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'code_stalled' } });
+  });
+
+  test('a sleep that would end after the deadline ends the run at once', () => {
+    const run = new PlayedCode();
+    run.turn([run.sleeps('nap', days(8)), run.asks('never')], 'rests');
+    expect(run.last).toContain('RUN_TIMED_OUT');
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'deadline_exceeded' } });
+    expect(run.node('never')).toBeUndefined();
+  });
+});
+
+describe('drives that do not come to an end of their own', () => {
+  test('where a step broke the thread, the step has failed and is tried again, and another drive does it', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('bomb'), run.asks('calm')]);
+    const failure = { cause: 'error', code: 'code_crashed', message: 'it exited' } as const;
+    run.say({ kind: 'drive-broke', ...run.driven, failure, running: [{ key: 'bomb', attempt: firstAttempt }] });
+    expect(run.node('bomb')).toMatchObject({ status: 'queued', attempt: 2 });
+    expect(run.node('calm')).toMatchObject({ status: 'queued', attempt: 1 });
+    expect(run.drives).toMatchObject([{ nodeId: '.drive.2', notBefore: after(run.now, seconds(1)) }]);
+  });
+
+  test('a step that always breaks it has failed after its attempts, and the code hears of it', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('bomb', { retry: { maximumAttempts: 1 } })]);
+    const failure = { cause: 'error', code: 'code_crashed', message: 'it exited' } as const;
+    run.say({ kind: 'drive-broke', ...run.driven, failure, running: [{ key: 'bomb', attempt: firstAttempt }] });
+    expect(run.node('bomb')).toMatchObject({ status: 'failed' });
+    expect(run.drives).toHaveLength(1);
+    expect(run.state.progress.status).toBe('running');
+  });
+
+  test('code that breaks its thread before it asks for anything has failed after ten times', () => {
+    const run = new PlayedCode();
+    const failure = { cause: 'error', code: 'code_crashed', message: 'it exited' } as const;
+    for (let broke = 1; broke <= 10; broke += 1) {
+      expect(run.state.progress.status).not.toBe('failed');
+      run.say({ kind: 'drive-broke', ...run.driven, failure, running: [] });
+      run.later(minutes(5));
+    }
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'code_crashed' } });
+  });
+
+  test('one that is put off waits 5 s, then twice as long, at most 5 minutes, and never gives up', () => {
+    const run = new PlayedCode();
+    const failure = { cause: 'error', code: 'replay_diverged', message: 'not the same' } as const;
+    const waits: number[] = [];
+    for (let tried = 0; tried < 60; tried += 1) {
+      const [event] = run.say({ kind: 'drive-put-off', ...run.driven, failure }).filter(({ type }) => type === 'NODE_RETRIED');
+      if (event?.type === 'NODE_RETRIED') waits.push(event.delayMs / 1_000);
+      run.later(minutes(5));
+    }
+    expect(waits.slice(0, 8)).toEqual([5, 10, 20, 40, 80, 160, 300, 300]);
+    expect(waits).toHaveLength(60);
+    expect(run.state.progress.status).toBe('running');
+  });
+
+  test('a signal does not hurry a drive that was put off, and who asks for the run to go on does', () => {
+    const run = new PlayedCode();
+    run.turn([{ kind: 'asked', command: { kind: 'signal-wait', key: 'ok', signal: 'ok', correlation: 'x' } }]);
+    run.say({ kind: 'drive-put-off', ...run.driven, failure: { cause: 'error', code: 'replay_diverged', message: 'no' } });
+    run.say({ kind: 'signal-received', ...refOf('ok'), signal: { signalId: signalId('s'), payload: 1, receivedAt: run.now } });
+    expect(run.drives).toHaveLength(1);
+    run.say({ kind: 'resume-requested', reason: 'the artifact is right again' });
+    expect(run.drives).toHaveLength(2);
+  });
+
+  test('a drive whose message died fails the run', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('a')]);
+    const { node, attempt } = run.driven;
+    run.say({ kind: 'node-lost', node, attempt, failure: { cause: 'lost', message: 'its message died' } });
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'drive_lost' } });
+  });
+});
+
+describe('undoing', () => {
+  const begun = (): PlayedCode => {
+    const run = new PlayedCode();
+    run.turn([run.asks('book', { hasRollback: true }), run.asks('note')]);
+    run.turn([run.did('book', 'B7'), run.did('note'), run.asks('pay')]);
+    return run;
+  };
+
+  test('a run that fails undoes what it did before it ends, driven by the drive that saw it fail', () => {
+    const run = begun();
+    run.turn([run.failed('pay'), { kind: 'threw', failure: { cause: 'error', message: 'no money' } }]);
+    expect(run.last).toEqual(['NODE_FAILED pay', 'ROLLBACK_STARTED']);
+    expect(run.state.progress.status).toBe('running');
+    expect(run.history.ending).toMatchObject({ status: 'failed' });
+    run.turn([{ kind: 'asked', command: { kind: 'rollback', key: 'rollback:book' } }]);
+    run.turn([run.did('rollback:book'), { kind: 'rolled-back', failures: [] }]);
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { message: 'no money' } });
+    expect(run.state.open.size).toBe(0);
+  });
+
+  test('a cancelled run cancels what is open, is driven at once to undo what was done, and a second cancel changes nothing', () => {
+    const run = begun();
+    run.say({ kind: 'cancel-requested', reason: 'enough' });
+    expect(run.last).toEqual(['ROLLBACK_STARTED']);
+    expect(run.node('pay')).toMatchObject({ status: 'cancelled' });
+    expect(run.say({ kind: 'cancel-requested' })).toEqual([]);
+    run.turn([{ kind: 'asked', command: { kind: 'rollback', key: 'rollback:book' } }]);
+    run.turn([run.did('rollback:book'), { kind: 'rolled-back', failures: [] }]);
+    expect(run.state.progress).toMatchObject({ status: 'cancelled', reason: 'enough' });
+  });
+
+  test('a cancelled run that nothing was done in is cancelled in one commit', () => {
+    const run = new PlayedCode();
+    run.say({ kind: 'cancel-requested' });
+    expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_CANCELLED']);
+  });
+
+  test('what could not be undone is said, and a cancelled run has failed then', () => {
+    const run = begun();
+    run.say({ kind: 'cancel-requested', reason: 'enough' });
+    run.turn([{ kind: 'asked', command: { kind: 'rollback', key: 'rollback:book' } }]);
+    const failure = { cause: 'error', message: 'the hotel does not answer' } as const;
+    run.turn([run.failed('rollback:book'), { kind: 'rolled-back', failures: [{ key: 'book', failure }] }]);
+    expect(run.state.progress).toMatchObject({
+      status: 'failed',
+      error: { code: 'rollback_failed', details: { rollbackFailures: [{ step: 'book' }], reason: 'enough' } },
+    });
+  });
+
+  test('a run whose deadline passes undoes what it did, for an hour at most', () => {
+    const run = begun();
+    run.now = deadlineAt;
+    run.say({ kind: 'deadline-passed' });
+    expect(run.last).toEqual(['ROLLBACK_STARTED']);
+    run.later(minutes(59));
+    expect(run.say({ kind: 'deadline-passed' })).toEqual([]);
+    run.later(hours(1));
+    run.say({ kind: 'deadline-passed' });
+    expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
+  });
+});
+
+describe('a workflow that is run once more', () => {
+  test('keeps what was completed, forgets the rest, and is driven when it is time', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('a'), run.asks('b'), run.sleeps('nap')]);
+    const retryAt = after(run.now, seconds(1));
+    const again = { delayMs: seconds(1), retryAt };
+    run.turn([run.did('a', 'A'), run.failed('b'), { kind: 'threw', failure: { cause: 'error', message: 'b' }, again }]);
+    expect(run.drives).toMatchObject([{ notBefore: retryAt }]);
+    expect(run.history).toMatchObject({ attempt: 2, entries: [], open: [], kept: [{ key: 'a', output: { value: 'A' } }] });
+    run.later(seconds(1));
+    run.turn([run.asks('b')]);
+    expect(run.history.entries).toEqual([{ kind: 'asked', key: 'b', step: 'function' }]);
+  });
+});
+
+describe('what others know of a code run', () => {
+  test('a stored fold is the same as the log, at every commit', () => {
+    const run = new PlayedCode();
+    const check = () => expect(plain(restoreFold(parseFold(foldBody(storeFold(run.state)))))).toEqual(plain(run.state));
+    check();
+    run.turn([run.asks('book', { hasRollback: true, retry: { maximumAttempts: 2 } }), run.sleeps('nap')]);
+    check();
+    const failure = { cause: 'lost', message: 'gone' } as const;
+    const { startedAt, endedAt } = run.driven;
+    const times = { startedAt, endedAt };
+    run.turn([{ kind: 'retried', key: 'book', attempt: firstAttempt, failure, delayMs: seconds(0), retryAt: run.now, ...times }]);
+    check();
+    expect(run.history.open).toMatchObject([{ key: 'book', attempt: 2, lost: 1 }]);
+    run.turn([run.did('book', 'B7', 2)]);
+    run.say({ kind: 'cancel-requested' });
+    check();
+  });
+
+  test('its drive is silent where nobody beats, and its steps never are', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('work')]);
+    const found = silences(run.state, [], after(run.now, minutes(30)));
+    expect(found.map(([key, { kind }]) => [key, kind])).toEqual([
+      ['.drive.1', 'silent'],
+      ['work', 'carried'],
+    ]);
+  });
+
+  test('a run that was left with nobody is driven by whoever looks at it', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('work')]);
+    const { node, attempt, startedAt, endedAt } = run.driven;
+    // Such a log is written by no decision: this one is made by hand.
+    const done = { type: 'NODE_COMPLETED', ...node, attempt, output: { value: null }, handle: null, startedAt, endedAt } as const;
+    run.force([done]);
+    expect(run.drives).toHaveLength(0);
+    run.say({ kind: 'recovered', nodes: [] });
+    expect(run.drives).toHaveLength(1);
+  });
+});
