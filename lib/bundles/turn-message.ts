@@ -68,7 +68,7 @@ const entry: z.ZodType<TurnEntry> = z.discriminatedUnion('kind', [
 const turn = exactly<Turn>()(
   z.strictObject({
     entries: z.array(entry).readonly(),
-    then: z.enum(['goes_on', 'rests', 'hands_on']),
+    next: z.enum(['goes_on', 'rests', 'hands_on']),
     wakeAt: instant.exactOptional(),
   }),
 );

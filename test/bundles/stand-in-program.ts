@@ -29,8 +29,8 @@ const beginDrive: BeginDrive = (workflows, task, host) => {
   const ended = Promise.withResolvers<DriveEnd>();
   const overtaken = Promise.withResolvers<number>();
   let turns: Promise<unknown> = Promise.resolve();
-  const turn = (entries: Turn['entries'], then: Turn['then'] = 'goes_on'): Promise<void> => {
-    const mine = turns.then(() => host.turn({ entries, then }));
+  const turn = (entries: Turn['entries'], next: Turn['next'] = 'goes_on'): Promise<void> => {
+    const mine = turns.then(() => host.turn({ entries, next }));
     turns = mine;
     return mine.then((answer) => {
       if (answer.kind === 'stop' || (answer.kind === 'committed' && answer.run === 'ended')) ended.resolve({ kind: 'over' });

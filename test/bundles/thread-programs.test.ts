@@ -205,6 +205,7 @@ describe('code that breaks its thread', () => {
       key,
       attempt: attempt(3),
       askedIn: commitNo(4),
+      lost: 0,
       ...(retryAt === undefined ? {} : { retryAt: instant(retryAt) }),
     });
     const manifest = await host.deploy('dpl_1', programOf(`async () => process.exit(1)`));
@@ -215,7 +216,7 @@ describe('code that breaks its thread', () => {
   test.each([
     [
       'a turn that is none',
-      `{ kind: 'turn', drive: 1, turn: '{"entries":[{"kind":"asked"}],"then":"rests"}' }`,
+      `{ kind: 'turn', drive: 1, turn: '{"entries":[{"kind":"asked"}],"next":"rests"}' }`,
       /a turn is wrong at \/entries\/0/,
     ],
     ['what is no JSON', `{ kind: 'turn', drive: 1, turn: '{' }`, /a turn is no JSON/],
@@ -226,7 +227,7 @@ describe('code that breaks its thread', () => {
     ],
     [
       'an attempt of 0',
-      `{ kind: 'turn', drive: 1, turn: JSON.stringify({ entries: [{ kind: 'failed', key: 'a', attempt: 0, startedAt: 1, endedAt: 1, failure: { cause: 'error', message: '' } }], then: 'rests' }) }`,
+      `{ kind: 'turn', drive: 1, turn: JSON.stringify({ entries: [{ kind: 'failed', key: 'a', attempt: 0, startedAt: 1, endedAt: 1, failure: { cause: 'error', message: '' } }], next: "rests" }) }`,
       /wrong at \/entries\/0\/attempt/,
     ],
     ['an end that is none', `{ kind: 'ended', drive: 1, end: '{"kind":"done"}' }`, /its end is wrong/],
