@@ -54,8 +54,8 @@ const plan = {
   ownership: { rooms: ['app-host'], packages: ['zod'], node: [] },
   // The command line: a person's side of the client. What is packed for a deployment is packed here too.
   cli: {
-    rooms: ['client', 'api', 'app-host', 'artifact', 'aws', 'engine', 'ownership'],
-    packages: ['commander', '@clack/prompts', 'zod'],
+    rooms: ['client', 'api', 'app-host', 'artifact', 'aws', 'engine', 'ownership', 'ports'],
+    packages: ['commander', '@clack/prompts', 'esbuild', 'zod'],
     node: 'any',
   },
   // The ports on AWS: the one room of the product that speaks to it.
