@@ -138,13 +138,17 @@ function replayVersionOf({ head, state }: RunFold): number {
 /** What the run is told of a drive that ended otherwise than by a turn. */
 function endingOf(log: DriveLog, end: DriveEnd, now: () => Instant): (() => DriveEnding) | undefined {
   const ofDrive = () => ({ node: log.node, attempt: log.attempt, startedAt: log.startedAt, endedAt: now() });
-  const putOff = (code: string, { message, details }: Pick<Failure, 'message' | 'details'>) => (): DriveEnding => ({
-    kind: 'drive-put-off',
-    ...ofDrive(),
-    failure: { cause: 'error', code, message, ...(details === undefined ? {} : { details }) },
-  });
-  const broke = (failure: Omit<Failure, 'message'>, { message, running }: Extract<DriveEnd, { running: unknown }>) => () =>
-    ({ kind: 'drive-broke', ...ofDrive(), failure: { ...failure, message }, running }) satisfies DriveEnding;
+  const putOff =
+    (code: string, { message, details }: Pick<Failure, 'message' | 'details'>) =>
+    (): DriveEnding => ({
+      kind: 'drive-put-off',
+      ...ofDrive(),
+      failure: { cause: 'error', code, message, ...(details === undefined ? {} : { details }) },
+    });
+  const broke =
+    (failure: Omit<Failure, 'message'>, { message, running }: Extract<DriveEnd, { running: unknown }>) =>
+    () =>
+      ({ kind: 'drive-broke', ...ofDrive(), failure: { ...failure, message }, running }) satisfies DriveEnding;
   switch (end.kind) {
     case 'over':
       return undefined;

@@ -37,14 +37,18 @@ function send(decider: Decider, head: CodeHead, { signal: name, correlation, dat
   const { projectId, environment } = head.address;
   const receivedAt = decider.deps.clock.now();
   const keptUntil = after(receivedAt, keptByDefault);
-  return keepAndMeet(decider, { projectId, environment, name, correlation }, {
-    signalId: idOf(head, step),
-    payload: data,
-    receivedAt,
-    keptUntil,
-    // For as long as the run may send it again.
-    forgetAt: after(instant(Math.max(keptUntil, head.deadlineAt)), days(1)),
-  });
+  return keepAndMeet(
+    decider,
+    { projectId, environment, name, correlation },
+    {
+      signalId: idOf(head, step),
+      payload: data,
+      receivedAt,
+      keptUntil,
+      // For as long as the run may send it again.
+      forgetAt: after(instant(Math.max(keptUntil, head.deadlineAt)), days(1)),
+    },
+  );
 }
 
 const idOf = ({ address }: CodeHead, { key }: Pick<Sending, 'key'>) =>
