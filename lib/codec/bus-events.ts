@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { deploymentIdPattern, runIdPattern, scheduleIdPattern } from '../engine/ids.ts';
 import { runStatuses } from '../engine/log/head.ts';
+import { deploymentChanges } from '../ports/notices.ts';
 
 const moment = z.iso.datetime({ precision: 3 });
 const scope = { projectId: z.string(), environment: z.string() };
@@ -36,8 +37,15 @@ export const deploymentActivated = {
     deploymentId,
     previousDeploymentId: deploymentId.nullable().meta({ description: 'active before, and inactive now' }),
     revision: z.int().min(1).meta({ description: 'tells an older change from a newer one' }),
+    isRollback: z.literal(true).exactOptional().meta({ description: 'somebody went back to it' }),
     activatedAt: moment,
   }),
+} as const;
+
+export const deploymentStatusChange = {
+  source: 'stepwell.deployments',
+  detailType: 'Deployment Status Change',
+  detail: z.strictObject({ ...scope, deploymentId, change: z.enum(deploymentChanges), changedAt: moment }),
 } as const;
 
 export const scheduleFailure = {
@@ -54,4 +62,4 @@ export const scheduleFailure = {
   }),
 } as const;
 
-export const busEvents = [runStatusChange, deploymentActivated, scheduleFailure] as const;
+export const busEvents = [runStatusChange, deploymentActivated, deploymentStatusChange, scheduleFailure] as const;

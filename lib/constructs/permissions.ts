@@ -314,7 +314,7 @@ export const permissions = {
     ],
   },
   'tell the bus': {
-    environment: ['eventBusName'],
+    environment: ['eventBusName', 'startedEvents'],
     statements: ({ eventBus }) => [allow(['events:PutEvents'], [eventBus.eventBusArn])],
   },
 } as const satisfies Record<string, Permission>;

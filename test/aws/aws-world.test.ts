@@ -17,6 +17,7 @@ const complete: Record<EnvironmentName, string> = {
   scheduleGroup: 'timers',
   scheduleRoleArn: 'arn:aws:iam::123456789012:role/schedules',
   eventBusName: 'bus',
+  startedEvents: 'true',
   retentionDays: '30',
   idempotencyHours: '24',
   requireHttps: 'true',
@@ -38,6 +39,7 @@ test('settings are read by the names that the stacks give them', () => {
     idempotencyHours: 24,
     requireHttps: true,
     metrics: false,
+    startedEvents: true,
   });
 });
 

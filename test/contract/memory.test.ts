@@ -103,6 +103,7 @@ noticesSuite({
         ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
       })),
       ...notices.activations.map(({ scope, activatedAt, ...notice }) => ({ ...scope, ...notice, activatedAt: iso(activatedAt) })),
+      ...notices.deploymentChanges.map(({ scope, changedAt, ...notice }) => ({ ...scope, ...notice, changedAt: iso(changedAt) })),
       ...notices.scheduleFailures.map(({ scope, scheduledAt, failedAt, ...notice }) => ({
         ...scope,
         ...notice,
