@@ -34,7 +34,7 @@ export async function watchDrive(
   let isToldToUndo = log.ending !== undefined;
   while (!done.aborted) {
     const left = between(clock.now(), endBy);
-    if (left <= 0) return void (await drive.kill('the code did not end in time'));
+    if (left <= 0) return drive.kill('the code did not end in time');
     await alarm.sleep(shorter(left, lookEvery));
     if (done.aborted) return;
     try {
