@@ -70,6 +70,7 @@ const turn = exactly<Turn>()(
     entries: z.array(entry).readonly(),
     next: z.enum(['goes_on', 'rests', 'hands_on']),
     wakeAt: instant.exactOptional(),
+    heard: z.int().min(0).exactOptional(),
   }),
 );
 
