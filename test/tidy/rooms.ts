@@ -60,8 +60,12 @@ const plan = {
   },
   // The ports on AWS: the one room of the product that speaks to it.
   aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', 'ulid', 'zod'], node: 'any' },
+  // What authors of workflows import. Their bundle carries a copy, so it stands alone.
+  sdk: { rooms: [], packages: [], node: [] },
+  // Replays an author's code and says what its turns come to: it runs in the thread with it, and writes and waits by others.
+  program: { rooms: ['engine', 'ports', 'sdk'], packages: [], node: ['async_hooks'] },
   // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
-  bundles: { rooms: ['engine', 'ports', 'artifact', 'codec'], packages: ['zod'], node: 'any' },
+  bundles: { rooms: ['engine', 'ports', 'artifact', 'codec', 'program'], packages: ['zod'], node: 'any' },
   memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
   // Runs the template, not the code: of the product it knows names.
   local: {
