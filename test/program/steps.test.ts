@@ -155,13 +155,13 @@ describe('failures', () => {
         });
       } catch (error) {
         if (error instanceof StepError)
-          told = `${error.step} ${error.cause} ${error.code} ${error.message} ${String(error.details?.['name'])}`;
+          told = `${error.step} ${error.cause} ${error.code} ${error.message} ${JSON.stringify(error.details?.['name'])}`;
       }
       await step.sleep('nap', '1 day');
       return told;
     });
     const run = await new DrivenRun(caught).toTheEnd();
-    expect(run.output).toBe('bad error E_BAD try 2 RangeError');
+    expect(run.output).toBe('bad error E_BAD try 2 "RangeError"');
     expect(tries).toBe(2);
   });
 
@@ -464,7 +464,7 @@ describe('what is stored', () => {
 
   test('what is larger than 16 MB is refused, and 10 MB are not', async () => {
     const large = await new DrivenRun(returning(() => 'x'.repeat(10_000_000))).toTheEnd();
-    expect(String(large.output)).toHaveLength(10_000_000);
+    expect(large.output).toHaveLength(10_000_000);
     const tooLarge = await new DrivenRun(returning(() => 'ä'.repeat(9_000_000))).toTheEnd();
     expect(tooLarge.failure).toMatchObject({ cause: 'invalid', code: 'result_too_large' });
   });
