@@ -57,11 +57,7 @@ export async function getRun(
   const { head, state } = fold;
   const plan = head.kind === 'graph' ? await plans.of(deps, address, pinnedVersion(head)) : undefined;
   const named =
-    plan === undefined
-      ? head.kind === 'code'
-        ? stepsOf(state)
-        : messagesOf(state)
-      : namedIn(state, [...plan.nodes.values()]);
+    plan === undefined ? (head.kind === 'code' ? stepsOf(state) : messagesOf(state)) : namedIn(state, [...plan.nodes.values()]);
 
   const budget = { bytes: withValues ? largestValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<Shown | undefined> => {

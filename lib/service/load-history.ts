@@ -30,9 +30,7 @@ export async function loadHistory(
 
 function refsIn({ entries, kept }: History<Payload>): readonly PayloadRef[] {
   const outputs = [
-    ...entries.flatMap((entry) =>
-      entry.kind === 'settled' && entry.result.status === 'completed' ? [entry.result.output] : [],
-    ),
+    ...entries.flatMap((entry) => (entry.kind === 'settled' && entry.result.status === 'completed' ? [entry.result.output] : [])),
     ...kept.map(({ output }) => output),
   ];
   return [...new Set(outputs.flatMap((output) => ('ref' in output ? [output.ref] : [])))];

@@ -147,8 +147,6 @@ export async function loadAll(
 ): Promise<void> {
   const missing = refs.filter((ref) => !loaded.has(ref));
   for (let at = 0; at < missing.length; at += mostLoadsTogether) {
-    await Promise.all(
-      missing.slice(at, at + mostLoadsTogether).map(async (ref) => loaded.set(ref, await load(deps, run, ref))),
-    );
+    await Promise.all(missing.slice(at, at + mostLoadsTogether).map(async (ref) => loaded.set(ref, await load(deps, run, ref))));
   }
 }

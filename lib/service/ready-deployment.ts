@@ -33,5 +33,8 @@ export async function readyDeployment(
   if (served === undefined) return { kind: 'workflow_not_found' };
   if (deployment.verifiedAt === undefined) return { kind: 'deployment_not_verified', deploymentId: id };
   const { version } = served;
-  return { kind: 'ready', serves: { runtime, workflowName: workflow, ...(version === undefined ? {} : { codeVersion: version }) } };
+  return {
+    kind: 'ready',
+    serves: { runtime, workflowName: workflow, ...(version === undefined ? {} : { codeVersion: version }) },
+  };
 }

@@ -17,11 +17,7 @@ export async function tellRun(decider: Decider, fold: RunFold, facts: readonly C
 }
 
 /** Of a run that waits by nodes of its log: a graph's, or of code that is replayed. */
-export async function tellWaiting(
-  decider: Decider,
-  fold: RunFold,
-  facts: readonly (CommonFact | WaitFact)[],
-): Promise<Appended> {
+export async function tellWaiting(decider: Decider, fold: RunFold, facts: readonly (CommonFact | WaitFact)[]): Promise<Appended> {
   const { head } = fold;
   if (head.kind === 'code') return decideCodeRun(decider, fold, facts);
   return decideRun(decider, fold, await decider.plans.of(decider.deps, head.address, pinnedVersion(head)), facts);
