@@ -149,7 +149,10 @@ describe('others who commit', () => {
     const { home, run, code } = await begun([[fn('a')], [fn('b')]], {
       wrap: (deps) => ({
         ...deps,
-        clock: { now: () => deps.clock.now(), sleep: async (wait, signal) => (wait < 1_000 ? undefined : deps.clock.sleep(wait, signal)) },
+        clock: {
+          now: () => deps.clock.now(),
+          sleep: async (wait, signal) => (wait < 1_000 ? undefined : deps.clock.sleep(wait, signal)),
+        },
         log: replaced(deps.log, {
           put: async (...given) => {
             const answer = await deps.log.put(...given);
@@ -182,6 +185,7 @@ describe('messages', () => {
     const [waiter] = (await home.world.signals.at(place)).waiters;
     if (waiter !== undefined) await home.world.signals.leave(place, waiter);
     await home.take(job, { isRedelivered: true });
+    for (const look of home.world.jobs.takeDue()) await home.take(look);
     expect((await home.world.signals.at(place)).waiters).toHaveLength(1);
     expect(await commitsOf(home, run)).toEqual(before);
     expect(code.drives).toHaveLength(1);
