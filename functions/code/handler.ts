@@ -4,14 +4,13 @@ import { parseJob } from '../../lib/codec/jobs.ts';
 import { eachMessage, isRedelivered, logKeysOf } from '../batch.ts';
 import { deciderOf, endOf, loggerOf } from '../wiring.ts';
 import { type RunsCode, takeCodeJob } from './take.ts';
-import { bundlesOn, programsOn } from './wiring.ts';
+import { codeOn } from './wiring.ts';
 
 const logger = loggerOf('code');
 const decider = deciderOf('code');
 const runner: RunsCode = {
   ...decider,
-  bundles: bundlesOn(decider.deps, logger),
-  programs: programsOn(decider.deps, logger),
+  ...codeOn(decider.deps, logger),
 };
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>

@@ -29,6 +29,7 @@ const schemas = {
   models: filled,
   moderation: filled,
   databases: filled,
+  codeVariables: filled,
   metrics: z.enum(['true', 'false']).transform((text) => text === 'true'),
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
@@ -105,6 +106,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get databases() {
       return setting('databases', schemas.databases);
+    },
+    get codeVariables() {
+      return setting('codeVariables', schemas.codeVariables);
     },
     get metrics() {
       return setting('metrics', schemas.metrics);

@@ -24,6 +24,8 @@ export interface FunctionsProps {
   readonly moderation: string;
   /** which databases the queries of which project may ask, as JSON */
   readonly databases: string;
+  /** environment variables for the code of deployments, as JSON */
+  readonly codeVariables: string;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
   readonly logRetention: logs.RetentionDays;
@@ -103,6 +105,7 @@ function environmentValues({
   models,
   moderation,
   databases,
+  codeVariables,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus, sockets } = places;
   return {
@@ -129,6 +132,7 @@ function environmentValues({
     models,
     moderation,
     databases,
+    codeVariables,
   };
 }
 

@@ -5,6 +5,7 @@ import * as logs from 'aws-cdk-lib/aws-logs';
 import type * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
+import { codeVariables } from '../api/schemas/code-variables.ts';
 import { clusterArnsIn, databaseSecretArnsIn, databaseSetting } from '../api/schemas/database-setting.ts';
 import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
@@ -78,6 +79,8 @@ export interface StepwellProps {
   readonly codeTimeoutSeconds?: number;
   /** Messages that are with deployments' code at once, 2 to 1000. Default: 100. */
   readonly codeConcurrency?: number;
+  /** Environment variables of the authors' own, for all code that is deployed; no secrets. Names of AWS and of the product are refused. Default: none. */
+  readonly codeVariables?: z.input<typeof codeVariables>;
   /** Workers at once, for each of the two queues that feed them, 2 to 1000. Default: 100. */
   readonly nodeConcurrency?: number;
   /** Collectors at once, 2 to 1000. Default: 10. */
@@ -111,6 +114,8 @@ const mostModelBytes = 2_400;
 const mostModerationBytes = 400;
 const mostDatabaseBytes = 1_800;
 const mostWorkerBytes = 2_800;
+/** The function of the code needs less for the rest. */
+const mostVariableBytes = 2_800;
 
 export class Stepwell extends Construct {
   readonly storage: Storage;
@@ -146,12 +151,14 @@ export class Stepwell extends Construct {
     const moderationText = JSON.stringify(moderation);
     const databases = databaseSetting.parse(props.databases ?? {});
     const databasesText = JSON.stringify(databases);
+    const variablesText = JSON.stringify(codeVariables.parse(props.codeVariables ?? {}));
     checkLengths(this, [
       { name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes },
       { name: 'secrets', text: secretsText, mostBytes: mostSecretBytes },
       { name: 'models', text: modelsText, mostBytes: mostModelBytes },
       { name: 'moderation', text: moderationText, mostBytes: mostModerationBytes },
       { name: 'databases', text: databasesText, mostBytes: mostDatabaseBytes },
+      { name: 'codeVariables', text: variablesText, mostBytes: mostVariableBytes },
       {
         name: 'secrets, models, moderation and databases together',
         text: secretsText + modelsText + moderationText + databasesText,
@@ -199,6 +206,7 @@ export class Stepwell extends Construct {
       models: modelsText,
       moderation: moderationText,
       databases: databasesText,
+      codeVariables: variablesText,
       encryptionKey,
       network: props.network,
       logRetention,

@@ -38,6 +38,8 @@ export const environmentNames = {
   moderation: 'STEPWELL_MODERATION',
   /** JSON: which databases the queries of which project may ask by the Data API, by name. It names secrets and holds none. */
   databases: 'STEPWELL_DATABASES',
+  /** JSON: environment variables for the code of deployments. It holds no secret. */
+  codeVariables: 'STEPWELL_CODE_VARIABLES',
 } as const;
 
 export type EnvironmentName = keyof typeof environmentNames;

@@ -64,12 +64,18 @@ export async function createDeployment(
 
 /** The order of a list says nothing. */
 const isSame = (one: Manifest, other: Manifest): boolean => told(one) === told(other);
+const inOrder = (runtime: Manifest['runtime'], names: readonly string[]): readonly string[] =>
+  runtime === 'code' ? names : names.toSorted();
 const told = (manifest: Manifest): string =>
   JSON.stringify([
     manifest.deploymentId,
     manifest.specVersion,
     manifest.runtime,
-    manifest.workflows.map(({ name }) => name).toSorted(),
+    // Of code it does: of two versions the later one is the one that runs start with.
+    inOrder(
+      manifest.runtime,
+      manifest.workflows.map(({ name, version }) => JSON.stringify([name, version])),
+    ),
     manifest.steps.map(({ name }) => name).toSorted(),
     manifest.files.map(({ path, sha256, bytes }) => JSON.stringify([path, sha256, bytes])).toSorted(),
     manifest.artifact.sha256,

@@ -51,6 +51,8 @@ export class DriveLog {
   /** up to here the code was told; behind it are only commits that it need not know of */
   #told: CommitNo | 0;
   #hinted: CommitNo | 0 = 0;
+  /** how often the drive was told of news: a turn says how often it had heard of some */
+  #hints = 0;
   #isTakenOver = false;
   /** with trouble: nothing more is committed, and the drive's message comes back */
   #isStopped = false;
@@ -111,6 +113,7 @@ export class DriveLog {
       const { asOf } = this.#fold.state;
       if (asOf === this.#told || asOf === this.#hinted) return { kind: 'nothing' };
       this.#hinted = asOf;
+      this.#hints += 1;
       return { kind: 'news', history: await this.history() };
     });
   }
@@ -135,6 +138,7 @@ export class DriveLog {
 
   async #turn(turn: Turn): Promise<TurnAnswer> {
     const { state } = this.#fold;
+    if (turn.heard === this.#hints && this.#hinted > this.#told) this.#told = this.#hinted;
     for (;;) {
       if (!this.isOurs || this.#isStopped) return { kind: 'stop' };
       if (state.asOf !== this.#told) {

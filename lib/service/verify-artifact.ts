@@ -4,6 +4,7 @@ import { readArchive } from '../artifact/read-archive.ts';
 import type { DeploymentId, Scope } from '../engine/ids.ts';
 import { bundlePaths } from '../ports/bundles.ts';
 import type { Deployment, Manifest } from '../ports/deployments.ts';
+import { programPath } from '../ports/programs.ts';
 import type { ArtifactName } from '../ports/artifacts.ts';
 import type { Deps } from './deps.ts';
 
@@ -37,17 +38,21 @@ export async function judgeArtifact(manifest: Manifest, archive: Uint8Array): Pr
   return faults.length === 0 ? undefined : { kind: 'artifact_invalid', faults };
 }
 
-/** Workflows and steps are run by the bundles for them. */
+/** Workflows and steps are run by the bundles for them; code by its one module. */
 function missingBundles(
-  { workflows, steps }: Manifest,
+  { runtime, workflows, steps }: Manifest,
   files: { readonly has: (path: string) => boolean },
 ): readonly ArtifactFault[] {
-  const needed = [...(workflows.length > 0 ? [bundlePaths.workflow] : []), ...(steps.length > 0 ? [bundlePaths.step] : [])];
+  const bundles = [...(workflows.length > 0 ? [bundlePaths.workflow] : []), ...(steps.length > 0 ? [bundlePaths.step] : [])];
+  const needed: readonly string[] = runtime === 'code' ? [programPath] : bundles;
   return needed
     .filter((path) => !files.has(path))
     .map((path) => ({
-      code: 'bundle_missing',
-      message: 'the bundle that takes the messages of the manifest is not there',
+      code: runtime === 'code' ? 'program_missing' : 'bundle_missing',
+      message:
+        runtime === 'code'
+          ? 'the module that exports the workflows of the manifest is not there'
+          : 'the bundle that takes the messages of the manifest is not there',
       path,
     }));
 }

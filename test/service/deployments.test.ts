@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { deploymentId, keyId, nodeId, workflowName } from '../../lib/engine/ids.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
 import { bundlePaths } from '../../lib/ports/bundles.ts';
+import { programPath } from '../../lib/ports/programs.ts';
 import type { Deployments, Manifest } from '../../lib/ports/deployments.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { activateDeployment, rollbackDeployment } from '../../lib/service/activate-deployment.ts';
@@ -228,6 +229,38 @@ describe('activating a deployment', () => {
       kind: 'artifact_invalid',
       faults: [{ code: 'bundle_missing', path: bundlePaths.step }],
     });
+  });
+
+  it('refuses an archive of code without the module of its workflows', async () => {
+    const { world } = house();
+    const code = await packedDeployment('dep_1', { change: { runtime: 'code' } });
+    expect(await createDeployment(world, scope, code.manifest, { by: null, archive: code.archive })).toMatchObject({
+      kind: 'artifact_invalid',
+      faults: [{ code: 'program_missing', path: programPath }],
+    });
+    const whole = await packedDeployment('dep_1', {
+      files: { [programPath]: 'export const workflows = [];' },
+      change: { runtime: 'code' },
+    });
+    const { manifest, archive } = whole;
+    expect(await createDeployment(world, scope, manifest, { by: null, archive })).toMatchObject({ kind: 'created' });
+  });
+
+  it('takes the versions of code in their order for a part of its manifest', async () => {
+    const { world } = house();
+    const versions = [
+      { name: 'hello', version: '1' },
+      { name: 'hello', version: '2' },
+    ];
+    const sent = async (workflows: Manifest['workflows'], runtime: Manifest['runtime']) => {
+      const { manifest } = await packedDeployment(`dep_${runtime}`, { change: { runtime, workflows } });
+      return (await createDeployment(world, scope, manifest, { by: null })).kind;
+    };
+    expect(await sent(versions, 'code')).toBe('created');
+    expect(await sent(versions, 'code')).toBe('standing');
+    expect(await sent(versions.toReversed(), 'code')).toBe('deployment_exists');
+    expect(await sent([{ name: 'a' }, { name: 'b' }], 'fetch')).toBe('created');
+    expect(await sent([{ name: 'b' }, { name: 'a' }], 'fetch')).toBe('standing');
   });
 
   it('goes on from another change that came in between, and gives up on a crowd', async () => {

@@ -78,6 +78,11 @@ export interface Turn {
   readonly next: 'goes_on' | 'rests' | 'hands_on';
   /** of one that rests: the earliest time at which a step is to be tried again */
   readonly wakeAt?: Instant;
+  /**
+   * How often the drive had been overtaken (`Drive.overtake`) when it made this turn. Both travel: a host that has told of more
+   * by now answers `overtaken`, because the code does not know yet what was committed before.
+   */
+  readonly heard?: number;
 }
 
 export type StepResult<Value> =

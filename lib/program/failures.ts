@@ -1,0 +1,94 @@
+/** What the author's code throws, as a record; and the error that is made from the record. */
+import { isJsonObject, type JsonObject, type JsonValue } from '../engine/json.ts';
+import type { Failure } from '../engine/log/events.ts';
+import { failureCauses } from '../engine/retry/causes.ts';
+import { NonRetryableError, StepError } from '../sdk/errors.ts';
+import { storedValue } from './stored-value.ts';
+
+const most = { message: 2_000, code: 128, stack: 1_000, frames: 5 } as const;
+
+/** Of anything that can be thrown; never throws itself. */
+export function failureOf(thrown: unknown): Failure {
+  try {
+    if (thrown instanceof StepError) return ofStep(thrown);
+    if (thrown instanceof Error || isErrorLike(thrown)) return ofError(thrown);
+    return {
+      cause: 'error',
+      code: 'thrown_value',
+      message: cut(`the code threw ${spelled(thrown)}, which is no Error`, most.message),
+    };
+  } catch {
+    return { cause: 'error', message: 'the code threw something that cannot be read' };
+  }
+}
+
+interface ErrorLike {
+  readonly name?: unknown;
+  readonly message: string;
+  readonly stack?: unknown;
+}
+
+/** Of another realm, or of a library that has its own. */
+const isErrorLike = (thrown: unknown): thrown is ErrorLike =>
+  typeof thrown === 'object' && thrown !== null && 'message' in thrown && typeof thrown.message === 'string';
+
+function ofError(error: ErrorLike): Failure {
+  const isFinal = error instanceof NonRetryableError;
+  const code = 'code' in error && typeof error.code === 'string' && error.code !== '' ? error.code : undefined;
+  const known = 'details' in error ? recordOf(error.details) : undefined;
+  const name = typeof error.name === 'string' && error.name !== 'Error' ? { name: cut(error.name, most.code) } : {};
+  const stack = typeof error.stack === 'string' ? { stack: cut(framesOf(error.stack), most.stack) } : {};
+  const finalCode = isFinal ? 'non_retryable' : undefined;
+  const told = code === undefined ? finalCode : cut(code, most.code);
+  return {
+    cause: isFinal ? 'invalid' : 'error',
+    message: cut(error.message, most.message),
+    ...(told === undefined ? {} : { code: told }),
+    details: { ...name, ...stack, ...known },
+  };
+}
+
+function ofStep({ message, step, cause, code, details }: StepError): Failure {
+  const known = recordOf(details);
+  return {
+    cause: failureCauses.find((each) => each === cause) ?? 'error',
+    message: cut(message, most.message),
+    ...(code === undefined ? {} : { code }),
+    details: { ...known, step },
+  };
+}
+
+function recordOf(details: unknown): JsonObject | undefined {
+  const storing = details === undefined ? undefined : storedValue(details, 'data');
+  return storing?.kind === 'stored' && isJsonObject(storing.value) ? storing.value : undefined;
+}
+
+/** The same from the record as from the first time: the code cannot tell. */
+export function errorOf(step: string, { cause, message, code, details }: Failure): StepError {
+  return new StepError(message, {
+    step,
+    cause,
+    ...(code === undefined ? {} : { code }),
+    ...(details === undefined ? {} : { details }),
+  });
+}
+
+function spelled(thrown: unknown): string {
+  if (typeof thrown === 'string') return JSON.stringify(thrown);
+  if (typeof thrown !== 'object' || thrown === null) return String(thrown);
+  const storing = storedValue(thrown, 'data');
+  const value: JsonValue | undefined = storing.kind === 'stored' ? storing.value : undefined;
+  return value === undefined ? 'an object' : JSON.stringify(value);
+}
+
+/** Where it was thrown; what it says is told beside it, and where it came from in the end is no code of the author's. */
+const framesOf = (stack: string): string =>
+  stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, most.frames)
+    .map((line) => line.trim())
+    .join('\n');
+
+/** Never in the middle of a character. */
+const cut = (text: string, length: number): string => text.slice(0, length).toWellFormed();

@@ -1,0 +1,26 @@
+/** The author's logger: one line each, and none while the code is replayed. */
+export interface ProgramLog {
+  debug(message: unknown, data?: unknown): void;
+  info(message: unknown, data?: unknown): void;
+  warn(message: unknown, data?: unknown): void;
+  error(message: unknown, data?: unknown): void;
+}
+
+export type Level = keyof ProgramLog;
+export type Print = (level: Level, line: string) => void;
+
+export function programLog(print: Print, isSilent: () => boolean): ProgramLog {
+  const at = (level: Level) => (message: unknown, data?: unknown) => {
+    if (!isSilent()) print(level, data === undefined ? String(message) : `${String(message)} ${spelled(data)}`);
+  };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+function spelled(data: unknown): string {
+  try {
+    if (data instanceof Error) return data.stack ?? String(data);
+    return JSON.stringify(data) ?? String(data);
+  } catch {
+    return String(data);
+  }
+}

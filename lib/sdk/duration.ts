@@ -1,0 +1,50 @@
+/** Lengths of time as people write them: `1h`, `1.5 days`, `30s`; a number, or a text without a unit, counts milliseconds. */
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** of 30.4375 days: a year's twelfth */
+const month = 2_629_800_000;
+/** of 365.25 days */
+const year = 31_557_600_000;
+
+const units: Readonly<Record<string, number>> = {
+  ...named(1, 'ms', 'msec', 'msecs', 'millisecond', 'milliseconds'),
+  ...named(second, 's', 'sec', 'secs', 'second', 'seconds'),
+  ...named(minute, 'm', 'min', 'mins', 'minute', 'minutes'),
+  ...named(hour, 'h', 'hr', 'hrs', 'hour', 'hours'),
+  ...named(day, 'd', 'day', 'days'),
+  ...named(7 * day, 'w', 'week', 'weeks'),
+  ...named(month, 'mo', 'month', 'months'),
+  ...named(year, 'y', 'yr', 'yrs', 'year', 'years'),
+};
+
+function named(ms: number, ...names: readonly string[]): Readonly<Record<string, number>> {
+  return Object.fromEntries(names.map((name) => [name, ms]));
+}
+
+type Unit =
+  | ('ms' | 'msec' | 'msecs' | 'millisecond' | 'milliseconds' | 's' | 'sec' | 'secs' | 'second' | 'seconds')
+  | ('m' | 'min' | 'mins' | 'minute' | 'minutes' | 'h' | 'hr' | 'hrs' | 'hour' | 'hours' | 'd' | 'day' | 'days')
+  | ('w' | 'week' | 'weeks' | 'mo' | 'month' | 'months' | 'y' | 'yr' | 'yrs' | 'year' | 'years');
+type AnyCase<Text extends string> = Text | Uppercase<Text> | Capitalize<Text>;
+
+export type DurationString = `${number}` | `${number}${AnyCase<Unit>}` | `${number} ${AnyCase<Unit>}`;
+/** A number counts milliseconds. */
+export type Duration = number | DurationString;
+
+const pattern = /^(-?\.?\d+(?:\.\d+)?)\s*([a-z]+)?$/i;
+
+/** In milliseconds. @throws TypeError, with what was given, for what is no length of time */
+export function parseDuration(given: unknown): number {
+  const ms = typeof given === 'number' ? given : typeof given === 'string' ? msOf(given) : undefined;
+  if (ms === undefined || !Number.isFinite(ms) || ms < 0)
+    throw new TypeError(`no length of time: ${JSON.stringify(given) ?? String(given)} (such as "90s", "1.5 days" or 250)`);
+  return ms;
+}
+
+function msOf(text: string): number | undefined {
+  const [, count, unit = 'ms'] = pattern.exec(text) ?? [];
+  const unitMs = Object.hasOwn(units, unit.toLowerCase()) ? units[unit.toLowerCase()] : undefined;
+  return count === undefined || unitMs === undefined ? undefined : Number(count) * unitMs;
+}

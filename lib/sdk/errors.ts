@@ -1,0 +1,55 @@
+/** The errors that authors throw and catch. */
+import { errorMark, isMarked } from './marks.ts';
+import type { Json } from './stored.ts';
+
+export interface ErrorFacts {
+  /** a stable name of what went wrong, for programs */
+  readonly code?: string;
+  readonly details?: { readonly [key: string]: Json };
+}
+
+/** Thrown by a step or by a workflow: another try is of no use, whatever the retry policy says. */
+export class NonRetryableError extends Error {
+  override readonly name = 'NonRetryableError';
+  readonly [errorMark] = 'non-retryable';
+  readonly code?: string;
+  readonly details?: { readonly [key: string]: Json };
+
+  constructor(message: string, { code, details, ...options }: ErrorFacts & ErrorOptions = {}) {
+    super(message, options);
+    if (code !== undefined) this.code = code;
+    if (details !== undefined) this.details = details;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isMarked(value, 'non-retryable');
+  }
+}
+
+/** A step failed for good. It is made from the record: what is caught is the same each time the code is replayed. */
+export class StepError extends Error {
+  override readonly name = 'StepError';
+  readonly [errorMark] = 'step';
+  /** the key of the step */
+  readonly step: string;
+  /** why: `error` (it threw), `timeout`, `invalid` (no further try can mend it), `lost` … */
+  override readonly cause: string;
+  readonly code?: string;
+  readonly details?: { readonly [key: string]: Json };
+
+  constructor(message: string, { step, cause, code, details }: ErrorFacts & { readonly step: string; readonly cause: string }) {
+    super(message);
+    this.step = step;
+    this.cause = cause;
+    if (code !== undefined) this.code = code;
+    if (details !== undefined) this.details = details;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isMarked(value, 'step');
+  }
+
+  toJSON(): { readonly [key: string]: unknown } {
+    return { name: this.name, message: this.message, step: this.step, cause: this.cause, code: this.code, details: this.details };
+  }
+}

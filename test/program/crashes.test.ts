@@ -1,0 +1,125 @@
+/**
+ * Programs by chance, machines that die by chance before and after commits, and others who commit in between: the code comes to
+ * the same result, what is on record is not done again, and no replay is ever led astray.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { durationMs } from '../../lib/engine/time.ts';
+import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
+import type { JsonValue } from '../../lib/engine/json.ts';
+import { beginDrive } from '../../lib/program/begin-drive.ts';
+import { DrivenRun } from './driven-run.ts';
+import { type Part, programs, workflowOf } from './random-program.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+const children = { child: (input: JsonValue) => ({ status: 'completed' as const, output: { of: input } }) };
+
+interface World {
+  /** what becomes of turn n, and whether others commit before it; a turn beyond them is committed */
+  readonly fates: readonly {
+    readonly fate: 'commit' | 'die-before' | 'die-after';
+    readonly isDisturbed: boolean;
+    readonly commitMs: number;
+  }[];
+  /** others commit this long after the beginning */
+  readonly visits: readonly number[];
+  readonly tellsAtOnce: boolean;
+  readonly driveMs: number;
+}
+
+const worlds: fc.Arbitrary<World> = fc.record({
+  fates: fc.array(
+    fc.record({
+      fate: fc.constantFrom('commit' as const, 'commit' as const, 'die-before' as const, 'die-after' as const),
+      isDisturbed: fc.boolean(),
+      commitMs: fc.constantFrom(0, 0, 1, 7, 30),
+    }),
+    { maxLength: 30 },
+  ),
+  visits: fc.array(fc.constantFrom(1, 3, 6, 15, 25, 100, 305, 1_000), { maxLength: 6 }),
+  tellsAtOnce: fc.boolean(),
+  driveMs: fc.constantFrom(3_600_000, 3_600_000, 20, 350),
+});
+
+const calm: World = { fates: [], visits: [], tellsAtOnce: false, driveMs: 3_600_000 };
+
+async function played(part: Part, world: World): Promise<DrivenRun> {
+  const clock = new VirtualClock();
+  const run: DrivenRun = new DrivenRun([], { children, driveMs: world.driveMs }, clock);
+  run.workflows = [
+    workflowOf(part, clock, ({ key }) => {
+      // A machine that has died goes on here for a while: only what the living begin counts.
+      if (run.node(key)?.status === 'completed' && run.isDriving) throw new Error(`${key} is done again`);
+    }),
+  ];
+  run.tellsAtOnce = world.tellsAtOnce;
+  const disturb = (): void => {
+    if (run.hasEnded) return;
+    run.say({ kind: 'wake-requested' });
+    run.signal('go', 'now');
+  };
+  let turn = 0;
+  run.beforeTurn = async () => {
+    const { fate, isDisturbed, commitMs } = world.fates[turn] ?? { fate: 'commit', isDisturbed: false, commitMs: 0 };
+    turn += 1;
+    if (commitMs > 0) await clock.sleep(durationMs(commitMs));
+    if (isDisturbed) disturb();
+    return fate;
+  };
+  for (const visit of world.visits) clock.later(durationMs(visit), disturb);
+  while (!run.hasEnded) {
+    await run.toTheEnd();
+    if (!run.hasEnded) expect(run.signal('go', 'now')).toBe(true);
+  }
+  expect(run.ends.filter(({ kind }) => kind !== 'over')).toEqual([]);
+  return run;
+}
+
+/** The whole log once more, on a machine that has never seen it. */
+async function replayed(part: Part, run: DrivenRun): Promise<JsonValue> {
+  const clock = new VirtualClock();
+  const never = workflowOf(part, clock, ({ key }) => {
+    throw new Error(`${key} is done again`);
+  });
+  const { promise, resolve } = Promise.withResolvers<JsonValue>();
+  const { facts, history } = run;
+  const task = { run: facts, replayVersion, input: null, history, handsOnAt: facts.deadlineAt };
+  const drive = beginDrive(
+    [never],
+    task,
+    {
+      turn: async ({ entries }) => {
+        for (const entry of entries) if (entry.kind === 'returned') resolve(entry.output);
+        return { kind: 'stop' };
+      },
+      perform: () => new Promise(() => {}),
+    },
+    { deploymentId: 'dep-2', clock },
+  );
+  const ended = drive.ended.then((end) => `it ended as ${JSON.stringify(end)}`);
+  return clock.until(Promise.race([promise, ended]));
+}
+
+const numRuns = Number(process.env['CRASH_RUNS'] ?? 150);
+
+test('what only time decides aside, crashes and others change no result', { timeout: 600_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(programs(['seq', 'all', 'allSettled']), worlds, async (part, world) => {
+      const quiet = await played(part, calm);
+      const run = await played(part, world);
+      expect(run.output).toBe(quiet.output);
+      expect(await replayed(part, run)).toBe(run.output);
+    }),
+    { numRuns },
+  );
+});
+
+test('whoever was first stays first when the log is replayed', { timeout: 600_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(programs(['seq', 'all', 'allSettled', 'race', 'any']), worlds, async (part, world) => {
+      const run = await played(part, world);
+      expect(await replayed(part, run)).toBe(run.output);
+    }),
+    { numRuns },
+  );
+});

@@ -1,0 +1,321 @@
+/** A code run whose log is kept here as the service keeps it: the engine decides, drives are begun and dropped as the test says. */
+import { decideCode, decideCodeStart } from '../../lib/engine/durable/decide.ts';
+import type { CodeFact } from '../../lib/engine/durable/facts.ts';
+import { historyOf } from '../../lib/engine/durable/history.ts';
+import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
+import { stepNodeId } from '../../lib/engine/durable/step.ts';
+import type { History, RunFacts, Turn, TurnAnswer } from '../../lib/engine/durable/turn.ts';
+import type { ChildEnd } from '../../lib/engine/graph/facts.ts';
+import { commitNo, nodeKey, nonce, runId, signalId, topLevel } from '../../lib/engine/ids.ts';
+import { invariant } from '../../lib/engine/invariant.ts';
+import type { JsonValue, Payload } from '../../lib/engine/json.ts';
+import { type Commit, eventIdAfter } from '../../lib/engine/log/commit.ts';
+import type { RunEvent } from '../../lib/engine/log/events.ts';
+import { type RunState, applyCommit, emptyState, isTerminal } from '../../lib/engine/log/fold.ts';
+import { type NodeState, type OpenNode, endsBy, isOpen } from '../../lib/engine/log/node-state.ts';
+import { type Instant, after, days, earliest, hours, instant } from '../../lib/engine/time.ts';
+import type { Drive, DriveEnd, DriveHost, DriveTask } from '../../lib/ports/programs.ts';
+import { beginDrive } from '../../lib/program/begin-drive.ts';
+import { theRun } from '../engine/play.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+export const childRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
+
+export interface Options {
+  readonly input?: JsonValue;
+  readonly name?: string;
+  readonly version?: string;
+  /** how long a drive may begin bodies */
+  readonly driveMs?: number;
+  /** how a workflow that is called ends, by its name */
+  readonly children?: Readonly<Record<string, (input: JsonValue) => ChildEnd>>;
+  readonly deploymentId?: string;
+}
+
+/** What becomes of a turn: it is committed, or the machine dies before or after that. */
+export type Fate = 'commit' | 'die-before' | 'die-after';
+
+export class DrivenRun {
+  readonly clock: VirtualClock;
+  readonly commits: Commit[] = [];
+  readonly ends: DriveEnd[] = [];
+  readonly turns: Turn[] = [];
+  readonly lines: string[] = [];
+  readonly sent: string[] = [];
+  readonly state: RunState = emptyState();
+  /** asked before each turn; it may let others commit */
+  beforeTurn: (turn: Turn) => Fate | Promise<Fate> = () => 'commit';
+  /** the drive is told of what others commit as soon as they have; else by the answer to its next turn */
+  tellsAtOnce = false;
+  workflows: unknown;
+  readonly facts: RunFacts;
+  readonly #options: Options;
+  #drive: { readonly drive: Drive; told: number; knows: number; isDropped: boolean } | undefined;
+  #lastSignal = 0;
+
+  constructor(workflows: unknown, options: Options = {}, clock = new VirtualClock()) {
+    this.clock = clock;
+    this.workflows = workflows;
+    this.#options = options;
+    const createdAt = clock.now();
+    const { name = 'test', version = null, input = null } = options;
+    this.facts = { runId: theRun, workflowName: name, version, createdAt, deadlineAt: after(createdAt, days(365)) };
+    this.#commit(decideCodeStart({ value: input }, {}, this.#tools));
+  }
+
+  get #tools() {
+    return { now: this.clock.now(), deadlineAt: this.facts.deadlineAt, childRunId: () => childRun };
+  }
+
+  get hasEnded(): boolean {
+    return isTerminal(this.state.progress);
+  }
+
+  get output(): JsonValue {
+    const { progress } = this.state;
+    invariant(progress.status === 'completed', `the run is ${JSON.stringify(progress)}`);
+    return valueOf(progress.output);
+  }
+
+  get failure() {
+    const { progress } = this.state;
+    invariant(progress.status === 'failed', `the run is ${JSON.stringify(progress)}`);
+    return progress.error;
+  }
+
+  get history(): History<JsonValue> {
+    return jsonHistory(historyOf(this.state));
+  }
+
+  /** entries of all turns that were committed, in short */
+  get said(): readonly string[] {
+    return this.turns.flatMap(({ entries }) => entries.map(saidOf));
+  }
+
+  node(key: string): NodeState | undefined {
+    return this.state.nodes.get(nodeKey({ nodeId: stepNodeId(key), iteration: topLevel }));
+  }
+
+  get openNodes(): readonly OpenNode[] {
+    return [...this.state.open.keys()].flatMap((key) => {
+      const node = this.state.nodes.get(key);
+      return node !== undefined && isOpen(node) ? [node] : [];
+    });
+  }
+
+  /** Somebody else commits: the world outside, or a timer. */
+  say(...facts: readonly CodeFact[]): boolean {
+    const events = decideCode(this.state, facts, this.#tools);
+    if (events.length === 0) return false;
+    this.#commit(events);
+    const held = this.#drive;
+    if (held === undefined || held.isDropped) return true;
+    if (this.hasEnded) held.drive.cancel('the run has ended');
+    else if (this.tellsAtOnce || this.state.code?.ending !== undefined) {
+      held.told += 1;
+      held.knows = this.state.asOf;
+      held.drive.overtake(this.history);
+    }
+    return true;
+  }
+
+  signal(name: string, payload: JsonValue): boolean {
+    const node = this.openNodes.find((open) => open.status === 'waiting' && open.for === 'signal' && open.name === name);
+    if (node === undefined) return false;
+    this.#lastSignal += 1;
+    const signal = { signalId: signalId(`s${this.#lastSignal}`), payload, receivedAt: this.clock.now() };
+    return this.say({ kind: 'signal-received', node: refOf(node), attempt: node.attempt, signal });
+  }
+
+  cancel(reason = 'enough'): void {
+    this.say({ kind: 'cancel-requested', reason });
+  }
+
+  /** Waits whose time has come are over, and workflows that were called have ended. */
+  async wakeDue(): Promise<boolean> {
+    let isChanged = false;
+    for (const node of this.openNodes) {
+      if (node.status !== 'waiting') continue;
+      const endsAt = endsBy(node);
+      if (endsAt !== undefined && endsAt <= this.clock.now())
+        isChanged = this.say({ kind: 'node-woken', node: refOf(node), attempt: node.attempt }) || isChanged;
+      else isChanged = this.#endChild(node) || isChanged;
+    }
+    return isChanged;
+  }
+
+  #endChild(node: OpenNode): boolean {
+    if (node.status !== 'waiting' || node.for !== 'child') return false;
+    const child = this.#options.children?.[node.workflowName];
+    const { nodeId, iteration, attempt } = node;
+    const called = this.commits
+      .flatMap(({ events }) => events)
+      .find((event) => event.type === 'SUBFLOW_CALLED' && event.nodeId === nodeId);
+    if (child === undefined || called?.type !== 'SUBFLOW_CALLED') return false;
+    const end = child(valueOf(called.input));
+    return this.say({ kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId: childRun, end });
+  }
+
+  /** Drives the run, and lets time pass between, until it has ended or nothing more comes by itself. */
+  async toTheEnd(mostDrives = 1_000): Promise<this> {
+    for (let drives = 0; !this.hasEnded; drives += 1) {
+      invariant(drives < mostDrives, `the run is driven without end: ${this.said.slice(-20).join(', ')}`);
+      if (await this.driveOnce()) continue;
+      if (await this.wakeDue()) continue;
+      const next = this.#nextMoment();
+      if (next === undefined) return this;
+      this.clock.skipTo(next);
+      await this.wakeDue();
+    }
+    return this;
+  }
+
+  #nextMoment(): Instant | undefined {
+    const moments = this.openNodes.flatMap((node) => {
+      if (node.status === 'waiting') return endsBy(node) ?? [];
+      return node.status === 'queued' && node.notBefore !== undefined ? [node.notBefore] : [];
+    });
+    return earliest(moments);
+  }
+
+  /** @returns whether there was a drive to begin now */
+  async driveOnce(): Promise<boolean> {
+    const node = this.openNodes.find(
+      (open) => open.step?.kind === 'drive' && (open.status !== 'queued' || (open.notBefore ?? 0) <= this.clock.now()),
+    );
+    if (node === undefined) return false;
+    const { driveMs = hours(1) } = this.#options;
+    const task: DriveTask = {
+      run: this.facts,
+      replayVersion,
+      input: this.#options.input ?? null,
+      history: this.history,
+      handsOnAt: instant(this.clock.now() + driveMs),
+    };
+    const { promise: died, resolve: die } = Promise.withResolvers<'died'>();
+    const host = this.#hostOf(node, () => die('died'));
+    const { deploymentId = 'dep-1' } = this.#options;
+    const print = (_level: string, line: string) => void this.lines.push(line);
+    const drive = beginDrive(this.workflows, task, host, { deploymentId, clock: this.clock, print });
+    this.#drive = { drive, told: 0, knows: this.state.asOf, isDropped: false };
+    const end = await this.clock.until(Promise.race([drive.ended, died]));
+    if (this.#drive?.drive === drive) this.#drive.isDropped = true;
+    if (end === 'died') return true;
+    this.ends.push(end);
+    this.#after(end, node);
+    return true;
+  }
+
+  #after(end: DriveEnd, node: OpenNode): void {
+    const of = { ...refOf2(node), startedAt: this.clock.now(), endedAt: this.clock.now() };
+    if (end.kind === 'over') return;
+    const failure = { cause: 'error', code: end.kind, message: end.message } as const;
+    if (end.kind === 'crashed' || end.kind === 'timed_out')
+      this.say({ ...of, kind: 'drive-broke', failure, running: end.running });
+    else this.say({ ...of, kind: 'drive-put-off', failure });
+  }
+
+  #hostOf(node: OpenNode, die: () => void): DriveHost {
+    const never = new Promise<never>(() => {});
+    const isMine = (): boolean => this.#drive !== undefined && !this.#drive.isDropped;
+    return {
+      turn: async (turn) => {
+        if (!isMine()) return never;
+        const fate = await this.beforeTurn(turn);
+        if (!isMine()) return never;
+        if (fate === 'die-before') {
+          die();
+          return never;
+        }
+        const answer = this.#turn(node, turn);
+        if (fate === 'commit') return answer;
+        die();
+        return never;
+      },
+      perform: async ({ key, signal, correlation, data }) => {
+        if (!isMine()) return never;
+        this.sent.push(`${signal} ${correlation} ${JSON.stringify(data)}`);
+        return { status: 'completed', output: { signalId: key, delivered: true }, endedAt: this.clock.now() };
+      },
+    };
+  }
+
+  #turn(node: OpenNode, turn: Turn): TurnAnswer {
+    const held = this.#drive;
+    if (this.hasEnded || held === undefined) return { kind: 'stop' };
+    if (turn.heard !== held.told || held.knows !== this.state.asOf) {
+      held.knows = this.state.asOf;
+      return { kind: 'overtaken', history: this.history };
+    }
+    const of = { ...refOf2(node), startedAt: this.clock.now(), endedAt: this.clock.now() };
+    const events = decideCode(this.state, [{ ...of, kind: 'turn-ended', turn }], this.#tools);
+    if (events.length === 0 && turn.next !== 'goes_on') return { kind: 'stop' };
+    this.#commit(events);
+    this.turns.push(turn);
+    held.knows = this.state.asOf;
+    const isUndoing = this.state.code?.ending !== undefined;
+    return {
+      kind: 'committed',
+      commit: commitNo(this.state.asOf),
+      run: this.hasEnded ? 'ended' : isUndoing ? 'rolling_back' : 'open',
+    };
+  }
+
+  get isDriving(): boolean {
+    return this.#drive !== undefined && !this.#drive.isDropped;
+  }
+
+  /** the one that is under way */
+  get drive(): Drive {
+    invariant(this.#drive !== undefined, 'nobody drives the run');
+    return this.#drive.drive;
+  }
+
+  #commit(events: readonly RunEvent[]): void {
+    const last = this.commits.at(-1);
+    const number = commitNo(this.state.asOf + 1);
+    const firstEventId = last === undefined ? this.state.nextEventId : eventIdAfter(last);
+    const commit: Commit = { number, firstEventId, events, at: this.clock.now(), by: 'test', nonce: nonce(`n${number}`) };
+    applyCommit(this.state, commit);
+    this.commits.push(commit);
+  }
+}
+
+const refOf = ({ nodeId, iteration }: OpenNode) => ({ nodeId, iteration });
+const refOf2 = (node: OpenNode) => ({ node: refOf(node), attempt: node.attempt });
+
+const valueOf = (payload: Payload): JsonValue => {
+  invariant('value' in payload, 'this value is stored elsewhere');
+  return payload.value;
+};
+
+export const jsonHistory = ({ entries, kept, ...rest }: History<Payload>): History<JsonValue> => ({
+  ...rest,
+  entries: entries.map((entry) =>
+    entry.kind === 'settled' && entry.result.status === 'completed'
+      ? { ...entry, result: { ...entry.result, output: valueOf(entry.result.output) } }
+      : entry.kind === 'settled' && entry.result.status === 'failed'
+        ? { ...entry, result: entry.result }
+        : entry.kind === 'asked'
+          ? entry
+          : fail(),
+  ),
+  kept: kept.map((each) => ({ ...each, output: valueOf(each.output) })),
+});
+
+const fail = (): never => {
+  throw new Error('an entry is asked for, or settled');
+};
+
+function saidOf(entry: Turn['entries'][number]): string {
+  switch (entry.kind) {
+    case 'asked':
+      return `asked ${entry.command.key}`;
+    case 'completed':
+    case 'retried':
+    case 'failed':
+      return `${entry.kind} ${entry.key}#${entry.attempt}`;
+    default:
+      return entry.kind;
+  }
+}
