@@ -28,8 +28,8 @@ export async function sendFromStep(deps: Deps, head: CodeHead, command: Sending)
   const fault = faultOf(command);
   if (fault !== undefined) return failed({ cause: 'invalid', code: 'signal_invalid', message: fault });
   try {
-    await patiently(clock, () => send(deps, head, command));
-    return { status: 'completed', output: { signalId: idOf(head, command) }, endedAt: clock.now() };
+    const delivered = await patiently(clock, () => send(deps, head, command));
+    return { status: 'completed', output: { signalId: idOf(head, command), delivered }, endedAt: clock.now() };
   } catch (trouble) {
     if (!(trouble instanceof Unavailable)) throw trouble;
     const message = `the signal ${command.signal} could not be sent: ${trouble.message}`;
@@ -37,8 +37,8 @@ export async function sendFromStep(deps: Deps, head: CodeHead, command: Sending)
   }
 }
 
-/** Where somebody waits for it, whoever may move the waiting run is asked to look at it. */
-async function send(deps: Deps, head: CodeHead, { signal: name, correlation, data, ...step }: Sending): Promise<void> {
+/** Where somebody waits for it, whoever may move the waiting run is asked to look at it. @returns whether anybody does */
+async function send(deps: Deps, head: CodeHead, { signal: name, correlation, data, ...step }: Sending): Promise<boolean> {
   const { projectId, environment } = head.address;
   const place = { projectId, environment, name, correlation };
   const receivedAt = deps.clock.now();
@@ -55,6 +55,7 @@ async function send(deps: Deps, head: CodeHead, { signal: name, correlation, dat
   // Some may have left only their names behind: the first that still waits is found by any of them that is looked at.
   for (const { runId } of waiters.slice(0, mostAsked))
     await nudgeLater(deps, { address: { projectId, environment, runId } }, durationMs(0));
+  return waiters.length > 0;
 }
 
 const idOf = ({ address }: CodeHead, { key }: Pick<Sending, 'key'>) =>

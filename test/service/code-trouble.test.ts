@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type RunAddress, commitNo, firstAttempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
 import { days, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { DriveJob } from '../../lib/ports/jobs.ts';
+import type { Turn } from '../../lib/engine/durable/turn.ts';
 import type { DriveEnd } from '../../lib/ports/programs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
@@ -116,6 +117,43 @@ describe('others who commit', () => {
     work.open();
     await driving;
     expect(await statusOf(home, run)).toBe('completed');
+    // It had heard of it: nothing that it says then is late.
+    expect(code.drives[0]?.refused).toBe(0);
+  });
+
+  test('a turn from before the news is late, though the news is on its way to the code', async () => {
+    const told = Promise.withResolvers<void>();
+    const answers: unknown[] = [];
+    const task = Promise.withResolvers<DriveEnd>();
+    const asks: Turn = { entries: [{ kind: 'asked', command: fn('b') }], next: 'goes_on', heard: 0 };
+    const { home, run } = await begun([], {
+      programs: {
+        begin: (_scope, _manifest, _task, host) => {
+          const say = async (): Promise<void> => {
+            const first: Turn = {
+              entries: [
+                { kind: 'asked', command: paid },
+                { kind: 'asked', command: fn('a') },
+              ],
+              next: 'goes_on',
+            };
+            answers.push(await host.turn({ ...first, heard: 0 }));
+            await told.promise;
+            answers.push(await host.turn(asks), await host.turn(asks));
+            task.resolve({ kind: 'over' });
+          };
+          void say();
+          return { ended: task.promise, overtake: () => told.resolve(), cancel: () => {}, kill: async () => {} };
+        },
+      },
+    });
+    const driving = takeAll(home);
+    await quiet();
+    await pay(home);
+    home.world.clock.advance(seconds(3));
+    await driving;
+    expect(answers).toMatchObject([{ kind: 'committed', commit: 2 }, { kind: 'overtaken' }, { kind: 'committed', commit: 4 }]);
+    expect((await storyOf(home, run)).slice(2)).toEqual(['done(paid)', 'ask(b)']);
   });
 
   test('of two drives of one run, one stops; each step has one completion', async () => {

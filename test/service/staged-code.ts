@@ -161,7 +161,7 @@ class StagedDrive implements Drive {
       const turn = this.#next();
       if (turn !== undefined) {
         seen.turns.push(turn);
-        const answer = await host.turn(turn);
+        const answer = await host.turn({ ...turn, heard: seen.overtaken });
         if (this.#isOver) return;
         if (this.#heed(turn, answer)) return this.#settle({ kind: 'over' });
         continue;
