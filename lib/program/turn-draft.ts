@@ -18,12 +18,14 @@ export class TurnDraft {
   readonly taken: BodyEnd[] = [];
   /** begin when the turn is committed */
   readonly asked: Ask[] = [];
-  /** told when it is committed, because this drive goes no further */
+  /** results that this drive does not give to the code any more */
   readonly untold: EndEntry[] = [];
   readonly #going: Going;
   readonly #play: Play;
   readonly #steps: StepsUnderWay;
   #isOverLimit = false;
+  /** results that the author minds to lose: until they are committed nothing follows from them */
+  #hasUnique = false;
 
   constructor(going: Going, play: Play, steps: StepsUnderWay) {
     this.#going = going;
@@ -34,6 +36,11 @@ export class TurnDraft {
   /** Entries that a replay will see. */
   get seen(): number {
     return this.entries.filter(({ kind }) => kind === 'asked' || kind === 'completed' || kind === 'failed').length;
+  }
+
+  /** Were the turn lost, the code would do again what it says may be done again: what it asks for next need not wait for it. */
+  get mayOverlap(): boolean {
+    return this.taken.length > 0 && !this.#hasUnique;
   }
 
   /** The code goes no further: it has ended, or has asked for too much. */
@@ -73,6 +80,7 @@ export class TurnDraft {
     const { bodies, clock } = this.#going;
     for (let end = bodies.take(); end !== undefined; end = bodies.take()) {
       this.taken.push(end);
+      if (this.#play.askOf(end.key)?.work?.isIdempotent !== true) this.#hasUnique = true;
       const entry = this.#judge(end);
       this.#add(entry, false);
       const result = resultOf(entry);
@@ -106,7 +114,9 @@ export class TurnDraft {
 
   /** How the code ended, once nothing is at work any more. */
   takeOutcome({ attempt }: Pick<History<JsonValue>, 'attempt'>): Extract<TurnEntry, { kind: 'returned' | 'threw' }> | undefined {
-    if (!this.isOver || this.asked.length > 0 || this.#going.bodies.areAtWork) return undefined;
+    // What the code asked for before it ended is done, by the next drive where this one has no time left.
+    const isAsking = this.asked.length > 0 || (this.#play.isAsking && !this.#isOverLimit);
+    if (!this.isOver || isAsking || this.#going.bodies.areBusy) return undefined;
     const outcome = this.#outcome(attempt);
     this.entries.push(outcome);
     return outcome;
