@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Plugin, build as bundle } from 'esbuild';
-import { bundleThreadFile } from '../lib/bundles/thread-file.ts';
+import { bundleThreadFile, programThreadFile } from '../lib/bundles/thread-file.ts';
 import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
 import { sandboxFiles } from '../lib/nodes/sandbox/engine-files.ts';
 
@@ -27,9 +27,9 @@ const oneLanguage: Plugin = {
 };
 
 /** Code that a function starts on a thread lies beside its bundle. */
-const threads: Partial<Record<FunctionName, { readonly name: string; readonly source: string }>> = {
-  worker: sandboxFiles.thread,
-  code: bundleThreadFile,
+const threads: Partial<Record<FunctionName, readonly { readonly name: string; readonly source: string }[]>> = {
+  worker: [sandboxFiles.thread],
+  code: [bundleThreadFile, programThreadFile],
 };
 /** The function that runs scripts has their engine beside it, too. */
 const scripting: FunctionName = 'worker';
@@ -62,7 +62,7 @@ function writtenFunctions(sources = join(root, 'functions')): readonly FunctionN
  * is the truth about what can be deployed. Throws esbuild's error where a handler does not compile.
  */
 export async function buildFunctions(
-  options: { readonly sources?: string; readonly outdir?: string } = {},
+  options: { readonly sources?: string; readonly outdir?: string; /** Default: true. */ readonly maps?: boolean } = {},
 ): Promise<readonly Bundle[]> {
   const sources = options.sources ?? join(root, 'functions');
   const outdir = options.outdir ?? bundleDirectory;
@@ -73,10 +73,12 @@ export async function buildFunctions(
   await bundle({
     entryPoints: [
       ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
-      ...names.flatMap((name) => {
-        const thread = threads[name];
-        return thread === undefined ? [] : [{ in: join(root, thread.source), out: join(name, basename(thread.name, '.mjs')) }];
-      }),
+      ...names.flatMap((name) =>
+        (threads[name] ?? []).map((thread) => ({
+          in: join(root, thread.source),
+          out: join(name, basename(thread.name, '.mjs')),
+        })),
+      ),
     ],
     outdir,
     outExtension: { '.js': '.mjs' },
@@ -91,7 +93,7 @@ export async function buildFunctions(
     banner: { js: requireBanner },
     minify: true,
     // Beside the bundle and left out of the asset: a cold start should not carry them.
-    sourcemap: 'external',
+    sourcemap: options.maps === false ? false : 'external',
     legalComments: 'none',
     logLevel: 'warning',
   });

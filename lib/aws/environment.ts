@@ -21,6 +21,7 @@ const schemas = {
   scheduleGroup: filled,
   scheduleRoleArn: arn,
   eventBusName: filled,
+  startedEvents: z.enum(['true', 'false']).transform((text) => text === 'true'),
   retentionDays: count,
   idempotencyHours: count,
   webhooks: filled,
@@ -28,6 +29,7 @@ const schemas = {
   models: filled,
   moderation: filled,
   databases: filled,
+  codeVariables: filled,
   metrics: z.enum(['true', 'false']).transform((text) => text === 'true'),
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
@@ -81,6 +83,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     get eventBusName() {
       return setting('eventBusName', schemas.eventBusName);
     },
+    get startedEvents() {
+      return setting('startedEvents', schemas.startedEvents);
+    },
     get retentionDays() {
       return setting('retentionDays', schemas.retentionDays);
     },
@@ -101,6 +106,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get databases() {
       return setting('databases', schemas.databases);
+    },
+    get codeVariables() {
+      return setting('codeVariables', schemas.codeVariables);
     },
     get metrics() {
       return setting('metrics', schemas.metrics);

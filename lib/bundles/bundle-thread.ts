@@ -9,7 +9,7 @@ import { answerLimits } from './answer-limits.ts';
 import { answered } from './answered.ts';
 import { type PrintedLines, printedLines } from './printed-lines.ts';
 import { environmentOf } from './thread-environment.ts';
-import { threadFile } from './thread-file.ts';
+import { bundleThreadFile, threadFile } from './thread-file.ts';
 import { type ThreadRequest, fromThread } from './thread-messages.ts';
 
 /** A line that code printed. `runId` is there while one run's message alone is on the thread. */
@@ -27,6 +27,8 @@ export interface ThreadSettings {
   /** of the heap; buffers are beside it and not counted */
   readonly memoryMb: number;
   readonly print: (line: PrintedLine) => void;
+  /** of the author's own */
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 export interface Call {
@@ -56,8 +58,8 @@ export class BundleThread {
 
   constructor(settings: ThreadSettings) {
     this.#settings = settings;
-    this.#worker = new Worker(threadFile(), {
-      env: environmentOf(settings.deploymentId),
+    this.#worker = new Worker(threadFile(bundleThreadFile), {
+      env: environmentOf(settings.deploymentId, settings.variables),
       execArgv: [],
       // Nothing is written to its own streams: `thread-main.ts` sends what is printed. Not to the function's own, in any case.
       stdout: true,

@@ -11,12 +11,15 @@ import type { DeploymentId } from '../engine/ids.ts';
 
 const handedOn = ['NODE_ENV', 'TZ', 'LANG'] as const;
 
+/** @param variables what the owner of the installation gives to all code that is deployed; the product's names win */
 export const environmentOf = (
   deploymentId: DeploymentId,
+  variables: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> => ({
   NODE_ENV: 'production',
   ...Object.fromEntries(handedOn.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]]))),
+  ...variables,
   TMPDIR: tmpdir(),
   STEPWELL_DEPLOYMENT_ID: deploymentId,
 });

@@ -2,31 +2,17 @@
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../engine/invariant.ts';
 import { answerLimits } from './answer-limits.ts';
-import { printLimits } from './printed-lines.ts';
 import type { FromThread, ThreadRequest } from './thread-messages.ts';
+import { sendPrints } from './thread-prints.ts';
 
 const port = parentPort;
 invariant(port !== null, 'the thread of a deployment was started as a program of its own');
 const say = (message: FromThread): void => port.postMessage(message);
 
-/**
- * What code prints goes the way of its answers, and so comes before them. Node's own way would keep the process alive that
- * reads it. What is more than is kept is not sent: the port has no limit of its own.
- */
-const rooms = (['stdout', 'stderr'] as const).map((stream) => {
-  const room: { characters: number } = { characters: printLimits.characters };
-  const decoder = new TextDecoder();
-  process[stream]._writev = (chunks, done) => {
-    const text = chunks
-      .map(({ chunk }) => (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })))
-      .join('');
-    // One more than fits: so that it is known that there was more.
-    if (room.characters >= 0) say({ kind: 'printed', stream, text: text.slice(0, room.characters + 1) });
-    room.characters -= text.length;
-    done();
-  };
-  return room;
-});
+const beginCounting = sendPrints(
+  () => undefined,
+  (_whose, stream, text) => say({ kind: 'printed', stream, text }),
+);
 
 type Post = (request: Request) => unknown;
 const isPost = (value: unknown): value is Post => typeof value === 'function';
@@ -88,6 +74,6 @@ port.on('message', (request: ThreadRequest) => {
   void answer(request).then((message) => {
     say(message);
     // What follows belongs to another message, or to none.
-    for (const room of rooms) room.characters = printLimits.characters;
+    beginCounting(undefined);
   });
 });

@@ -48,6 +48,14 @@ export interface Connection {
   readonly warnings: readonly string[];
 }
 
+/** Where a command would go, where neither the command line nor the environment says so. The first call decides. */
+export interface PreferredPlace {
+  /** the project's own, before the one in use */
+  readonly profile?: string | undefined;
+  /** only the embedded cloud: what is tried out on every change goes nowhere else unasked */
+  readonly isEmbedded?: boolean;
+}
+
 export type Tone = 'good' | 'bad' | 'warn' | 'dim' | 'bold';
 
 /** What an action has of the world. */
@@ -74,9 +82,9 @@ export interface Shell {
   /** Asks on stderr. @throws CliFault where there is nobody to ask */
   readonly confirm: (question: string) => Promise<boolean>;
   /** `--url`, the environment, the profile, or the embedded cloud of this folder. @throws CliFault where there is none */
-  readonly connection: () => Promise<Connection>;
+  readonly connection: (preferred?: PreferredPlace) => Promise<Connection>;
   /** A client for that connection. @throws CliFault without a key */
-  readonly client: () => Promise<StepwellClient>;
+  readonly client: (preferred?: PreferredPlace) => Promise<StepwellClient>;
 }
 
 export type Action = (given: Given, shell: Shell) => Promise<Outcome>;

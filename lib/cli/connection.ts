@@ -1,12 +1,12 @@
 /**
  * Which installation is spoken to, with which key. The first of these that is given: --url, --profile, STEPWELL_URL,
- * STEPWELL_PROFILE, the profile in use, the embedded cloud of this folder. The key is that of the same place; where the place
+ * STEPWELL_PROFILE, what the command prefers, the profile in use, the embedded cloud of this folder. The key is that of the same place; where the place
  * names none, it is STEPWELL_API_KEY.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
-import { CliFault, type Connection, exitCodes, usageFault } from './command.ts';
+import { CliFault, type Connection, type PreferredPlace, exitCodes, usageFault } from './command.ts';
 import { profilePath, readProfiles } from './profile-file.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -25,7 +25,11 @@ export const readLocal = (place: Place): z.output<typeof localShape> | undefined
   }
 };
 
-export function connectionOf(place: Place, options: Readonly<Record<string, unknown>>): Connection {
+export function connectionOf(
+  place: Place,
+  options: Readonly<Record<string, unknown>>,
+  preferred: PreferredPlace = {},
+): Connection {
   const { env } = place;
   const { url, profile } = z.object({ url: z.string().optional(), profile: z.string().optional() }).parse(options);
   if (url !== undefined && profile !== undefined) throw usageFault('--url and --profile exclude each other.');
@@ -34,7 +38,9 @@ export function connectionOf(place: Place, options: Readonly<Record<string, unkn
   if (env['STEPWELL_URL']) return direct(env['STEPWELL_URL'], env, 'STEPWELL_URL');
   if (env['STEPWELL_PROFILE'])
     return ofProfile(place, env['STEPWELL_PROFILE'], `the profile ${env['STEPWELL_PROFILE']}, of STEPWELL_PROFILE`);
-  const { current } = readProfiles(env);
+  if (preferred.profile !== undefined)
+    return ofProfile(place, preferred.profile, `the profile ${preferred.profile}, of the project`);
+  const { current } = preferred.isEmbedded === true ? {} : readProfiles(env);
   if (current !== undefined) return ofProfile(place, current, `the profile ${current}, which is in use`);
   const local = readLocal(place);
   if (local !== undefined) {

@@ -1,6 +1,6 @@
 /** What an action has of the world, made from the process it runs in. */
 import type { StepwellClient } from '../client/index.ts';
-import { CliFault, type Connection, type Shell, exitCodes, usageFault } from './command.ts';
+import { CliFault, type Connection, type PreferredPlace, type Shell, exitCodes, usageFault } from './command.ts';
 import type { Screen } from './screen.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -10,7 +10,8 @@ const retries = 5;
 export function shellOf(terminal: Terminal, screen: Screen, options: Readonly<Record<string, unknown>>): Shell {
   const { env, cwd, signal, fetch, now, sleep, newId } = terminal;
   let connecting: Promise<Connection> | undefined;
-  const connection = (): Promise<Connection> => (connecting ??= connect(terminal, screen, options));
+  const connection = (preferred: PreferredPlace = {}): Promise<Connection> =>
+    (connecting ??= connect(terminal, screen, options, preferred));
   let making: Promise<StepwellClient> | undefined;
   return {
     env,
@@ -30,8 +31,8 @@ export function shellOf(terminal: Terminal, screen: Screen, options: Readonly<Re
       throw new CliFault('confirmation_required', `${question} There is nobody to ask: add --yes.`, exitCodes.usage);
     },
     connection,
-    client: () =>
-      (making ??= connection().then(async ({ url, apiKey, source }) => {
+    client: (preferred) =>
+      (making ??= connection(preferred).then(async ({ url, apiKey, source }) => {
         if (apiKey === undefined)
           throw new CliFault('no_key', `There is no API key for ${url} (${source}): set STEPWELL_API_KEY.`, exitCodes.usage);
         const { StepwellClient } = await import('../client/index.ts');
@@ -46,9 +47,14 @@ export function shellOf(terminal: Terminal, screen: Screen, options: Readonly<Re
   };
 }
 
-async function connect(terminal: Terminal, screen: Screen, options: Readonly<Record<string, unknown>>): Promise<Connection> {
+async function connect(
+  terminal: Terminal,
+  screen: Screen,
+  options: Readonly<Record<string, unknown>>,
+  preferred: PreferredPlace,
+): Promise<Connection> {
   const { connectionOf } = await import('./connection.ts');
-  const found = connectionOf(terminal, options);
+  const found = connectionOf(terminal, options, preferred);
   for (const warning of found.warnings) screen.note(`warning: ${warning}`);
   return found;
 }

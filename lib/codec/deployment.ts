@@ -1,6 +1,6 @@
 /** A deployment's manifest as it is stored: immutable, and checked against its bounds when it came in. */
 import * as z from 'zod';
-import type { Manifest } from '../ports/deployments.ts';
+import { type Manifest, runtimes } from '../ports/deployments.ts';
 import { deploymentId } from './ids.ts';
 
 const named = z.array(z.object({ name: z.string() }));
@@ -10,8 +10,8 @@ const bytes = z.number().int().min(0);
 export const storedManifest: z.ZodType<Manifest> = z.object({
   deploymentId,
   specVersion: z.literal(1),
-  runtime: z.literal('fetch'),
-  workflows: named,
+  runtime: z.enum(runtimes),
+  workflows: z.array(z.object({ name: z.string(), version: z.string().exactOptional() })),
   steps: named,
   files: z.array(z.object({ path: z.string(), sha256: digest, bytes })),
   artifact: z.object({ sha256: digest, bytes }),

@@ -9,6 +9,8 @@ export interface FunctionShape {
   /** Of the function's own disk. Default: the 512 MB that every function has. */
   readonly diskMb?: number;
   readonly may: readonly PermissionName[];
+  /** What it is told beside what its permissions bring. */
+  readonly told?: readonly EnvironmentName[];
 }
 
 /** Whoever moves a run reads it, commits to it, and then sends what the commit asks for. */
@@ -137,6 +139,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Runs the code of deployments',
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
+    told: ['codeVariables'],
     // Unpacked artifacts: 400 MB are kept, and the next one is unpacked before an older one goes.
     diskMb: 1024,
     // Authors' code runs with this role: of the control table it sees deployments and no keys, and it puts no artifacts.
@@ -147,6 +150,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'write payloads',
       'read deployments',
       'end holds on deployments',
+      'announce signals',
       'read artifacts',
       'send delayed jobs',
       'send code messages',

@@ -14,6 +14,7 @@ export interface FunctionsProps {
   readonly idempotencyHours: number;
   readonly requireHttps: boolean;
   readonly metrics: boolean;
+  readonly startedEvents: boolean;
   /** who may send webhooks, as JSON */
   readonly webhooks: string;
   /** which secrets the nodes of which project may use, as JSON */
@@ -23,6 +24,8 @@ export interface FunctionsProps {
   readonly moderation: string;
   /** which databases the queries of which project may ask, as JSON */
   readonly databases: string;
+  /** environment variables for the code of deployments, as JSON */
+  readonly codeVariables: string;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
   readonly logRetention: logs.RetentionDays;
@@ -96,11 +99,13 @@ function environmentValues({
   idempotencyHours,
   requireHttps,
   metrics,
+  startedEvents,
   webhooks,
   secrets,
   models,
   moderation,
   databases,
+  codeVariables,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus, sockets } = places;
   return {
@@ -121,11 +126,13 @@ function environmentValues({
     idempotencyHours: String(idempotencyHours),
     requireHttps: String(requireHttps),
     metrics: String(metrics),
+    startedEvents: String(startedEvents),
     webhooks,
     secrets,
     models,
     moderation,
     databases,
+    codeVariables,
   };
 }
 

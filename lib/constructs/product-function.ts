@@ -61,7 +61,11 @@ export class ProductFunction extends Construct {
     const secrets = shape.may.includes('keep the first key') ? (['secretsmanager'] as const) : [];
     if (encryptionKey !== undefined)
       this.role.addToPolicy(keyStatement(this, encryptionKey, ['dynamodb', 's3', 'sqs', ...secrets]));
-    const told = new Set<EnvironmentName>([...granted.flatMap((permission) => permission.environment), ...toldToAll]);
+    const told = new Set<EnvironmentName>([
+      ...granted.flatMap((permission) => permission.environment),
+      ...(shape.told ?? []),
+      ...toldToAll,
+    ]);
 
     this.lambda = new lambda.Function(this, 'Function', {
       description: shape.description,

@@ -1,10 +1,11 @@
-/** Stepwell, to be placed in a stack of one's own: `new Stepwell(this, 'Stepwell', { functionsDirectory })`. */
+/** Stepwell, to be placed in a stack of one's own: `new Stepwell(this, 'Stepwell')`. */
 import * as events from 'aws-cdk-lib/aws-events';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import type * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
+import { codeVariables } from '../api/schemas/code-variables.ts';
 import { clusterArnsIn, databaseSecretArnsIn, databaseSetting } from '../api/schemas/database-setting.ts';
 import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
@@ -15,6 +16,7 @@ import { Alarms } from './alarms.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 import { FirstKey } from './first-key.ts';
 import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
+import { functionsDirectory } from './functions-directory.ts';
 import { Functions } from './functions.ts';
 import { type Domain, HttpApi } from './http-api.ts';
 import type { Network } from './product-function.ts';
@@ -27,8 +29,11 @@ import { Timers } from './timers.ts';
 import { asSeenBy } from './wildcards.ts';
 
 export interface StepwellProps {
-  /** Folder with `<name>/index.mjs` for each function, as `npm run build:functions` writes it. Those found are deployed. */
-  readonly functionsDirectory: string;
+  /**
+   * Folder with `<name>/index.mjs` for each function, as `npm run build:functions` writes it. Those found are deployed.
+   * Default: those that came with the package, in a checkout those in dist/functions.
+   */
+  readonly functionsDirectory?: string;
   /** The tables and the bucket, or how to make them in this stack. A stack of their own lets them outlive this one. */
   readonly storage?: Storage | StorageProps;
   /** Hours for which an idempotency key is remembered, 1 to 168. Default: 24. */
@@ -40,6 +45,11 @@ export interface StepwellProps {
    * @default false
    */
   readonly metrics?: boolean;
+  /**
+   * Tells the bus when a run has begun, and not only when it has ended: one more event for each run, which is billed.
+   * @default false
+   */
+  readonly startedEvents?: boolean;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
   /** The project and environment of the first admin key, and its limit. Default: `default` and `production`, the usual limit. */
@@ -69,6 +79,8 @@ export interface StepwellProps {
   readonly codeTimeoutSeconds?: number;
   /** Messages that are with deployments' code at once, 2 to 1000. Default: 100. */
   readonly codeConcurrency?: number;
+  /** Environment variables of the authors' own, for all code that is deployed; no secrets. Names of AWS and of the product are refused. Default: none. */
+  readonly codeVariables?: z.input<typeof codeVariables>;
   /** Workers at once, for each of the two queues that feed them, 2 to 1000. Default: 100. */
   readonly nodeConcurrency?: number;
   /** Collectors at once, 2 to 1000. Default: 10. */
@@ -102,6 +114,8 @@ const mostModelBytes = 2_400;
 const mostModerationBytes = 400;
 const mostDatabaseBytes = 1_800;
 const mostWorkerBytes = 2_800;
+/** The function of the code needs less for the rest. */
+const mostVariableBytes = 2_800;
 
 export class Stepwell extends Construct {
   readonly storage: Storage;
@@ -117,7 +131,7 @@ export class Stepwell extends Construct {
   /** undefined until the function that answers it is bundled */
   readonly socketApi: SocketApi | undefined;
 
-  constructor(scope: Construct, id: string, props: StepwellProps) {
+  constructor(scope: Construct, id: string, props: StepwellProps = {}) {
     super(scope, id);
     checkRanges(this, rangesOf(props));
     this.storage = props.storage instanceof Storage ? props.storage : new Storage(this, 'Storage', props.storage);
@@ -137,12 +151,14 @@ export class Stepwell extends Construct {
     const moderationText = JSON.stringify(moderation);
     const databases = databaseSetting.parse(props.databases ?? {});
     const databasesText = JSON.stringify(databases);
+    const variablesText = JSON.stringify(codeVariables.parse(props.codeVariables ?? {}));
     checkLengths(this, [
       { name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes },
       { name: 'secrets', text: secretsText, mostBytes: mostSecretBytes },
       { name: 'models', text: modelsText, mostBytes: mostModelBytes },
       { name: 'moderation', text: moderationText, mostBytes: mostModerationBytes },
       { name: 'databases', text: databasesText, mostBytes: mostDatabaseBytes },
+      { name: 'codeVariables', text: variablesText, mostBytes: mostVariableBytes },
       {
         name: 'secrets, models, moderation and databases together',
         text: secretsText + modelsText + moderationText + databasesText,
@@ -159,10 +175,11 @@ export class Stepwell extends Construct {
     });
     this.timers = new Timers(this, 'Timers', { delayQueue: this.queues.delayed, encryptionKey });
     this.eventBus = new events.EventBus(this, 'EventBus', { description: 'Status changes of the runs of Stepwell' });
-    const answersSockets = bundledFunctions(props.functionsDirectory).includes('sockets');
+    const directory = props.functionsDirectory ?? functionsDirectory();
+    const answersSockets = bundledFunctions(directory).includes('sockets');
     this.socketApi = answersSockets ? new SocketApi(this, 'SocketApi') : undefined;
     this.functions = new Functions(this, 'Functions', {
-      directory: props.functionsDirectory,
+      directory,
       places: {
         storage: this.storage,
         queues: this.queues,
@@ -183,11 +200,13 @@ export class Stepwell extends Construct {
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
       metrics: props.metrics ?? false,
+      startedEvents: props.startedEvents ?? false,
       webhooks: webhooksText,
       secrets: secretsText,
       models: modelsText,
       moderation: moderationText,
       databases: databasesText,
+      codeVariables: variablesText,
       encryptionKey,
       network: props.network,
       logRetention,

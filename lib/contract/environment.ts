@@ -18,6 +18,8 @@ export const environmentNames = {
   /** the role with which schedules send to the delay queue */
   scheduleRoleArn: 'STEPWELL_SCHEDULE_ROLE_ARN',
   eventBusName: 'STEPWELL_EVENT_BUS_NAME',
+  /** `true`: the bus is told when a run has begun, too */
+  startedEvents: 'STEPWELL_STARTED_EVENTS',
   /** how long an ended run is kept after its deadline, in days */
   retentionDays: 'STEPWELL_RETENTION_DAYS',
   /** how long an idempotency key is remembered, in hours */
@@ -36,6 +38,8 @@ export const environmentNames = {
   moderation: 'STEPWELL_MODERATION',
   /** JSON: which databases the queries of which project may ask by the Data API, by name. It names secrets and holds none. */
   databases: 'STEPWELL_DATABASES',
+  /** JSON: environment variables for the code of deployments. It holds no secret. */
+  codeVariables: 'STEPWELL_CODE_VARIABLES',
 } as const;
 
 export type EnvironmentName = keyof typeof environmentNames;

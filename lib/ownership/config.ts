@@ -30,6 +30,11 @@ const config = z
     url: address.exactOptional(),
     execution: execution.prefault({}),
     remoteWorldTarget: z.string().min(1).max(256).exactOptional(),
+    // Of a project of code workflows, and judged by whoever builds it.
+    dirs: z.unknown().optional(),
+    ignorePatterns: z.unknown().optional(),
+    worker: z.unknown().optional(),
+    profile: z.unknown().optional(),
   })
   .refine(({ execution: { mode, remoteWorkerUrl }, url }) => mode === 'local' || (remoteWorkerUrl ?? url) !== undefined, {
     path: ['execution', 'remoteWorkerUrl'],

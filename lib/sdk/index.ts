@@ -1,4 +1,5 @@
 /** `stepwell/sdk`: what authors of workflows import. */
+export { type Config, defineConfig } from './config.ts';
 export { type Duration, type DurationString } from './duration.ts';
 export { NonRetryableError, StepError } from './errors.ts';
 export type { RetryPolicy } from './retry-policy.ts';

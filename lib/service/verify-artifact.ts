@@ -1,9 +1,10 @@
 /** Whether an archive is the one that its manifest promises, and can be unpacked without harm. */
 import { judgeArchive, sha256 } from '../artifact/judge-archive.ts';
 import { readArchive } from '../artifact/read-archive.ts';
-import type { Scope } from '../engine/ids.ts';
+import type { DeploymentId, Scope } from '../engine/ids.ts';
 import { bundlePaths } from '../ports/bundles.ts';
 import type { Deployment, Manifest } from '../ports/deployments.ts';
+import { programPath } from '../ports/programs.ts';
 import type { ArtifactName } from '../ports/artifacts.ts';
 import type { Deps } from './deps.ts';
 
@@ -37,24 +38,28 @@ export async function judgeArtifact(manifest: Manifest, archive: Uint8Array): Pr
   return faults.length === 0 ? undefined : { kind: 'artifact_invalid', faults };
 }
 
-/** Workflows and steps are run by the bundles for them. */
+/** Workflows and steps are run by the bundles for them; code by its one module. */
 function missingBundles(
-  { workflows, steps }: Manifest,
+  { runtime, workflows, steps }: Manifest,
   files: { readonly has: (path: string) => boolean },
 ): readonly ArtifactFault[] {
-  const needed = [...(workflows.length > 0 ? [bundlePaths.workflow] : []), ...(steps.length > 0 ? [bundlePaths.step] : [])];
+  const bundles = [...(workflows.length > 0 ? [bundlePaths.workflow] : []), ...(steps.length > 0 ? [bundlePaths.step] : [])];
+  const needed: readonly string[] = runtime === 'code' ? [programPath] : bundles;
   return needed
     .filter((path) => !files.has(path))
     .map((path) => ({
-      code: 'bundle_missing',
-      message: 'the bundle that takes the messages of the manifest is not there',
+      code: runtime === 'code' ? 'program_missing' : 'bundle_missing',
+      message:
+        runtime === 'code'
+          ? 'the module that exports the workflows of the manifest is not there'
+          : 'the bundle that takes the messages of the manifest is not there',
       path,
     }));
 }
 
 /** Reads what was uploaded and notes that it is right; once is enough, because an upload is bound to its digest. */
 export async function verifyArtifact(
-  { artifacts, deployments, clock }: Pick<Deps, 'artifacts' | 'deployments' | 'clock'>,
+  { artifacts, deployments, notices, clock }: Pick<Deps, 'artifacts' | 'deployments' | 'notices' | 'clock'>,
   scope: Scope,
   { manifest, verifiedAt }: Deployment,
 ): Promise<ArtifactRefusal | undefined> {
@@ -63,6 +68,17 @@ export async function verifyArtifact(
   if (archive === undefined) return { kind: 'artifact_missing' };
   if (archive === 'too_large') return { kind: 'artifact_digest_mismatch' };
   const refusal = await judgeArtifact(manifest, archive);
-  if (refusal === undefined) await deployments.noteVerified(scope, manifest.deploymentId, clock.now());
+  if (refusal === undefined) await noteVerified({ deployments, notices, clock }, scope, manifest.deploymentId);
   return refusal;
+}
+
+/** Noting it is last: whoever died before is completed by the next to ask, and the bus hears it twice rather than never. */
+export async function noteVerified(
+  { deployments, notices, clock }: Pick<Deps, 'deployments' | 'notices' | 'clock'>,
+  scope: Scope,
+  deploymentId: DeploymentId,
+): Promise<void> {
+  const changedAt = clock.now();
+  await notices.deploymentChanged({ scope, deploymentId, change: 'verified', changedAt });
+  await deployments.noteVerified(scope, deploymentId, changedAt);
 }

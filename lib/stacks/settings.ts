@@ -2,6 +2,7 @@
 import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { codeVariables } from '../api/schemas/code-variables.ts';
 import { databaseSetting } from '../api/schemas/database-setting.ts';
 import { secretSetting } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
@@ -31,6 +32,7 @@ const productSchema = z.object({
   idempotencyHours: count.exactOptional(),
   requireHttps: claim.exactOptional(),
   metrics: claim.exactOptional(),
+  startedEvents: claim.exactOptional(),
   workerTimeoutSeconds: count.exactOptional(),
   codeTimeoutSeconds: count.exactOptional(),
   codeConcurrency: count.exactOptional(),
@@ -51,6 +53,7 @@ const productSchema = z.object({
   models: orJson(modelSetting).exactOptional(),
   moderation: orJson(moderationSetting).exactOptional(),
   databases: orJson(databaseSetting).exactOptional(),
+  codeVariables: orJson(codeVariables).exactOptional(),
   memoryMb: z.partialRecord(z.enum(functionNames), count).exactOptional(),
 });
 

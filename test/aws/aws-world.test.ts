@@ -17,6 +17,7 @@ const complete: Record<EnvironmentName, string> = {
   scheduleGroup: 'timers',
   scheduleRoleArn: 'arn:aws:iam::123456789012:role/schedules',
   eventBusName: 'bus',
+  startedEvents: 'true',
   retentionDays: '30',
   idempotencyHours: '24',
   requireHttps: 'true',
@@ -26,6 +27,7 @@ const complete: Record<EnvironmentName, string> = {
   models: '{}',
   databases: '{}',
   moderation: '{"provider":"none"}',
+  codeVariables: '{}',
 };
 const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),
@@ -38,6 +40,7 @@ test('settings are read by the names that the stacks give them', () => {
     idempotencyHours: 24,
     requireHttps: true,
     metrics: false,
+    startedEvents: true,
   });
 });
 

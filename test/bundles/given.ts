@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { packArchive } from '../../lib/artifact/pack-archive.ts';
-import { type BundleHost, LocalBundles } from '../../lib/bundles/local-bundles.ts';
+import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
+import { type PlaceSettings, ThreadPlaces } from '../../lib/bundles/thread-places.ts';
 import type { PrintedLine } from '../../lib/bundles/bundle-thread.ts';
 import { deploymentId, environment, projectId } from '../../lib/engine/ids.ts';
 import { durationMs, after, instant } from '../../lib/engine/time.ts';
@@ -37,12 +38,12 @@ export interface Host {
 
 /** A file's worth of code is the bundle of the workflows. */
 export function hostOf(
-  settings: Pick<BundleHost, 'limits'> & { readonly memoryMb?: number; readonly reads?: () => void } = {},
+  settings: Pick<PlaceSettings, 'limits'> & { readonly memoryMb?: number; readonly reads?: () => void } = {},
 ): Host {
   const artifacts = new MemoryArtifacts();
   const printed: PrintedLine[] = [];
   const folder = join(freshFolder(), 'artifacts');
-  const bundles = new LocalBundles({
+  const places = new ThreadPlaces({
     artifacts: {
       uploadTo: artifacts.uploadTo.bind(artifacts),
       put: artifacts.put.bind(artifacts),
@@ -52,13 +53,16 @@ export function hostOf(
         return artifacts.read(name, limit);
       },
     },
-    clock,
-    memoryMb: settings.memoryMb ?? 128,
-    print: (line) => printed.push(line),
     folder,
     ...(settings.limits === undefined ? {} : { limits: settings.limits }),
   });
-  onTestFinished(() => bundles.stop());
+  const bundles = new LocalBundles({
+    places,
+    clock,
+    memoryMb: settings.memoryMb ?? 128,
+    print: (line) => printed.push(line),
+  });
+  onTestFinished(() => places.stop());
   return {
     bundles,
     artifacts,

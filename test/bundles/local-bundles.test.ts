@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { durationMs } from '../../lib/engine/time.ts';
 import { bundlePaths } from '../../lib/ports/bundles.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { bundleLimits } from '../../lib/bundles/local-bundles.ts';
+import { placeLimits } from '../../lib/bundles/thread-places.ts';
 import { answering, freshFolder, hostOf, scope } from './given.ts';
 
 const ok = (body: unknown) => ({ kind: 'answered', status: 200, body });
@@ -325,7 +325,7 @@ describe('deployments side by side', () => {
     expect(await host.ask(a)).toEqual(ok('a'));
     expect(await host.ask(b)).toEqual(ok('b'));
     expect(readdirSync(host.folder)).toEqual([b.artifact.sha256]);
-    expect(bundleLimits).toMatchObject({ threads: 4, folders: { deployments: 8, bytes: 419_430_400 } });
+    expect(placeLimits).toMatchObject({ threads: 4, folders: { deployments: 8, bytes: 419_430_400 } });
   });
 
   test('what is asked for many times at once is loaded once', async () => {

@@ -5,7 +5,7 @@ import { limits as gateway } from '../../lib/local/http/limits.ts';
 import { socketLimits } from '../../lib/local/sockets/limits.ts';
 import { limits as lambda } from '../../lib/local/lambda/limits.ts';
 import { answerLimits } from '../../lib/bundles/answer-limits.ts';
-import { bundleLimits } from '../../lib/bundles/local-bundles.ts';
+import { placeLimits } from '../../lib/bundles/thread-places.ts';
 import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
 import { largestBudget } from '../../lib/engine/graph/check-budget.ts';
@@ -76,7 +76,7 @@ const attempt = 'lib/service/watch-attempt.ts';
 const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/stepwell.ts';
 const fetchRuns = 'lib/engine/fetch/decide.ts';
-const bundles = 'lib/bundles/local-bundles.ts';
+const bundles = 'lib/bundles/thread-places.ts';
 const webhookRoutes = 'lib/api/webhook-routes.ts';
 const receiving = 'lib/service/receive-webhook.ts';
 const providers = 'lib/webhooks/provider.ts';
@@ -335,14 +335,14 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/nodes/http/failure.ts',
   ],
   'Time of a message': [`${count(functionShapes.code.timeoutSeconds)} s`, shapes],
-  'Time of an import': [seconds(bundleLimits.importMs), bundles],
+  'Time of an import': [seconds(placeLimits.importMs), bundles],
   'Body of a response': [bytes(answerLimits.bodyBytes), 'lib/bundles/answer-limits.ts'],
   'Nesting of a response': [`${count(answerLimits.depth)} levels`, 'lib/bundles/answer-limits.ts'],
   'Text printed during a message': [characters(printLimits.characters), 'lib/bundles/printed-lines.ts'],
   'Line that code prints': [characters(printLimits.lineCharacters), 'lib/bundles/printed-lines.ts'],
-  'Warm deployments of a function': [count(bundleLimits.threads), bundles],
+  'Warm deployments of a function': [count(placeLimits.threads), bundles],
   'Unpacked artifacts of a function': [
-    `${count(bundleLimits.folders.deployments)}, at most ${bytes(bundleLimits.folders.bytes)}`,
+    `${count(placeLimits.folders.deployments)}, at most ${bytes(placeLimits.folders.bytes)}`,
     bundles,
   ],
   'Heap of the thread of a deployment': [
@@ -363,8 +363,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Path in an artifact': [bytes(archiveLimits.pathBytes), artifacts],
   Manifest: [bytes(numberIn(manifests, 'const manifestLimitBytes = ')), manifests],
   'Manifest and artifact in one request': [bytes(numberIn(manifests, 'const formLimitBytes = ')), manifests],
-  'Workflows of a deployment': [count(numberIn(manifests, '.array(workflow)\n      .max(')), manifests],
-  'Steps of a deployment': [count(numberIn(manifests, '.array(step)\n      .max(')), manifests],
+  'Workflows of a deployment': [count(numberIn(manifests, 'z.array(workflow).max(')), manifests],
+  'Steps of a deployment': [count(numberIn(manifests, '.array(step)\n    .max(')), manifests],
   'Time of an upload': [
     minutes(numberIn('lib/service/create-deployment.ts', 'const uploadTime = ')),
     'lib/service/create-deployment.ts',
@@ -429,6 +429,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Runs watched over sockets at once': [count(numberIn(construct, 'props.watchedRuns ?? ')), construct],
   'Runs of one socket': [count(mostJoined), 'lib/service/join-run.ts'],
   'Message of a client over a socket': [bytes(socketMessageLimitBytes), 'lib/api/schemas/sockets.ts'],
+  'Frame of a client over a socket': [bytes(socketLimits.frameBytes), 'lib/local/sockets/limits.ts'],
   'Message to a client over a socket': [
     bytes(Math.min(largestFrameBytes, socketLimits.messageBytes)),
     'lib/service/socket-frames.ts',

@@ -92,6 +92,7 @@ describe('a form is refused', () => {
 
 describe('a manifest is refused', () => {
   const file = { path: 'a.js', sha256: 'ab'.repeat(32), bytes: 1 };
+  const v = (version: string) => ({ name: 'a', version });
   const changes: readonly (readonly [string, object, string])[] = [
     ['of another spec', { specVersion: 2 }, '/specVersion'],
     ['of another runtime', { runtime: 'container' }, '/runtime'],
@@ -109,6 +110,11 @@ describe('a manifest is refused', () => {
     ['with a workflow that has no name', { workflows: [{ name: '' }] }, '/workflows/0/name'],
     ['with one workflow twice', { workflows: [{ name: 'a' }, { name: 'a' }] }, '/workflows'],
     ['with a step of a strange name', { steps: [{ name: 'a b' }] }, '/steps/0/name'],
+    ['of bundles with a version', { workflows: [{ name: 'a', version: '1' }] }, '/workflows/0/version'],
+    ['of code with one version twice', { runtime: 'code', workflows: [v('1'), v('2'), v('1')] }, '/workflows'],
+    ['of code with one workflow twice', { runtime: 'code', workflows: [{ name: 'a' }, { name: 'a' }] }, '/workflows'],
+    ['of code with a strange version', { runtime: 'code', workflows: [v('1\na')] }, '/workflows/0/version'],
+    ['of code with steps', { runtime: 'code', steps: [{ name: 'a' }] }, '/steps'],
     ['with an id that is a word of the API', { deploymentId: 'active' }, '/deploymentId'],
   ];
   test.each(changes)('%s', async (_what, change, place) => {
@@ -116,6 +122,15 @@ describe('a manifest is refused', () => {
     const { manifest } = await packedDeployment('dep_1');
     const answer = await api.call('POST', '/v1/deployments', { key, body: { ...manifest, ...change } });
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_manifest', errors: [{ place }] } });
+  });
+
+  test('of code with several versions is none of them, and its answer names them', async () => {
+    const [api, key] = await withKey();
+    const workflows = [v('1'), v('2'), { name: 'b' }];
+    const { manifest } = await packedDeployment('dep_1', { change: { runtime: 'code', workflows } });
+    expect(await api.call('POST', '/v1/deployments', { key, body: manifest })).toMatchObject({ status: 201 });
+    const shown = await api.call('GET', '/v1/deployments/dep_1', { key });
+    expect(shown.body).toMatchObject({ runtime: 'code', workflows });
   });
 
   test.each(['../x', 'a/b', 'a b', '', 'x'.repeat(129), 7, undefined])(

@@ -58,14 +58,14 @@ const plan = {
   ownership: { rooms: ['app-host'], packages: ['zod'], node: [] },
   // The command line: a person's side of the client. What is packed for a deployment is packed here too.
   cli: {
-    rooms: ['client', 'api', 'app-host', 'artifact', 'aws', 'engine', 'ownership'],
-    packages: ['commander', '@clack/prompts', 'zod'],
+    rooms: ['client', 'api', 'app-host', 'artifact', 'aws', 'engine', 'ownership', 'ports'],
+    packages: ['commander', '@clack/prompts', 'esbuild', 'zod'],
     node: 'any',
   },
   // The ports on AWS: the one room of the product that speaks to it.
   aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', 'ulid', 'zod'], node: 'any' },
   // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
-  bundles: { rooms: ['engine', 'ports', 'artifact'], packages: ['zod'], node: 'any' },
+  bundles: { rooms: ['engine', 'ports', 'artifact', 'codec', 'program'], packages: ['zod'], node: 'any' },
   memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
   // Runs the template, not the code: of the product it knows names.
   local: {

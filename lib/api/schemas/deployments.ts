@@ -4,6 +4,7 @@ import type { ErrorCode, Fault } from '../errors.ts';
 import { faultOfPath } from '../../artifact/archive-path.ts';
 import { archiveLimits } from '../../artifact/limits.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
+import { runtimes } from '../../ports/deployments.ts';
 import { cursor, deploymentId, limit, moment, page } from './parts.ts';
 
 /** The largest manifest, and what a request with both its parts may hold: the function is given it in base64. */
@@ -21,38 +22,70 @@ const path = z.string().superRefine((text, context) => {
   if (fault !== undefined) context.addIssue({ code: 'custom', message: fault === 'path_too_long' ? tooLong : unsafe });
 });
 
+/** As its author named it. */
+const workflowVersionPattern = /^\P{Cc}{1,128}$/u;
+
 const isDistinct = (names: readonly string[]): boolean => new Set(names).size === names.length;
 const twice = 'must not name one twice';
 const namesOf = (rows: readonly { readonly name: string }[]) => rows.map(({ name }) => name);
 
 const workflow = z.strictObject({
   name: z.string().regex(workflowNamePattern, `must be a workflow name: ${workflowNamePattern.source}`),
+  version: z
+    .string()
+    .regex(workflowVersionPattern, 'must be 1 to 128 characters, none of which controls a terminal')
+    .exactOptional()
+    .meta({ description: 'only of `code`. New runs of a name get the version that is named last.' }),
 });
 const step = z.strictObject({
   name: z.string().regex(/^[\w./@:-]{1,256}$/, 'must be 1 to 256 letters, digits or one of _./@:-'),
 });
 const file = z.strictObject({ path, sha256, bytes: z.int().min(0).max(archiveLimits.unpackedBytes) });
 
-export const createDeploymentBody = z
-  .strictObject({
-    deploymentId: deploymentId.refine((id) => !reserved.includes(id), 'is a word of this API'),
-    specVersion: z.literal(1),
-    runtime: z.literal('fetch').meta({ description: 'bundles that export POST(Request) → Response' }),
-    workflows: z
-      .array(workflow)
-      .max(100)
-      .refine((rows) => isDistinct(namesOf(rows)), twice),
-    steps: z
-      .array(step)
-      .max(1_000)
-      .refine((rows) => isDistinct(namesOf(rows)), twice)
-      .default([]),
-    files: z
-      .array(file)
-      .min(1)
-      .max(archiveLimits.entries)
-      .refine((rows) => isDistinct(rows.map((row) => row.path)), twice),
-    artifact: z.strictObject({ sha256, bytes: z.int().min(1).max(archiveLimits.archiveBytes) }),
+/** Each part by itself; what they are to each other is judged in the body. */
+export const manifestParts = z.strictObject({
+  deploymentId: deploymentId.refine((id) => !reserved.includes(id), 'is a word of this API'),
+  specVersion: z.literal(1),
+  runtime: z.enum(runtimes).meta({
+    description:
+      '`fetch`: bundles that export POST(Request) → Response. `code`: the module workflows.mjs, which exports `workflows`.',
+  }),
+  workflows: z.array(workflow).max(100),
+  steps: z
+    .array(step)
+    .max(1_000)
+    .refine((rows) => isDistinct(namesOf(rows)), twice)
+    .default([]),
+  files: z
+    .array(file)
+    .min(1)
+    .max(archiveLimits.entries)
+    .refine((rows) => isDistinct(rows.map((row) => row.path)), twice),
+  artifact: z.strictObject({ sha256, bytes: z.int().min(1).max(archiveLimits.archiveBytes) }),
+});
+
+type Parts = z.output<typeof manifestParts>;
+
+/** Code has a workflow in several versions, and names its steps as it runs; bundles have neither versions nor two of one name. */
+const partFault = ({
+  runtime,
+  workflows,
+  steps,
+}: Parts): { readonly path: PropertyKey[]; readonly message: string } | undefined => {
+  if (runtime === 'code') {
+    if (steps.length > 0) return { path: ['steps'], message: 'must be empty: code names its steps as it runs' };
+    const names = workflows.map(({ name, version }) => JSON.stringify([name, version]));
+    return isDistinct(names) ? undefined : { path: ['workflows'], message: 'must not name one twice in one version' };
+  }
+  const versioned = workflows.findIndex(({ version }) => version !== undefined);
+  if (versioned >= 0) return { path: ['workflows', versioned, 'version'], message: 'is only for the runtime code' };
+  return isDistinct(namesOf(workflows)) ? undefined : { path: ['workflows'], message: twice };
+};
+
+export const createDeploymentBody = manifestParts
+  .superRefine((parts, context) => {
+    const fault = partFault(parts);
+    if (fault !== undefined) context.addIssue({ code: 'custom', ...fault });
   })
   .meta({ id: 'Manifest' });
 
@@ -87,6 +120,7 @@ export const createdDeploymentAnswer = z.strictObject({
 });
 
 const names = z.array(z.strictObject({ name: z.string() })).readonly();
+const versionedNames = z.array(z.strictObject({ name: z.string(), version: z.string().exactOptional() })).readonly();
 const summary = {
   deploymentId: z.string(),
   status,
@@ -97,7 +131,7 @@ const summary = {
   removingSince: moment.exactOptional().meta({ description: 'its removal was begun and is not done' }),
   specVersion: z.int(),
   runtime: z.string(),
-  workflows: names,
+  workflows: versionedNames,
   steps: names,
   artifact: z.strictObject({ sha256: z.string(), bytes: z.int() }),
 };

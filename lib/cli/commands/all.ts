@@ -7,6 +7,7 @@ import { register as keys } from './keys.ts';
 import { register as lenses } from './lenses.ts';
 import { register as ownership } from './ownership.ts';
 import { register as profiles } from './profiles.ts';
+import { register as project } from './project.ts';
 import { register as queries } from './queries.ts';
 import { register as runs } from './runs.ts';
 import { register as schedules } from './schedules.ts';
@@ -20,6 +21,7 @@ const registers: readonly Register[] = [
   queries,
   schedules,
   signals,
+  project,
   deployments,
   care,
   ownership,

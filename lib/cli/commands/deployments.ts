@@ -4,14 +4,15 @@ import type { Register } from '../command.ts';
 export const register: Register = (program, act) => {
   program
     .command('deploy [folder]')
-    .description('pack a folder of bundles, upload it and activate it')
+    .description('build this project, or pack a folder of bundles; upload it, activate it, and say what changed')
     .option('--artifact <file>', 'instead of a folder: an archive that is packed already, with its --manifest')
     .option('--manifest <file>', 'of the archive')
-    .option('--deployment-id <id>', 'of a folder: its id; else that of manifest.json, else it follows from the content')
+    .option('--deployment-id <id>', 'its id; else that of the folder’s manifest.json, else it follows from the content')
     .option('--no-activate', 'upload and verify only: runs can be started on it by its id')
     .addHelpText(
       'after',
       `
+Without a folder: the code workflows of the project that this folder belongs to, by its stepwell.config.ts. With one:
 The folder holds .well-known/workflow/v1/flow.js, step.js and whatever they import, and manifest.json:
 { "workflows": [{ "name": "…" }], "steps": [{ "name": "…" }] }, and "deploymentId" if you wish. Runs in flight stay where they are.`,
     )

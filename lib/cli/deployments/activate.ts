@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { StepwellClient } from '../../client/index.ts';
 import type { Action, Outcome, Shell } from '../command.ts';
 import { argument, deploymentId, optionsIn, present } from '../given.ts';
-import { changeBetween, changeLines } from './change.ts';
+import { type Change, changeBetween, changeLines } from './change.ts';
 
 const rollbackShape = z.object({ deploymentId: deploymentId.optional() });
 
@@ -30,4 +30,4 @@ async function told(
   return { data: { ...activated, workflows: workflowsIn(change) }, text: changeLines(shell, change, id).join('\n') };
 }
 
-export const workflowsIn = ({ added, removed }: Awaited<ReturnType<typeof changeBetween>>) => ({ added, removed });
+export const workflowsIn = ({ added, removed, changed }: Change) => ({ added, removed, changed });

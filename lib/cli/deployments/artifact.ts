@@ -2,7 +2,7 @@
 import { lstatSync, readFileSync, readdirSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import type * as z from 'zod';
-import { createDeploymentBody } from '../../api/schemas/deployments.ts';
+import { createDeploymentBody, manifestParts } from '../../api/schemas/deployments.ts';
 import { sha256 } from '../../artifact/judge-archive.ts';
 import { archiveLimits } from '../../artifact/limits.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
@@ -15,35 +15,34 @@ export interface Artifact {
 }
 
 const manifestName = 'manifest.json';
-const folderManifest = createDeploymentBody
-  .pick({ deploymentId: true, workflows: true, steps: true })
-  .partial({ deploymentId: true });
+const folderManifest = manifestParts.pick({ deploymentId: true, workflows: true, steps: true }).partial({ deploymentId: true });
 /** As many digits of the content's digest as no two contents will share. */
-const idDigits = 24;
+export const idDigits = 24;
 
 /** @throws CliFault */
 export async function packedFolder(cwd: string, folder: string, wantedId: string | undefined): Promise<Artifact> {
   const root = resolve(cwd, folder);
-  const own = held(folderManifest, readJson(root, manifestName), join(folder, manifestName));
+  const own = heldManifest(folderManifest, readJson(root, manifestName), join(folder, manifestName));
   const files = filesIn(root);
   files.delete(manifestName);
   if (files.size === 0) throw usageFault(`${folder} holds nothing but ${manifestName}.`);
   const { archive, ...packed } = await packArchive(files);
   const deploymentId = wantedId ?? own.deploymentId ?? packed.artifact.sha256.slice(0, idDigits);
   const manifest = { ...own, deploymentId, specVersion: 1, runtime: 'fetch', ...packed };
-  return { manifest: held(createDeploymentBody, manifest, folder), archive: new Uint8Array(archive) };
+  return { manifest: heldManifest(createDeploymentBody, manifest, folder), archive: new Uint8Array(archive) };
 }
 
 /** @throws CliFault where the archive is not what its manifest says */
 export function readArtifact(cwd: string, archivePath: string, manifestPath: string): Artifact {
-  const manifest = held(createDeploymentBody, readJson(cwd, manifestPath), manifestPath);
+  const manifest = heldManifest(createDeploymentBody, readJson(cwd, manifestPath), manifestPath);
   const archive = new Uint8Array(bytesOf(resolve(cwd, archivePath)));
   if (archive.byteLength !== manifest.artifact.bytes || sha256(archive) !== manifest.artifact.sha256)
     throw usageFault(`${archivePath} is not the archive that ${manifestPath} describes: its size or digest is another.`);
   return { manifest, archive };
 }
 
-function held<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.output<Schema> {
+/** @throws CliFault with each fault and its place */
+export function heldManifest<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.output<Schema> {
   const read = schema.safeParse(value);
   if (read.success) return read.data;
   const faults = read.error.issues.map((issue) => `  /${issue.path.join('/')}: ${issue.message}`);

@@ -1,0 +1,36 @@
+/** Whether what the module of an artifact exports are workflows, seen from inside: known by their mark, for the artifact has its own SDK. */
+
+const mark = Symbol.for('stepwell.workflow');
+
+interface Named {
+  readonly name: string;
+  readonly version?: string;
+}
+
+/** @returns in words what is wrong with it */
+export function faultOfWorkflows(workflows: unknown): string | undefined {
+  if (workflows === undefined) return 'the module exports no `workflows`';
+  if (!Array.isArray(workflows)) return '`workflows` must be a list';
+  const seen = new Set<string>();
+  for (const [at, each] of workflows.entries()) {
+    const spec = specOf(each);
+    if (spec === undefined) return `\`workflows\` holds at place ${at} what defineWorkflow did not make`;
+    const { name, version } = spec;
+    const one = JSON.stringify([name, version]);
+    if (seen.has(one))
+      return `two workflows have the name ${name}${version === undefined ? ' and no version' : ` and the version ${version}`}`;
+    seen.add(one);
+  }
+  return undefined;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+function specOf(workflow: unknown): Named | undefined {
+  if (!isObject(workflow) || !(mark in workflow) || !('spec' in workflow) || !isObject(workflow.spec)) return undefined;
+  const { spec } = workflow;
+  if (!('name' in spec) || typeof spec.name !== 'string') return undefined;
+  const version = 'version' in spec ? spec.version : undefined;
+  if (version === undefined) return { name: spec.name };
+  return typeof version === 'string' ? { name: spec.name, version } : undefined;
+}

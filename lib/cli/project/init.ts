@@ -1,0 +1,57 @@
+/** Writes what a project begins with: a configuration, an example, and the compiler's settings. What is there stays as it is. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Action } from '../command.ts';
+import { configNames } from './project.ts';
+
+const config = `import { defineConfig } from 'stepwell/sdk';
+
+export default defineConfig({
+  dirs: 'workflows',
+});
+`;
+
+const example = `import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
+
+/** stepwell runs start greet --input '{"name":"Ada"}' */
+export const greet = defineWorkflow({ name: 'greet' }, async ({ input, step }: WorkflowArguments<{ name: string }>) => {
+  const greeting = await step.run({ name: 'write' }, () => \`Hello, \${input.name}!\`);
+  await step.sleep('pause', '2s');
+  return { greeting };
+});
+`;
+
+const compiler = {
+  compilerOptions: {
+    strict: true,
+    target: 'es2024',
+    module: 'nodenext',
+    noEmit: true,
+    erasableSyntaxOnly: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+  },
+  include: ['stepwell.config.ts', 'workflows'],
+};
+
+export const init: Action = (_given, { cwd }) => {
+  const written: string[] = [];
+  const kept: string[] = [];
+  const write = (path: string, text: string, alike: readonly string[] = [path]): void => {
+    const standing = alike.find((other) => existsSync(join(cwd, other)));
+    if (standing !== undefined) return void kept.push(standing);
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    // Never over a file, also not one that came a moment ago.
+    writeFileSync(join(cwd, path), text, { flag: 'wx' });
+    written.push(path);
+  };
+  write('stepwell.config.ts', config, configNames);
+  write('workflows/greet.ts', example);
+  write('tsconfig.json', `${JSON.stringify(compiler, null, 2)}\n`);
+  const text = [
+    ...written.map((path) => `+ ${path}`),
+    ...kept.map((path) => `  ${path} was there, and stays as it is`),
+    ...(written.length === 0 ? [] : ['stepwell deploy brings it to an installation; stepwell dev does so at every change.']),
+  ];
+  return Promise.resolve({ data: { written, kept }, text: text.join('\n') });
+};

@@ -1,0 +1,64 @@
+/**
+ * The inside of a thread whose drives know no replay: `step(name, body)` asks for a body, runs it when that is committed, and
+ * tells what it came to. What a thread and its process say to each other is the same as with the real ones.
+ */
+import type { Turn } from '../../lib/engine/durable/turn.ts';
+import { firstAttempt } from '../../lib/engine/ids.ts';
+import { instant } from '../../lib/engine/time.ts';
+import type { Failure } from '../../lib/engine/log/events.ts';
+import type { JsonValue } from '../../lib/engine/json.ts';
+import { type BeginDrive, serveDrives } from '../../lib/bundles/serve-drives.ts';
+import type { DriveEnd } from '../../lib/ports/programs.ts';
+
+type Body = (signal: AbortSignal) => Promise<JsonValue>;
+interface Given {
+  readonly input: JsonValue;
+  readonly runId: string;
+  readonly step: (name: string, body: Body) => Promise<JsonValue>;
+  readonly send: (signal: string) => Promise<unknown>;
+  readonly overtaken: Promise<number>;
+}
+interface Workflow {
+  readonly spec: { readonly name: string };
+  readonly fn: (given: Given) => Promise<JsonValue>;
+}
+const isWorkflows = (value: unknown): value is readonly Workflow[] => Array.isArray(value);
+
+const beginDrive: BeginDrive = (workflows, task, host) => {
+  const stop = new AbortController();
+  const ended = Promise.withResolvers<DriveEnd>();
+  const overtaken = Promise.withResolvers<number>();
+  let turns: Promise<unknown> = Promise.resolve();
+  const turn = (entries: Turn['entries'], next: Turn['next'] = 'goes_on'): Promise<void> => {
+    const mine = turns.then(() => host.turn({ entries, next }));
+    turns = mine;
+    return mine.then((answer) => {
+      if (answer.kind === 'stop' || (answer.kind === 'committed' && answer.run === 'ended')) ended.resolve({ kind: 'over' });
+    });
+  };
+  const workflow = isWorkflows(workflows) ? workflows.find(({ spec }) => spec.name === task.run.workflowName) : undefined;
+  if (workflow === undefined) ended.resolve({ kind: 'unknown_workflow', message: `there is no ${task.run.workflowName}` });
+  const step = async (key: string, body: Body): Promise<JsonValue> => {
+    await turn([{ kind: 'asked', command: { kind: 'function', key } }]);
+    const startedAt = instant(Date.now());
+    const output = (await body(stop.signal)) ?? null;
+    const of = { key, attempt: firstAttempt, startedAt, endedAt: instant(Date.now()) };
+    await turn([{ kind: 'completed', ...of, output }]);
+    return output;
+  };
+  const send = (signal: string) =>
+    host.perform({ kind: 'signal-send', key: signal, signal, correlation: task.run.runId, data: null });
+  const failed = (error: unknown): Failure => ({ cause: 'error', message: String(error) });
+  void workflow
+    ?.fn({ input: task.input, runId: task.run.runId, step, send, overtaken: overtaken.promise })
+    .then((output) => turn([{ kind: 'returned', output: output ?? null }], 'rests'))
+    .catch((error: unknown) => turn([{ kind: 'threw', failure: failed(error) }], 'rests'));
+  return {
+    ended: ended.promise,
+    overtake: (history) => overtaken.resolve(history.stepAttempts),
+    cancel: (reason) => stop.abort(reason),
+    kill: (message) => Promise.resolve(ended.resolve({ kind: 'timed_out', message, running: [] })),
+  };
+};
+
+void serveDrives({ beginDrive, notePrinted: () => undefined });
