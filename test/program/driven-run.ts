@@ -238,7 +238,7 @@ export class DrivenRun {
       perform: async ({ key, signal, correlation, data }) => {
         if (!isMine()) return never;
         this.sent.push(`${signal} ${correlation} ${JSON.stringify(data)}`);
-        return { status: 'completed', output: { signalId: key, delivered: true }, endedAt: this.clock.now() };
+        return { status: 'completed', output: { signalId: key }, endedAt: this.clock.now() };
       },
     };
   }

@@ -87,7 +87,7 @@ export function workflowOf(part: Part, clock: VirtualClock, onBegin: (context: S
       case 'child':
         return `called ${JSON.stringify(await step.runWorkflow<string, string, string>({ name: 'child' }, path))}`;
       case 'send':
-        return `sent ${JSON.stringify((await step.sendSignal({ signal: 'out', correlation: 'x', data: path })).delivered)}`;
+        return `sent ${(await step.sendSignal({ signal: 'out', correlation: 'x', data: path })).signalId}`;
       case 'seq': {
         const all: string[] = [];
         for (const [index, each] of part.parts.entries()) all.push(await caught(() => play(each, step, `${path}.${index}`)));
