@@ -99,6 +99,8 @@ export class Live {
     const isOfWaits = fresh.every((entry) => entry.kind === 'settled' && this.#steps.of(entry.key) === undefined);
     if (!isOfWaits) return again(news, history);
     delete news.history;
+    // Nothing is told before what came first.
+    if (this.#untold.length > 0) return void this.#replay.noteOwn(fresh.length);
     const end = await this.#replay.go(fresh);
     if (fresh.length > 0) this.#movedAt = this.#going.clock.now();
     return end === undefined ? undefined : { kind: 'end', end };
@@ -110,7 +112,9 @@ export class Live {
 
   #left(draft: TurnDraft, isClosing: boolean): Left {
     const { bodies, clock, task, stallMs } = this.#going;
-    const outcome = draft.takeOutcome(this.#history);
+    // Where the code has ended without results that are on record before its end, the next drive sees how it ends with them.
+    const isToldAll = draft.isOverLimit || (this.#untold.length === 0 && draft.untold.length === 0);
+    const outcome = isToldAll ? draft.takeOutcome(this.#history) : undefined;
     if (outcome?.kind === 'returned') return { next: 'rests' };
     // What the code did may have to be undone, and then this drive does it.
     if (outcome !== undefined)

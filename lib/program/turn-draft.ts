@@ -12,6 +12,8 @@ import { type EndEntry, entryOf, lostEntry, resultOf } from './step-end.ts';
 import type { StepsUnderWay, UnderWay } from './steps-under-way.ts';
 import { storedValue } from './stored-value.ts';
 
+type Outcome = Extract<TurnEntry, { kind: 'returned' | 'threw' }>;
+
 export class TurnDraft {
   readonly entries: TurnEntry[] = [];
   /** in hand again where the turn is not committed */
@@ -46,6 +48,10 @@ export class TurnDraft {
   /** The code goes no further: it has ended, or has asked for too much. */
   get isOver(): boolean {
     return this.#isOverLimit || this.#play.end !== undefined;
+  }
+
+  get isOverLimit(): boolean {
+    return this.#isOverLimit;
   }
 
   /** Attempts that nobody here has begun. A sending is simply done once more: twice is once. */
@@ -85,7 +91,7 @@ export class TurnDraft {
       this.#add(entry, false);
       const result = resultOf(entry);
       if (result === undefined) continue;
-      if (isClosing || this.#isOverLimit) {
+      if (this.#isOverLimit || (isClosing && this.#play.end === undefined)) {
         this.untold.push(entry);
         continue;
       }
@@ -113,16 +119,16 @@ export class TurnDraft {
   }
 
   /** How the code ended, once nothing is at work any more. */
-  takeOutcome({ attempt }: Pick<History<JsonValue>, 'attempt'>): Extract<TurnEntry, { kind: 'returned' | 'threw' }> | undefined {
+  takeOutcome({ attempt }: Pick<History<JsonValue>, 'attempt'>): Outcome | undefined {
+    if (!this.isOver || this.asked.length > 0 || this.#going.bodies.areBusy) return undefined;
     // What the code asked for before it ended is done, by the next drive where this one has no time left.
-    const isAsking = this.asked.length > 0 || (this.#play.isAsking && !this.#isOverLimit);
-    if (!this.isOver || isAsking || this.#going.bodies.areBusy) return undefined;
+    if (this.#play.isAsking && !this.#isOverLimit) return undefined;
     const outcome = this.#outcome(attempt);
     this.entries.push(outcome);
     return outcome;
   }
 
-  #outcome(attempt: number): Extract<TurnEntry, { kind: 'returned' | 'threw' }> {
+  #outcome(attempt: number): Outcome {
     const { end } = this.#play;
     if (this.#isOverLimit || end === undefined) return { kind: 'threw', failure: this.#tooMany() };
     if (end.kind === 'threw') return this.#threw(failureOf(end.error), attempt);
@@ -130,7 +136,7 @@ export class TurnDraft {
     return storing.kind === 'stored' ? { kind: 'returned', output: storing.value } : { kind: 'threw', failure: storing.failure };
   }
 
-  #threw(failure: Failure, attempt: number): Extract<TurnEntry, { kind: 'threw' }> {
+  #threw(failure: Failure, attempt: number): Outcome {
     const { workflow, clock, task } = this.#going;
     const judged = judgeFailure(
       { ...workflowRetryDefaults, ...workflow.retry },
