@@ -27,8 +27,8 @@ const host = async () => {
   mkdirSync(join(root, 'workflows'));
   writeFileSync(join(root, 'stepwell.config.json'), '{}');
   writeFileSync(join(root, 'workflows', 'greet.ts'), source);
-  const shell = { note: () => {}, sleep: () => new Promise<void>(() => {}), signal: new AbortController().signal };
-  const { manifest, archive } = await buildProject(shell, await projectOf(root), undefined);
+  const shell = { cwd: root, note: () => {}, sleep: () => new Promise<void>(() => {}), signal: new AbortController().signal };
+  const { manifest, archive } = await buildProject(shell, await projectOf(shell), undefined);
   const made = programsOf({ file: threadFile(programThreadFile) });
   await made.artifacts.put({ scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 }, archive);
   return { ...made, manifest };
