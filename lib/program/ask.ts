@@ -36,4 +36,5 @@ export interface Ask {
 }
 
 /** What is done by whoever drives: the others end by themselves. */
-export const isWait = ({ kind }: Pick<Ask, 'kind'>): boolean => kind !== 'function' && kind !== 'signal-send';
+export const isWait = ({ kind }: { readonly kind: StepKind }): boolean =>
+  kind === 'sleep' || kind === 'signal-wait' || kind === 'workflow';

@@ -96,8 +96,9 @@ export function workflowOf(part: Part, clock: VirtualClock, onBegin: (context: S
     }
   }
 
-  const each = (parts: readonly Part[], step: Step, path: string) =>
-    parts.map((one, index) => play(one, step, `${path}.${index}`));
+  function each(parts: readonly Part[], step: Step, path: string): readonly Promise<string>[] {
+    return parts.map((one, index) => play(one, step, `${path}.${index}`));
+  }
 }
 
 async function caught(go: () => Promise<string>): Promise<string> {
@@ -110,5 +111,6 @@ async function caught(go: () => Promise<string>): Promise<string> {
 
 const spelled = (error: unknown): string => {
   if (error instanceof StepError) return `StepError ${error.code ?? error.cause} ${error.message}`;
-  return error instanceof Error ? error.name : String(error);
+  if (error instanceof AggregateError) return `none of ${error.errors.map(spelled).join(', ')}`;
+  throw error;
 };
