@@ -1,6 +1,6 @@
 /** What was measured, as lines for a person. */
 import { type Bill, lineKinds, total } from './bill.ts';
-import { type BundleSize, mostApiBytes } from './bundles.ts';
+import { type BundleSize, mostBytesOf } from './bundles.ts';
 import type { Latencies } from './latency.ts';
 import type { LongRun } from './long-runs.ts';
 import { dollarsPerMillionRuns, timeDollarsPerMillionRuns } from './prices.ts';
@@ -97,7 +97,7 @@ export const wordTable = (wordMs: readonly number[], bareMs: readonly number[]):
 export function bundleTable(sizes: readonly BundleSize[]): string {
   const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_024)} KB`;
   const verdict = ({ name, handlerBytes }: BundleSize): string =>
-    name === 'api' ? (handlerBytes <= mostApiBytes ? 'within 1 MB' : 'MORE THAN 1 MB') : '';
+    `${handlerBytes <= mostBytesOf(name) ? 'within' : 'MORE THAN'} ${kilobytes(mostBytesOf(name))}`;
   return table([
     ['', 'handler', 'whole asset', ''],
     ...sizes.map((size) => [size.name, kilobytes(size.handlerBytes), kilobytes(size.assetBytes), verdict(size)]),

@@ -62,7 +62,7 @@ function writtenFunctions(sources = join(root, 'functions')): readonly FunctionN
  * is the truth about what can be deployed. Throws esbuild's error where a handler does not compile.
  */
 export async function buildFunctions(
-  options: { readonly sources?: string; readonly outdir?: string } = {},
+  options: { readonly sources?: string; readonly outdir?: string; /** Default: true. */ readonly maps?: boolean } = {},
 ): Promise<readonly Bundle[]> {
   const sources = options.sources ?? join(root, 'functions');
   const outdir = options.outdir ?? bundleDirectory;
@@ -93,7 +93,7 @@ export async function buildFunctions(
     banner: { js: requireBanner },
     minify: true,
     // Beside the bundle and left out of the asset: a cold start should not carry them.
-    sourcemap: 'external',
+    sourcemap: options.maps === false ? false : 'external',
     legalComments: 'none',
     logLevel: 'warning',
   });

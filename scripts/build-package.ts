@@ -1,16 +1,21 @@
 /**
- * `npm run build:package [folder]`: the package `stepwell` for applications, in dist/package unless told otherwise. It has two
- * doors, `stepwell/client` and `stepwell/app-host`, as JavaScript with types, and asks for no package that they do not use.
+ * `npm run build`: the package `stepwell`, in dist/package unless told otherwise: the construct with the functions' bundles, the
+ * SDK, the client, the guard of an application and the command line, as JavaScript with types. It asks for no package that they
+ * do not use.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { buildFunctions } from './build-functions.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const doors = ['client', 'app-host'] as const;
+/** What the package is imported by, and the room behind it. */
+const doors = { '.': 'constructs', './client': 'client', './app-host': 'app-host' } as const;
+/** An application has these itself: two copies of a construct library are no library. */
+const peers = ['aws-cdk-lib', 'constructs'] as const;
 /** What the product is built from; a package that the doors use has its version from here. */
 const projectShape = z.object({
   name: z.string(),
@@ -21,9 +26,10 @@ const projectShape = z.object({
 });
 /** The oldest Node that the doors run on. */
 const engines = { node: '>=20' };
+const commandFile = 'bin/stepwell.mjs';
 
 /** @throws where the compiler finds a fault, which it has printed by then */
-export function buildPackage(target: string): void {
+export async function buildPackage(target: string): Promise<void> {
   rmSync(target, { recursive: true, force: true });
   const compiler = createRequire(import.meta.url)
     .resolve('typescript/package.json')
@@ -31,19 +37,30 @@ export function buildPackage(target: string): void {
   execFileSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.package.json'), '--outDir', target], { stdio: 'inherit' });
   const { dependencies, ...described } = projectShape.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
   const used = packagesIn(target);
+  await buildFunctions({ outdir: join(target, 'functions'), maps: false });
+  mkdirSync(join(target, 'bin'));
+  copyFileSync(join(root, 'bin', 'stepwell-package.mjs'), join(target, commandFile));
+  const pinned = (isMeant: (name: string) => boolean) =>
+    Object.fromEntries(Object.entries(dependencies).filter(([name]) => isMeant(name)));
   const manifest = {
     ...described,
     type: 'module',
     engines,
+    bin: { stepwell: commandFile },
     exports: Object.fromEntries(
-      doors.map((door) => [`./${door}`, { types: `./${door}/index.d.ts`, default: `./${door}/index.js` }]),
+      Object.entries(doors).map(([door, room]) => [door, { types: `./${room}/index.d.ts`, default: `./${room}/index.js` }]),
     ),
-    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => used.has(name))),
+    dependencies: pinned((name) => used.has(name) && !isPeer(name)),
+    peerDependencies: Object.fromEntries(Object.keys(pinned(isPeer)).map((name) => [name, `^${dependencies[name]}`])),
+    // The client and the SDK need none of them.
+    peerDependenciesMeta: Object.fromEntries(peers.map((name) => [name, { optional: true }])),
   };
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   for (const file of ['LICENSE', 'docs/CLIENT.md'])
     copyFileSync(join(root, file), join(target, file.replace('docs/CLIENT', 'README')));
 }
+
+const isPeer = (name: string): boolean => peers.some((peer) => peer === name);
 
 /** Packages that some file of the folder imports, as code or as a type. */
 function packagesIn(folder: string): ReadonlySet<string> {
@@ -56,12 +73,17 @@ function packagesIn(folder: string): ReadonlySet<string> {
   );
 }
 
-if (import.meta.main) {
+// Started through bin/check-node.mjs, which imports it: it is the program, and not the main module.
+if (process.argv[1] !== undefined && basename(process.argv[1]) === 'build-package.ts') {
   const [folder = join(root, 'dist', 'package'), ...more] = process.argv.slice(2);
   if (more.length > 0) {
-    console.error('usage: npm run build:package -- [folder]');
+    console.error('usage: npm run build -- [folder]');
     process.exit(2);
   }
-  buildPackage(folder);
-  console.log(`${folder}: ${doors.map((door) => `stepwell/${door}`).join(', ')}`);
+  await buildPackage(folder);
+  console.log(
+    `${folder}: ${Object.keys(doors)
+      .map((door) => door.replace('.', 'stepwell'))
+      .join(', ')}`,
+  );
 }

@@ -33,6 +33,7 @@ async function take(record: SQSRecord, context: Context): Promise<void> {
     case 'node':
       return runNode(worker, job, delivery);
     case 'message':
+    case 'drive':
       // Its wait is over: its code is run by the function that has the deployments.
       return worker.deps.jobs.send([job]);
     case 'wake':

@@ -77,7 +77,9 @@ export const pointerAttributes = ({ revision, history }: ActivePointer): Item =>
   history: packed(history),
 });
 
-const activations = z.array(z.object({ deploymentId, at: instant, by: keyId.nullable() }));
+const activations = z.array(
+  z.object({ deploymentId, at: instant, by: keyId.nullable(), isRollback: z.literal(true).exactOptional() }),
+);
 const pointerItem = z.object({ v: itemVersionAttribute, revision: numberAttribute, history: packedAttribute });
 export const pointerIn = (item: Item): ActivePointer => {
   const { revision, history } = read('the active deployment', pointerItem, item);

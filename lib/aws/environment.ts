@@ -21,6 +21,7 @@ const schemas = {
   scheduleGroup: filled,
   scheduleRoleArn: arn,
   eventBusName: filled,
+  startedEvents: z.enum(['true', 'false']).transform((text) => text === 'true'),
   retentionDays: count,
   idempotencyHours: count,
   webhooks: filled,
@@ -81,6 +82,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get eventBusName() {
       return setting('eventBusName', schemas.eventBusName);
+    },
+    get startedEvents() {
+      return setting('startedEvents', schemas.startedEvents);
     },
     get retentionDays() {
       return setting('retentionDays', schemas.retentionDays);

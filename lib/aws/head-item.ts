@@ -25,9 +25,10 @@ import { creationSort, projectPartitionOf, runIn } from './run-keys.ts';
 const headItem = z.object({
   ...commitShape,
   pk: textAttribute.transform(runIn),
-  k: textAttribute.pipe(z.enum(['graph', 'fetch'])),
+  k: textAttribute.pipe(z.enum(['graph', 'fetch', 'code'])),
   w: textAttribute,
   wv: numberAttribute.exactOptional(),
+  cv: textAttribute.exactOptional(),
   d: textAttribute.pipe(schema.deploymentId).exactOptional(),
   t: numberAttribute.pipe(z.literal(1)).exactOptional(),
   ca: instantAttribute,
@@ -50,6 +51,7 @@ export const headAttributes = (run: RunCreation): Item => ({
     k: text(run.kind),
     w: text(run.workflow.name),
     wv: run.kind === 'graph' ? number(run.workflow.version) : undefined,
+    cv: run.kind === 'code' && run.workflow.version !== undefined ? text(run.workflow.version) : undefined,
     d: run.deploymentId === null ? undefined : text(run.deploymentId),
     t: isTestRun(run) ? number(1) : undefined,
     ca: number(run.createdAt),
@@ -78,14 +80,14 @@ export const projectionAttributes = (projection: HeadProjection): Item =>
 export const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
 
 export const headIn = (item: Item): Head => {
-  const { pk, k, w, wv, d, t, ca, da, aa, x, h, ci, tp, status, asOf, attention, endedAt, error, ...commit } = read(
+  const { pk, k, w, wv, cv, d, t, ca, da, aa, x, h, ci, tp, status, asOf, attention, endedAt, error, ...commit } = read(
     'a head',
     headItem,
     item,
   );
   return {
     address: pk,
-    ...madeOf(k, w, wv, d, t),
+    ...madeOf({ kind: k, name: w, version: wv, codeVersion: cv, deployment: d, test: t }),
     createdAt: ca,
     deadlineAt: da,
     ...(aa !== undefined && { availableAt: aa }),
@@ -103,16 +105,24 @@ export const headIn = (item: Item): Head => {
   };
 };
 
-const madeOf = (
-  kind: 'graph' | 'fetch',
-  name: string,
-  version: number | undefined,
-  deployment: DeploymentId | undefined,
-  test: 1 | undefined,
-) => {
+interface Made {
+  readonly kind: Head['kind'];
+  readonly name: string;
+  readonly version: number | undefined;
+  /** as the author of code named it */
+  readonly codeVersion: string | undefined;
+  readonly deployment: DeploymentId | undefined;
+  readonly test: 1 | undefined;
+}
+
+const madeOf = ({ kind, name, version, codeVersion, deployment, test }: Made) => {
   if (kind === 'graph' && version !== undefined) {
     return { kind, workflow: { name, version }, deploymentId: null, ...(test === 1 ? { isTest: true as const } : {}) };
   }
   if (kind === 'fetch' && deployment !== undefined) return { kind, workflow: { name }, deploymentId: deployment };
+  if (kind === 'code' && deployment !== undefined) {
+    const workflow = { name, ...(codeVersion === undefined ? {} : { version: codeVersion }) };
+    return { kind, workflow, deploymentId: deployment };
+  }
   throw new Unreadable('a head', `a ${kind} run without its ${kind === 'graph' ? 'version' : 'deployment'}`);
 };

@@ -11,12 +11,18 @@ import { invariant } from '../engine/invariant.ts';
 import type { DurationMs } from '../engine/time.ts';
 import { type Job, type Jobs, type ResultMessage, type WorkJob, longestQueueDelayMs } from '../ports/jobs.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { type MessageIdentity, messageJobIdentity, nodeJobIdentity, resultIdentity } from './message-identity.ts';
+import {
+  type MessageIdentity,
+  driveJobIdentity,
+  messageJobIdentity,
+  nodeJobIdentity,
+  resultIdentity,
+} from './message-identity.ts';
 import { reach } from './reach.ts';
 
 export interface QueueUrls {
   readonly nodes: string;
-  /** messages for the code of deployments */
+  /** messages for the code of deployments, and drives of it */
   readonly code: string;
   readonly delays: string;
   readonly results: string;
@@ -36,9 +42,12 @@ export class SqsJobs implements Jobs {
 
   async send(jobs: readonly WorkJob[]): Promise<void> {
     const nodes = jobs.flatMap((job) => (job.kind === 'node' ? [{ job, identity: nodeJobIdentity(job) }] : []));
-    const messages = jobs.flatMap((job) => (job.kind === 'message' ? [{ job, identity: messageJobIdentity(job) }] : []));
+    const forCode = jobs.flatMap((job) => {
+      if (job.kind === 'node') return [];
+      return [{ job, identity: job.kind === 'message' ? messageJobIdentity(job) : driveJobIdentity(job) }];
+    });
     if (nodes.length > 0) await this.#sendTo(this.#urls.nodes, nodes);
-    if (messages.length > 0) await this.#sendTo(this.#urls.code, messages);
+    if (forCode.length > 0) await this.#sendTo(this.#urls.code, forCode);
   }
 
   async #sendTo(url: string, jobs: readonly { readonly job: Job; readonly identity: MessageIdentity }[]): Promise<void> {

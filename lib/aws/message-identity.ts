@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isStepMessage } from '../engine/fetch/message.ts';
 import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
-import type { MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
+import type { DriveJob, MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
 
 export interface MessageIdentity {
   /** messages of one group are taken one after the other; a dead one locks its group for the visibility time */
@@ -41,6 +41,12 @@ export const messageJobIdentity = (job: MessageJob): MessageIdentity => {
     deduplication: digest('message', ...attemptParts(job), job.resend),
   };
 };
+
+/** One drive of a run at a time, as far as a queue can see to it; one sent again goes past what may be dead. */
+export const driveJobIdentity = (job: DriveJob): MessageIdentity => ({
+  group: `${job.run.runId}${job.resend === 0 ? '' : `#r${job.resend}`}`,
+  deduplication: digest('drive', ...attemptParts(job), job.resend),
+});
 
 /** A run's results follow each other, so that one collector decides for many at once. */
 export const resultIdentity = (result: ResultMessage): MessageIdentity => ({

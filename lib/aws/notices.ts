@@ -1,10 +1,16 @@
 /** Lifecycle events on an EventBridge bus, for whoever in the account listens. */
 import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import type * as z from 'zod';
-import { deploymentActivated, runStatusChange, scheduleFailure } from '../codec/bus-events.ts';
+import { deploymentActivated, deploymentStatusChange, runStatusChange, scheduleFailure } from '../codec/bus-events.ts';
 import type { Scope } from '../engine/ids.ts';
 import { type Instant, iso } from '../engine/time.ts';
-import type { DeploymentNotice, Notices, RunStatusNotice, ScheduleFailureNotice } from '../ports/notices.ts';
+import type {
+  DeploymentChangeNotice,
+  DeploymentNotice,
+  Notices,
+  RunStatusNotice,
+  ScheduleFailureNotice,
+} from '../ports/notices.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { reach } from './reach.ts';
 
@@ -17,8 +23,10 @@ interface BusEvent<Detail extends z.ZodType> {
 export class EventBridgeNotices implements Notices {
   readonly #client: EventBridgeClient;
   readonly #busName: string;
+  readonly tellsStarts: boolean;
 
-  constructor(client: EventBridgeClient, busName: string) {
+  constructor(client: EventBridgeClient, busName: string, tellsStarts: boolean) {
+    this.tellsStarts = tellsStarts;
     this.#client = client;
     this.#busName = busName;
   }
@@ -29,6 +37,10 @@ export class EventBridgeNotices implements Notices {
 
   async deploymentActivated({ scope, activatedAt, ...notice }: DeploymentNotice): Promise<void> {
     await this.#tell(deploymentActivated, activatedAt, { ...whose(scope), ...notice, activatedAt: iso(activatedAt) });
+  }
+
+  async deploymentChanged({ scope, changedAt, ...notice }: DeploymentChangeNotice): Promise<void> {
+    await this.#tell(deploymentStatusChange, changedAt, { ...whose(scope), ...notice, changedAt: iso(changedAt) });
   }
 
   async scheduleFailed({ scope, scheduledAt, failedAt, ...notice }: ScheduleFailureNotice): Promise<void> {
@@ -57,7 +69,13 @@ const detailOf = ({ run, startedAt, endedAt, workflow, ...notice }: RunStatusNot
   ...whose(run),
   runId: run.runId,
   ...notice,
-  workflow: { name: workflow.name, ...('version' in workflow && { version: workflow.version }) },
+  workflow: { name: workflow.name, ...versionOf(workflow) },
   startedAt: iso(startedAt),
   ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
 });
+
+/** Of a graph a number; as an author of code named it otherwise. */
+const versionOf = (workflow: RunStatusNotice['workflow']) => {
+  const version = 'version' in workflow ? workflow.version : undefined;
+  return typeof version === 'number' ? { version } : typeof version === 'string' ? { codeVersion: version } : {};
+};

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { deploymentIdPattern, runIdPattern, scheduleIdPattern } from '../engine/ids.ts';
 import { runStatuses } from '../engine/log/head.ts';
+import { deploymentChanges } from '../ports/notices.ts';
 
 const moment = z.iso.datetime({ precision: 3 });
 const scope = { projectId: z.string(), environment: z.string() };
@@ -17,6 +18,7 @@ export const runStatusChange = {
     workflow: z.strictObject({
       name: z.string(),
       version: z.int().min(1).exactOptional().meta({ description: 'of a graph; code has a deployment' }),
+      codeVersion: z.string().exactOptional().meta({ description: 'of code that is replayed, where its author named one' }),
     }),
     deploymentId: deploymentId.exactOptional(),
     status: z.enum(runStatuses),
@@ -35,8 +37,15 @@ export const deploymentActivated = {
     deploymentId,
     previousDeploymentId: deploymentId.nullable().meta({ description: 'active before, and inactive now' }),
     revision: z.int().min(1).meta({ description: 'tells an older change from a newer one' }),
+    isRollback: z.literal(true).exactOptional().meta({ description: 'somebody went back to it' }),
     activatedAt: moment,
   }),
+} as const;
+
+export const deploymentStatusChange = {
+  source: 'stepwell.deployments',
+  detailType: 'Deployment Status Change',
+  detail: z.strictObject({ ...scope, deploymentId, change: z.enum(deploymentChanges), changedAt: moment }),
 } as const;
 
 export const scheduleFailure = {
@@ -53,4 +62,4 @@ export const scheduleFailure = {
   }),
 } as const;
 
-export const busEvents = [runStatusChange, deploymentActivated, scheduleFailure] as const;
+export const busEvents = [runStatusChange, deploymentActivated, deploymentStatusChange, scheduleFailure] as const;

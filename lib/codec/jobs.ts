@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import type { Trace } from '../engine/trace.ts';
-import type { ChildJob, Job, MessageJob, NodeJob, NudgeJob, PlaceJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
+import type { ChildJob, DriveJob, Job, MessageJob, NodeJob, NudgeJob, PlaceJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
 import { exactly } from './exact.ts';
 import {
   attempt,
@@ -34,6 +34,7 @@ const ofAttempt = { run: runAddress, commit: commitNo, nodeId, iteration: iterat
 const jobs = {
   node: exactly<NodeJob>()(z.strictObject({ kind: z.literal('node'), ...ofAttempt, resend: z.int().min(0) })),
   message: exactly<MessageJob>()(z.strictObject({ kind: z.literal('message'), ...ofAttempt, resend: z.int().min(0) })),
+  drive: exactly<DriveJob>()(z.strictObject({ kind: z.literal('drive'), ...ofAttempt, resend: z.int().min(0) })),
   wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt })),
   nudge: exactly<NudgeJob>()(z.strictObject({ kind: z.literal('nudge'), run: runAddress, ...traced })),
   child: exactly<ChildJob>()(
@@ -62,6 +63,7 @@ const jobs = {
 const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
   jobs.node,
   jobs.message,
+  jobs.drive,
   jobs.wake,
   jobs.nudge,
   jobs.child,

@@ -1,7 +1,7 @@
 /** Every alarm of the product: what is measured, where the line is and why there. Each has a page in docs/RUNBOOK.md. */
 import type { FunctionName } from '../contract/environment.ts';
 import {
-  type MetricOf,
+  type MetricsOf,
   deadLettersLeft,
   errorsOf,
   serverErrors,
@@ -14,13 +14,14 @@ import {
 } from './alarm-metrics.ts';
 
 export interface AlarmEntry {
-  /** its construct id, and so part of the alarm's name */
+  /** its construct id, and so part of the alarm's name; a second alarm has a 2 behind it, and so on */
   readonly name: string;
   /** the heading in docs/RUNBOOK.md, word for word */
   readonly heading: string;
   /** why the line is where it is */
   readonly reason: string;
-  readonly metric: MetricOf;
+  /** of which each has an alarm of its own */
+  readonly metrics: MetricsOf;
   readonly threshold: number;
   /** periods of five minutes in a row that must be over the line. Default: 1 */
   readonly periods?: number;
@@ -28,8 +29,11 @@ export interface AlarmEntry {
   readonly alarmsWhen?: 'below';
 }
 
-/** An alarm looks at ten metrics at most, and these say something of their own. */
-const isOfWatchers = (name: FunctionName): boolean => name === 'events' || name === 'sockets' || name === 'speaker';
+/** They have a cap of their own, and say something else when they are at it. */
+const ofWatchers: readonly FunctionName[] = ['events', 'sockets', 'speaker'];
+const isOfWatchers = (name: string): boolean => ofWatchers.some((one) => one === name);
+/** It runs when the product is deployed, and CloudFormation tells of it. */
+const ofDeploying: FunctionName = 'first-key';
 
 export const alarmEntries: readonly AlarmEntry[] = [
   {
@@ -37,7 +41,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Dead letters',
     reason:
       'A dead letter is consumed within seconds and fails its node in the log; one that stays is work that nobody knows of.',
-    metric: deadLettersLeft,
+    metrics: deadLettersLeft,
     threshold: 1,
     periods: 3,
   },
@@ -45,7 +49,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'NodeJobsWait',
     heading: 'Node jobs wait too long',
     reason: 'A job normally waits for less than a second. Ten minutes is twice what a worker may take by default.',
-    metric: waitIn('nodeJobs'),
+    metrics: waitIn('nodeJobs'),
     threshold: 600,
     periods: 2,
   },
@@ -53,7 +57,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'ResultsWait',
     heading: 'Results wait too long',
     reason: 'Ten results are decided in well under a second. Five minutes is five failed tries, and then they are dead letters.',
-    metric: waitIn('results'),
+    metrics: waitIn('results'),
     threshold: 300,
     periods: 2,
   },
@@ -62,7 +66,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Messages for code wait too long',
     reason:
       'A message normally waits for less than a second. Ten minutes is a backlog, or a message ahead of it that takes long.',
-    metric: waitIn('code'),
+    metrics: waitIn('code'),
     threshold: 600,
     periods: 2,
   },
@@ -70,7 +74,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'WorkerErrors',
     heading: 'The worker fails',
     reason: 'A node that fails is an outcome and no error. Errors here are crashes and time-outs, each tried again at a cost.',
-    metric: errorsOf('worker'),
+    metrics: errorsOf('worker'),
     threshold: 5,
     periods: 2,
   },
@@ -79,7 +83,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'The function for code fails',
     reason:
       'Code that throws is an outcome and no error. Errors here are ended processes and time-outs, each tried again at a cost.',
-    metric: errorsOf('code'),
+    metrics: errorsOf('code'),
     threshold: 5,
     periods: 2,
   },
@@ -87,7 +91,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'CollectErrors',
     heading: 'The collector fails',
     reason: 'Its batches come back by themselves; five errors in five minutes, twice, is more than a slow moment of the table.',
-    metric: errorsOf('collect'),
+    metrics: errorsOf('collect'),
     threshold: 5,
     periods: 2,
   },
@@ -95,7 +99,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'SweepStandsStill',
     heading: 'The sweep stands still',
     reason: 'It starts every minute. Without it a run whose message was lost waits for nobody.',
-    metric: startsOf('sweep'),
+    metrics: startsOf('sweep'),
     threshold: 1,
     alarmsWhen: 'below',
   },
@@ -103,7 +107,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'SweepErrors',
     heading: 'The sweep fails',
     reason: 'The next minute makes a failed one good. Three in five minutes, twice, is something that it cannot get past.',
-    metric: errorsOf('sweep'),
+    metrics: errorsOf('sweep'),
     threshold: 3,
     periods: 2,
   },
@@ -111,7 +115,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'DeadLetterErrors',
     heading: 'Dead letters cannot be recorded',
     reason: 'This function is the last that sees a message. What it cannot record stays for 14 days and then is lost.',
-    metric: errorsOf('dead-letter'),
+    metrics: errorsOf('dead-letter'),
     threshold: 1,
     periods: 2,
   },
@@ -119,7 +123,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'ApiServerErrors',
     heading: 'The API answers with server errors',
     reason: 'Temporary trouble of AWS is answered with 503 now and then; ten in five minutes, twice, is not that.',
-    metric: serverErrors,
+    metrics: serverErrors,
     threshold: 10,
     periods: 2,
   },
@@ -129,15 +133,16 @@ export const alarmEntries: readonly AlarmEntry[] = [
     reason:
       'A start is a handful of writes of some 10 ms; three seconds at the 99th percentile is more than cold starts explain.',
     // The function's duration and not the gateway's latency, which counts open streams.
-    metric: slowestOf('api'),
+    metrics: slowestOf('api'),
     threshold: 3_000,
     periods: 3,
   },
   {
     name: 'FunctionsThrottled',
     heading: 'Functions are throttled',
-    reason: 'Queues bear a moment without free concurrency. Ten in five minutes, three times, is a limit that is too low.',
-    metric: throttlesOf((name) => name !== 'first-key' && !isOfWatchers(name)),
+    reason:
+      'Queues bear a moment without free concurrency. Ten in five minutes, three times, of up to ten functions is a limit that is too low.',
+    metrics: throttlesOf((name) => name !== ofDeploying && !isOfWatchers(name)),
     threshold: 10,
     periods: 3,
   },
@@ -146,7 +151,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Watchers are turned away',
     reason:
       'Each reader of a stream holds an invocation, and so does each run watched over sockets. Those over the cap have to ask again.',
-    metric: throttlesOf(isOfWatchers),
+    metrics: throttlesOf(isOfWatchers),
     threshold: 10,
     periods: 3,
   },
@@ -154,7 +159,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'WatchesWait',
     heading: 'Watched runs wait for a speaker',
     reason: 'A speaker is there within a second. Five minutes are all speakers at work, or one that dies again and again.',
-    metric: waitIn('watches'),
+    metrics: waitIn('watches'),
     threshold: 300,
     periods: 2,
   },
@@ -162,7 +167,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'SpeakerErrors',
     heading: 'The speaker fails',
     reason: 'A socket that is gone is no error. Errors here are crashes, and those who watch see nothing for minutes.',
-    metric: errorsOf('speaker'),
+    metrics: errorsOf('speaker'),
     threshold: 3,
     periods: 2,
   },
@@ -170,7 +175,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'TablesThrottled',
     heading: 'Tables are throttled',
     reason: 'The client repeats a throttled request unseen. A hundred in five minutes, twice, is a hot run or a cold table.',
-    metric: tableThrottles,
+    metrics: tableThrottles,
     threshold: 100,
     periods: 2,
   },
@@ -178,7 +183,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'TimersDropped',
     heading: 'Timers are dropped',
     reason: 'A schedule that could not deliver for a day is given up. The sweep wakes its run, yet one is already too many.',
-    metric: timersDropped,
+    metrics: timersDropped,
     threshold: 1,
   },
 ];

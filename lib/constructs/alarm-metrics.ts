@@ -1,9 +1,12 @@
-/** What alarms look at, over five minutes each. undefined: what is measured is not part of this deployment. */
+/**
+ * What alarms look at, over five minutes each: one metric for each alarm that it takes, since an alarm sums ten metrics at
+ * most. None: what is measured is not part of this deployment.
+ */
 import { Duration } from 'aws-cdk-lib';
 import type * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import type { FunctionName } from '../contract/environment.ts';
-import type { ProductFunction } from './product-function.ts';
 import type { Queues } from './queues.ts';
 import type { Storage } from './storage.ts';
 import type { Timers } from './timers.ts';
@@ -12,60 +15,71 @@ export interface Watched {
   readonly queues: Queues;
   readonly storage: Storage;
   readonly timers: Timers;
-  readonly functions: ReadonlyMap<FunctionName, ProductFunction>;
+  readonly functions: ReadonlyMap<string, { readonly lambda: lambda.IFunction }>;
   readonly restApi: apigateway.RestApi | undefined;
 }
 
-export type MetricOf = (watched: Watched) => cloudwatch.IMetric | undefined;
+export type MetricsOf = (watched: Watched) => readonly cloudwatch.IMetric[];
+
+/** CloudWatch's limit for an alarm on a metric math expression. */
+const mostMetricsOfAnAlarm = 10;
 
 const period = Duration.minutes(5);
 const most = { period, statistic: 'Maximum' };
 const total = { period, statistic: 'Sum' };
 
-export const deadLettersLeft: MetricOf = ({ queues }) =>
-  sum(queues.deadLetters.map((queue) => queue.metricApproximateNumberOfMessagesVisible(most)));
+export const deadLettersLeft: MetricsOf = ({ queues }) =>
+  sums(queues.deadLetters.map((queue) => queue.metricApproximateNumberOfMessagesVisible(most)));
 
 /** in seconds */
 export const waitIn =
-  (queue: 'nodeJobs' | 'results' | 'code' | 'watches'): MetricOf =>
-  ({ queues }) =>
-    queues[queue].metricApproximateAgeOfOldestMessage(most);
+  (queue: 'nodeJobs' | 'results' | 'code' | 'watches'): MetricsOf =>
+  ({ queues }) => [queues[queue].metricApproximateAgeOfOldestMessage(most)];
 
 export const errorsOf =
-  (name: FunctionName): MetricOf =>
+  (name: FunctionName): MetricsOf =>
   ({ functions }) =>
-    functions.get(name)?.lambda.metricErrors(total);
+    present(functions.get(name)?.lambda.metricErrors(total));
 
 export const startsOf =
-  (name: FunctionName): MetricOf =>
+  (name: FunctionName): MetricsOf =>
   ({ functions }) =>
-    functions.get(name)?.lambda.metricInvocations(total);
+    present(functions.get(name)?.lambda.metricInvocations(total));
 
 /** in milliseconds */
 export const slowestOf =
-  (name: FunctionName): MetricOf =>
+  (name: FunctionName): MetricsOf =>
   ({ functions }) =>
-    functions.get(name)?.lambda.metricDuration({ period, statistic: 'p99' });
+    present(functions.get(name)?.lambda.metricDuration({ period, statistic: 'p99' }));
 
-export const serverErrors: MetricOf = ({ restApi }) => restApi?.metricServerError(total);
+export const serverErrors: MetricsOf = ({ restApi }) => present(restApi?.metricServerError(total));
 
 export const throttlesOf =
-  (wanted: (name: FunctionName) => boolean): MetricOf =>
+  (wanted: (name: string) => boolean): MetricsOf =>
   ({ functions }) =>
-    sum([...functions].flatMap(([name, { lambda }]) => (wanted(name) ? [lambda.metricThrottles(total)] : [])));
+    sums([...functions].flatMap(([name, { lambda }]) => (wanted(name) ? [lambda.metricThrottles(total)] : [])));
 
-export const tableThrottles: MetricOf = ({ storage }) =>
-  sum(
+export const tableThrottles: MetricsOf = ({ storage }) =>
+  sums(
     [storage.runsTable, storage.controlTable].flatMap((table) =>
       ['ReadThrottleEvents', 'WriteThrottleEvents'].map((name) => table.metric(name, total)),
     ),
   );
 
-export const timersDropped: MetricOf = ({ timers }) => timers.group.metricDropped(total);
+export const timersDropped: MetricsOf = ({ timers }) => [timers.group.metricDropped(total)];
+
+const present = (metric: cloudwatch.IMetric | undefined): readonly cloudwatch.IMetric[] => (metric === undefined ? [] : [metric]);
+
+/** As many sums as it takes: the line of the alarm holds for each. */
+function sums(metrics: readonly cloudwatch.IMetric[]): readonly cloudwatch.IMetric[] {
+  const parts = Array.from({ length: Math.ceil(metrics.length / mostMetricsOfAnAlarm) }, (_, part) =>
+    metrics.slice(part * mostMetricsOfAnAlarm, (part + 1) * mostMetricsOfAnAlarm),
+  );
+  return parts.map(sum);
+}
 
 /** A metric without data counts as zero, so that it does not hide the others. */
-function sum(metrics: readonly cloudwatch.IMetric[]): cloudwatch.IMetric | undefined {
-  if (metrics.length === 0) return undefined;
+function sum(metrics: readonly cloudwatch.IMetric[]): cloudwatch.IMetric {
   const named = metrics.map((metric, index) => [`m${index}`, metric] as const);
   const expression = named.map(([name]) => `FILL(${name}, 0)`).join(' + ');
   return new cloudwatch.MathExpression({ expression, usingMetrics: Object.fromEntries(named), period });

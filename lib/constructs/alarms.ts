@@ -18,12 +18,13 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { watched, topic }: AlarmsProps) {
     super(scope, id);
     for (const entry of alarmEntries) {
-      const metric = entry.metric(watched);
-      if (metric === undefined) continue;
-      const alarm = new cloudwatch.Alarm(this, entry.name, { ...alarmProps(entry), metric });
-      if (topic === undefined) continue;
-      alarm.addAlarmAction(new actions.SnsAction(topic));
-      alarm.addOkAction(new actions.SnsAction(topic));
+      for (const [index, metric] of entry.metrics(watched).entries()) {
+        const id = index === 0 ? entry.name : `${entry.name}${index + 1}`;
+        const alarm = new cloudwatch.Alarm(this, id, { ...alarmProps(entry), metric });
+        if (topic === undefined) continue;
+        alarm.addAlarmAction(new actions.SnsAction(topic));
+        alarm.addOkAction(new actions.SnsAction(topic));
+      }
     }
   }
 }

@@ -14,6 +14,7 @@ export interface FunctionsProps {
   readonly idempotencyHours: number;
   readonly requireHttps: boolean;
   readonly metrics: boolean;
+  readonly startedEvents: boolean;
   /** who may send webhooks, as JSON */
   readonly webhooks: string;
   /** which secrets the nodes of which project may use, as JSON */
@@ -98,6 +99,7 @@ function environmentValues({
   idempotencyHours,
   requireHttps,
   metrics,
+  startedEvents,
   webhooks,
   secrets,
   models,
@@ -124,6 +126,7 @@ function environmentValues({
     idempotencyHours: String(idempotencyHours),
     requireHttps: String(requireHttps),
     metrics: String(metrics),
+    startedEvents: String(startedEvents),
     webhooks,
     secrets,
     models,

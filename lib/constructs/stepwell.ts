@@ -1,4 +1,4 @@
-/** Stepwell, to be placed in a stack of one's own: `new Stepwell(this, 'Stepwell', { functionsDirectory })`. */
+/** Stepwell, to be placed in a stack of one's own: `new Stepwell(this, 'Stepwell')`. */
 import * as events from 'aws-cdk-lib/aws-events';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as logs from 'aws-cdk-lib/aws-logs';
@@ -16,6 +16,7 @@ import { Alarms } from './alarms.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 import { FirstKey } from './first-key.ts';
 import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
+import { functionsDirectory } from './functions-directory.ts';
 import { Functions } from './functions.ts';
 import { type Domain, HttpApi } from './http-api.ts';
 import type { Network } from './product-function.ts';
@@ -28,8 +29,11 @@ import { Timers } from './timers.ts';
 import { asSeenBy } from './wildcards.ts';
 
 export interface StepwellProps {
-  /** Folder with `<name>/index.mjs` for each function, as `npm run build:functions` writes it. Those found are deployed. */
-  readonly functionsDirectory: string;
+  /**
+   * Folder with `<name>/index.mjs` for each function, as `npm run build:functions` writes it. Those found are deployed.
+   * Default: those that came with the package, in a checkout those in dist/functions.
+   */
+  readonly functionsDirectory?: string;
   /** The tables and the bucket, or how to make them in this stack. A stack of their own lets them outlive this one. */
   readonly storage?: Storage | StorageProps;
   /** Hours for which an idempotency key is remembered, 1 to 168. Default: 24. */
@@ -41,6 +45,11 @@ export interface StepwellProps {
    * @default false
    */
   readonly metrics?: boolean;
+  /**
+   * Tells the bus when a run has begun, and not only when it has ended: one more event for each run, which is billed.
+   * @default false
+   */
+  readonly startedEvents?: boolean;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
   /** The project and environment of the first admin key, and its limit. Default: `default` and `production`, the usual limit. */
@@ -122,7 +131,7 @@ export class Stepwell extends Construct {
   /** undefined until the function that answers it is bundled */
   readonly socketApi: SocketApi | undefined;
 
-  constructor(scope: Construct, id: string, props: StepwellProps) {
+  constructor(scope: Construct, id: string, props: StepwellProps = {}) {
     super(scope, id);
     checkRanges(this, rangesOf(props));
     this.storage = props.storage instanceof Storage ? props.storage : new Storage(this, 'Storage', props.storage);
@@ -166,10 +175,11 @@ export class Stepwell extends Construct {
     });
     this.timers = new Timers(this, 'Timers', { delayQueue: this.queues.delayed, encryptionKey });
     this.eventBus = new events.EventBus(this, 'EventBus', { description: 'Status changes of the runs of Stepwell' });
-    const answersSockets = bundledFunctions(props.functionsDirectory).includes('sockets');
+    const directory = props.functionsDirectory ?? functionsDirectory();
+    const answersSockets = bundledFunctions(directory).includes('sockets');
     this.socketApi = answersSockets ? new SocketApi(this, 'SocketApi') : undefined;
     this.functions = new Functions(this, 'Functions', {
-      directory: props.functionsDirectory,
+      directory,
       places: {
         storage: this.storage,
         queues: this.queues,
@@ -190,6 +200,7 @@ export class Stepwell extends Construct {
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
       metrics: props.metrics ?? false,
+      startedEvents: props.startedEvents ?? false,
       webhooks: webhooksText,
       secrets: secretsText,
       models: modelsText,

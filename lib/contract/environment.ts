@@ -18,6 +18,8 @@ export const environmentNames = {
   /** the role with which schedules send to the delay queue */
   scheduleRoleArn: 'STEPWELL_SCHEDULE_ROLE_ARN',
   eventBusName: 'STEPWELL_EVENT_BUS_NAME',
+  /** `true`: the bus is told when a run has begun, too */
+  startedEvents: 'STEPWELL_STARTED_EVENTS',
   /** how long an ended run is kept after its deadline, in days */
   retentionDays: 'STEPWELL_RETENTION_DAYS',
   /** how long an idempotency key is remembered, in hours */

@@ -32,7 +32,7 @@ export const readTraceparent = (header: string): Traceparent | undefined => {
     : traceparent(`00-${traceId}-${spanId}-${flags}`);
 };
 
-const traceIdOf = (parent: Traceparent): string => parent.slice(3, 35);
+export const traceIdOf = (parent: Traceparent): string => parent.slice(3, 35);
 
 /** What every log line and audit record says of a request. */
 export const traceFacts = (trace: Trace) => ({ correlationId: trace.correlationId, traceId: traceIdOf(trace.traceparent) });

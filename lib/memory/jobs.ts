@@ -3,6 +3,7 @@ import { invariant } from '../engine/invariant.ts';
 import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import {
+  type DriveJob,
   type Job,
   type Jobs,
   type MessageJob,
@@ -23,8 +24,8 @@ export class MemoryJobs implements Jobs {
   readonly #clock: Clock;
   /** not yet taken, in the order of sending */
   readonly sent: NodeJob[] = [];
-  /** messages for the code of deployments, not yet taken */
-  readonly messages: MessageJob[] = [];
+  /** messages for the code of deployments, and drives of it, not yet taken */
+  readonly messages: (MessageJob | DriveJob)[] = [];
   readonly delayed: DelayedJob[] = [];
   readonly results: ResultMessage[] = [];
 
@@ -61,7 +62,7 @@ export class MemoryJobs implements Jobs {
     return due.map(({ job }) => job);
   }
 
-  takeMessages(): readonly MessageJob[] {
+  takeMessages(): readonly (MessageJob | DriveJob)[] {
     return this.messages.splice(0);
   }
 

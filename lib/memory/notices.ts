@@ -1,10 +1,18 @@
-import type { DeploymentNotice, Notices, RunStatusNotice, ScheduleFailureNotice } from '../ports/notices.ts';
+import type {
+  DeploymentChangeNotice,
+  DeploymentNotice,
+  Notices,
+  RunStatusNotice,
+  ScheduleFailureNotice,
+} from '../ports/notices.ts';
 import { kept } from './kept.ts';
 
 export class MemoryNotices implements Notices {
+  tellsStarts = false;
   /** what was told, in order */
   readonly told: RunStatusNotice[] = [];
   readonly activations: DeploymentNotice[] = [];
+  readonly deploymentChanges: DeploymentChangeNotice[] = [];
   readonly scheduleFailures: ScheduleFailureNotice[] = [];
 
   async runStatusChanged(notice: RunStatusNotice): Promise<void> {
@@ -13,6 +21,10 @@ export class MemoryNotices implements Notices {
 
   async deploymentActivated(notice: DeploymentNotice): Promise<void> {
     this.activations.push(kept(notice));
+  }
+
+  async deploymentChanged(notice: DeploymentChangeNotice): Promise<void> {
+    this.deploymentChanges.push(kept(notice));
   }
 
   async scheduleFailed(notice: ScheduleFailureNotice): Promise<void> {

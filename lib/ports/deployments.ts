@@ -43,6 +43,8 @@ export interface Activation {
   readonly deploymentId: DeploymentId;
   readonly at: Instant;
   readonly by: KeyId | null;
+  /** whoever asked went back to it */
+  readonly isRollback?: true;
 }
 
 /** The one pointer of a scope. */

@@ -25,7 +25,19 @@ export interface DeploymentNotice {
   readonly previousDeploymentId: DeploymentId | null;
   /** tells an older change from a newer one */
   readonly revision: number;
+  /** somebody went back to it */
+  readonly isRollback?: true;
   readonly activatedAt: Instant;
+}
+
+/** What became of an uploaded artifact, beside being given to new runs. */
+export const deploymentChanges = ['created', 'verified', 'removed'] as const;
+
+export interface DeploymentChangeNotice {
+  readonly scope: Scope;
+  readonly deploymentId: DeploymentId;
+  readonly change: (typeof deploymentChanges)[number];
+  readonly changedAt: Instant;
 }
 
 /** A time at which a schedule was due, and at which it started nothing though it should have. */
@@ -41,7 +53,10 @@ export interface ScheduleFailureNotice {
 }
 
 export interface Notices {
+  /** Whether anybody wants to hear that a run has begun: each telling has a price. */
+  readonly tellsStarts: boolean;
   runStatusChanged(notice: RunStatusNotice): Promise<void>;
   deploymentActivated(notice: DeploymentNotice): Promise<void>;
+  deploymentChanged(notice: DeploymentChangeNotice): Promise<void>;
   scheduleFailed(notice: ScheduleFailureNotice): Promise<void>;
 }

@@ -35,7 +35,7 @@ export const activateDeployment = (
   scope: Scope,
   deploymentId: DeploymentId,
   by: KeyId | null,
-): Promise<ActivateAnswer> => moveTo<never>(deps, scope, by, async () => ({ kind: 'chosen', deploymentId }));
+): Promise<ActivateAnswer> => moveTo<never>(deps, scope, { by }, async () => ({ kind: 'chosen', deploymentId }));
 
 type NoPrevious = { readonly kind: 'no_previous_deployment' };
 
@@ -46,7 +46,7 @@ export const rollbackDeployment = (
   deploymentId: DeploymentId | undefined,
   by: KeyId | null,
 ): Promise<ActivateAnswer | NoPrevious> =>
-  moveTo<NoPrevious>(deps, scope, by, async (pointer) => {
+  moveTo<NoPrevious>(deps, scope, { by, isRollback: true }, async (pointer) => {
     const chosen = deploymentId ?? (await previousIn(deps, scope, pointer));
     return chosen === undefined ? { kind: 'no_previous_deployment' } : { kind: 'chosen', deploymentId: chosen };
   });
@@ -56,7 +56,7 @@ type Chosen = { readonly kind: 'chosen'; readonly deploymentId: DeploymentId };
 async function moveTo<Refused extends { readonly kind: 'no_previous_deployment' }>(
   deps: Needs,
   scope: Scope,
-  by: KeyId | null,
+  whose: Pick<Activation, 'by' | 'isRollback'>,
   choose: (pointer: ActivePointer | undefined) => Promise<Chosen | Refused>,
 ): Promise<ActivateAnswer | Refused> {
   const { deployments, clock } = deps;
@@ -71,7 +71,7 @@ async function moveTo<Refused extends { readonly kind: 'no_previous_deployment' 
 
     const refusal = (await verifyArtifact(deps, scope, deployment)) ?? (await namesTaken(deps, scope, deployment));
     if (refusal !== undefined) return refusal;
-    const activation: Activation = { deploymentId: id, at: clock.now(), by };
+    const activation: Activation = { deploymentId: id, at: clock.now(), ...whose };
     const moved: ActivePointer = {
       revision: (pointer?.revision ?? 0) + 1,
       history: [activation, ...(pointer?.history ?? [])].slice(0, mostActivationsKept),
@@ -90,10 +90,11 @@ async function finish(
 ): Promise<Activated | { readonly kind: 'not_found' }> {
   const [standing, before] = history;
   if (standing === undefined) return { kind: 'not_found' };
-  const { deploymentId, at: activatedAt } = standing;
+  const { deploymentId, at: activatedAt, isRollback } = standing;
   const previousDeploymentId = before?.deploymentId ?? null;
   if (deployment.activatedAt !== activatedAt) {
-    await notices.deploymentActivated({ scope, deploymentId, previousDeploymentId, revision, activatedAt });
+    const facts = { previousDeploymentId, revision, ...(isRollback === undefined ? {} : { isRollback }) };
+    await notices.deploymentActivated({ scope, deploymentId, ...facts, activatedAt });
     await deployments.noteActivated(scope, deploymentId, activatedAt);
   }
   return { kind: 'activated', deploymentId, activatedAt, previousDeploymentId, revision };

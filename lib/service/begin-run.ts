@@ -4,6 +4,8 @@
  * own nonce, so whoever finds it written knows that it is theirs.
  */
 import type { UnsavedGraph } from '../codec/definition.ts';
+import { decideCodeStart } from '../engine/durable/decide.ts';
+import { replayVersion, replayVersionKey } from '../engine/durable/replay-version.ts';
 import { decideFetchStart } from '../engine/fetch/decide.ts';
 import { workflowQueue } from '../engine/fetch/message.ts';
 import { decideStart } from '../engine/graph/decide.ts';
@@ -23,19 +25,28 @@ import {
 import type { JsonValue, Payload } from '../engine/json.ts';
 import type { RunEvent } from '../engine/log/events.ts';
 import { emptyState, applyCommit } from '../engine/log/fold.ts';
-import { type FetchCreation, type GraphCreation, type Head, type RunCreation, firstProjection } from '../engine/log/head.ts';
+import {
+  type CodeCreation,
+  type FetchCreation,
+  type GraphCreation,
+  type Head,
+  type RunCreation,
+  firstProjection,
+} from '../engine/log/head.ts';
 import type { Trace } from '../engine/trace.ts';
 import { type DurationMs, type Instant, after, days, durationMs, instant, minutes, seconds } from '../engine/time.ts';
 import type { Reservation } from '../ports/control.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { isWon, untilDefinite } from './append.ts';
 import { carryOut } from './carry-out.ts';
+import { codeTools } from './decide-code-run.ts';
 import { newMessage } from './decide-fetch-run.ts';
 import { type Decider, keepWaitsOf } from './decide-run.ts';
 import { measureCommit } from './measure-commit.ts';
 import { carryGraph } from './carried-graph.ts';
 import { decideTools } from './graph.ts';
 import { markDue } from './mark-due.ts';
+import type { Served } from './ready-deployment.ts';
 import { spillEvents, spillInput, withPayloads } from './payloads.ts';
 
 /** What a run is made by, beside what it runs. */
@@ -80,9 +91,8 @@ interface ResolvedGraph extends Found {
   readonly isOfTest?: true;
 }
 
-interface ResolvedCode extends Found {
+interface ResolvedCode extends Found, Served {
   readonly deploymentId: DeploymentId;
-  readonly workflowName: string;
 }
 
 export type BeginAnswer =
@@ -140,7 +150,7 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     return resolved;
   }
   const made = await createHead(decider, request, standing, resolved, now);
-  if ('kind' in made && made.kind !== 'graph' && made.kind !== 'fetch') {
+  if (!isMade(made)) {
     if (!isReplay) await release();
     return made;
   }
@@ -153,6 +163,8 @@ const answerFor = (head: Head, standing: Reservation, isReplay: boolean): BeginA
     : { kind: 'run_exists', runId: standing.runId };
 
 const isFound = (resolved: Resolved | { readonly kind: string }): resolved is Resolved => resolved.kind === 'found';
+
+export const isMade = (made: RunCreation | NotMade): made is RunCreation => 'commit' in made;
 
 export type NotMade = Exclude<BeginAnswer, { kind: 'started' | 'idempotency_conflict' }>;
 
@@ -221,7 +233,8 @@ interface Terms {
 interface First {
   readonly made:
     | Pick<GraphCreation, 'kind' | 'workflow' | 'deploymentId' | 'isTest'>
-    | Pick<FetchCreation, 'kind' | 'workflow' | 'deploymentId'>;
+    | Pick<FetchCreation, 'kind' | 'workflow' | 'deploymentId'>
+    | Pick<CodeCreation, 'kind' | 'workflow' | 'deploymentId'>;
   readonly events: readonly RunEvent[];
   /** of a graph */
   readonly plan?: Plan;
@@ -252,7 +265,7 @@ async function firstOfGraph(
 
 async function firstOfCode(
   { deps }: Decider,
-  { deploymentId, workflowName, input, system = {} }: ResolvedCode,
+  { runtime, deploymentId, workflowName, codeVersion, input, system = {} }: ResolvedCode,
   { address, now, deadlineAt, expiresAt, startsAt }: Terms,
 ): Promise<First | NotMade> {
   // Held first, looked at again after: a removal marks first and looks for holders after, so one of the two sees the other.
@@ -263,6 +276,12 @@ async function firstOfCode(
     return { kind: 'deployment_not_found', deploymentId };
   }
   const payload: Payload = await spillInput(deps, address, input, expiresAt);
+  if (runtime === 'code') {
+    const workflow = { name: workflowName, ...(codeVersion === undefined ? {} : { version: codeVersion }) };
+    const told = { ...system, [replayVersionKey]: replayVersion };
+    const tools = codeTools(now, { address, deadlineAt });
+    return { made: { kind: 'code', workflow, deploymentId }, events: decideCodeStart(payload, told, tools, startsAt) };
+  }
   const body = { runId: address.runId, input };
   // The id follows from the run's, so that every repetition of this start writes the same commit.
   const first = newMessage(deps, 'workflow', { queueName: workflowQueue(workflowName), body }, address.runId);

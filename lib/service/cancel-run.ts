@@ -1,6 +1,6 @@
 /** Cancels a run. The cancel either wins or loses; a result that arrives after it changes nothing. */
 import { signalWaitsOf } from '../engine/graph/sleepers.ts';
-import type { RunAddress } from '../engine/ids.ts';
+import { type RunAddress, nodeKey } from '../engine/ids.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import type { TerminalStatus } from '../engine/log/head.ts';
 import type { Decider } from './decide-run.ts';
@@ -26,7 +26,9 @@ export async function cancelRun(decider: Decider, run: RunAddress, reason?: stri
     await tellRun(decider, fold, [{ kind: 'cancel-requested', ...(reason === undefined ? {} : { reason }) }]);
   }
   const { progress } = fold.state;
-  if (isTerminal(progress)) await leaveWaits(deps, run, waits);
+  // What is undone first waits for nothing any more, though its run goes on.
+  const over = waits.filter((wait) => fold.state.nodes.get(nodeKey(wait))?.status !== 'waiting');
+  await leaveWaits(deps, run, over);
   if (progress.status === 'completed' || progress.status === 'failed') return { kind: 'run_terminal', status: progress.status };
   return { kind: 'cancelled' };
 }

@@ -11,6 +11,7 @@ import { childJob, placeJob, workJob, wakeJob } from './jobs-of.ts';
 import { later } from './later.ts';
 import { markDue } from './mark-due.ts';
 import type { RunFold } from './read-log.ts';
+import { tellStart } from './tell-start.ts';
 
 const noDelay = durationMs(0);
 
@@ -56,4 +57,5 @@ export async function carryOut(deps: Deps, fold: RunFold, commit: Commit): Promi
   if (now.length > 0) await deps.jobs.send(now);
   if (isTerminal(fold.state.progress)) return finishRun(deps, fold);
   if (hasParked) await markDue(deps, fold.head, nextLook(fold.state, fold.head.deadlineAt, deps.clock.now()));
+  await tellStart(deps, fold, commit);
 }

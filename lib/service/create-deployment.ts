@@ -9,7 +9,7 @@ import { type Manifest, activeIn } from '../ports/deployments.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
 import { type ShownDeployment, shown } from './deployment-status.ts';
-import { type ArchiveRefused, artifactOf, judgeArtifact } from './verify-artifact.ts';
+import { type ArchiveRefused, artifactOf, judgeArtifact, noteVerified } from './verify-artifact.ts';
 
 export type CreateDeploymentAnswer =
   | {
@@ -24,7 +24,7 @@ export type CreateDeploymentAnswer =
 /** Fifty megabytes at half a megabit a second. */
 const uploadTime = minutes(15);
 
-type Needs = Pick<Deps, 'deployments' | 'artifacts' | 'clock'>;
+type Needs = Pick<Deps, 'deployments' | 'artifacts' | 'notices' | 'clock'>;
 
 /** @param archive what came in the same request; it is judged before anything is written */
 export async function createDeployment(
@@ -33,7 +33,7 @@ export async function createDeployment(
   manifest: Manifest,
   { by, archive }: { readonly by: KeyId | null; readonly archive?: Uint8Array | undefined },
 ): Promise<CreateDeploymentAnswer> {
-  const { deployments, artifacts, clock } = deps;
+  const { deployments, artifacts, notices, clock } = deps;
   const id = manifest.deploymentId;
   const refusal = archive === undefined ? undefined : await judgeArtifact(manifest, archive);
   if (refusal !== undefined) return refusal;
@@ -41,11 +41,13 @@ export async function createDeployment(
   const created = await deployments.create(scope, { manifest, createdAt: clock.now(), createdBy: by });
   const standing = await deployments.deployment(scope, id);
   if (standing === undefined || !isSame(standing.manifest, manifest)) return { kind: 'deployment_exists' };
+  // Also to whoever repeats the request: the first may have died before it could tell.
+  await notices.deploymentChanged({ scope, deploymentId: id, change: 'created', changedAt: standing.createdAt });
   const name = artifactOf(scope, manifest);
   const isVerified = standing.verifiedAt !== undefined;
   if (!isVerified && archive !== undefined) {
     await artifacts.put(name, archive);
-    await deployments.noteVerified(scope, id, clock.now());
+    await noteVerified(deps, scope, id);
   }
   const upload =
     isVerified || archive !== undefined

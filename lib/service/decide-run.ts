@@ -4,8 +4,10 @@ import { decide } from '../engine/graph/decide.ts';
 import type { Fact } from '../engine/graph/facts.ts';
 import type { Plan } from '../engine/graph/plan.ts';
 import type { Commit } from '../engine/log/commit.ts';
+import { pinnedVersion } from '../engine/log/head.ts';
 import { type Appended, append } from './append.ts';
 import { carryOut } from './carry-out.ts';
+import { decideCodeRun } from './decide-code-run.ts';
 import type { Deps } from './deps.ts';
 import { keepWaits } from './keep-waits.ts';
 import { measureCommit } from './measure-commit.ts';
@@ -41,7 +43,14 @@ export async function decideRun(
   return appended;
 }
 
-export const meeterOf = (decider: Decider): Meeter => ({ ...decider, decide: decideRun });
+export const meeterOf = (decider: Decider): Meeter => ({
+  ...decider,
+  decide: async (by, fold, fact) => {
+    const { head } = fold;
+    if (head.kind === 'code') return decideCodeRun(by, fold, [fact]);
+    return decideRun(by, fold, await by.plans.of(by.deps, head.address, pinnedVersion(head)), [fact]);
+  },
+});
 
 /** The waits that this commit began. Of a run without signals nothing is asked. */
 export async function keepWaitsOf(decider: Decider, fold: RunFold, commit: Commit): Promise<void> {

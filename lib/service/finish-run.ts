@@ -5,34 +5,25 @@
 import { invariant } from '../engine/invariant.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { isTestRun } from '../engine/log/head.ts';
-import { callerOf, scheduleOf } from '../engine/log/lineage.ts';
+import { callerOf } from '../engine/log/lineage.ts';
 import { durationMs } from '../engine/time.ts';
 import type { Deps } from './deps.ts';
 import { childJob, placeJob } from './jobs-of.ts';
+import { noticeOf } from './tell-start.ts';
 import type { RunFold } from './read-log.ts';
 
 export async function finishRun(deps: Deps, { head, state }: RunFold): Promise<void> {
   const { progress, asOf } = state;
   invariant(isTerminal(progress) && asOf !== 0, 'only an ended run has last duties');
   await tellFamily(deps, { head, state });
-  const schedule = scheduleOf(head);
   // What an author tries out is nobody else's news.
   if (!isTestRun(head)) {
-    await deps.notices.runStatusChanged({
-      run: head.address,
-      workflow: head.workflow,
-      status: progress.status,
-      ...(head.deploymentId === null ? {} : { deploymentId: head.deploymentId }),
-      ...(schedule === undefined ? {} : { scheduleId: schedule.scheduleId }),
-      ...(head.trace === undefined ? {} : { correlationId: head.trace.correlationId }),
-      startedAt: head.createdAt,
-      endedAt: progress.endedAt,
-    });
+    await deps.notices.runStatusChanged({ ...noticeOf(head), status: progress.status, endedAt: progress.endedAt });
   }
   // From here on another run may have its place.
   if (state.admission !== undefined) await deps.jobs.sendLater(placeJob(head, state.admission), durationMs(0));
   // From here on its deployment may be removed.
-  if (head.kind === 'fetch') await deps.deployments.letGo(head.address, head.deploymentId, head.address.runId);
+  if (head.deploymentId !== null) await deps.deployments.letGo(head.address, head.deploymentId, head.address.runId);
   await deps.log.project(head.address, {
     status: progress.status,
     asOf,

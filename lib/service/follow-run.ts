@@ -7,8 +7,8 @@ import type { Commit } from '../engine/log/commit.ts';
 import { deltaEventName } from '../engine/log/event-names.ts';
 import { type RunState, applyCommit, emptyState, isTerminal } from '../engine/log/fold.ts';
 import { isOpen } from '../engine/log/node-state.ts';
-import { type PublicEvent, type PublicFact, publicFacts } from '../engine/log/public-event.ts';
-import { type DurationMs, durationMs, iso, seconds } from '../engine/time.ts';
+import { type PublicEvent, type PublicFact, type Told, envelopeOf, publicFacts } from '../engine/log/public-event.ts';
+import { type DurationMs, durationMs, seconds } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
 import { Ears, type Heard } from './read-deltas.ts';
@@ -36,6 +36,7 @@ export type News =
 /** A run that somebody is about to follow, as of the first look. */
 export interface Followed {
   readonly run: RunAddress;
+  readonly told: Told;
   readonly state: RunState;
   /** read and not given yet */
   readonly commits: readonly Commit[];
@@ -47,7 +48,7 @@ export async function beginFollowing(deps: Pick<Deps, 'log'>, run: RunAddress): 
   if (head === undefined) return undefined;
   const state = emptyState();
   applyCommit(state, head.commit);
-  return { run, state, commits: [head.commit, ...(await readOn(deps, run, state))] };
+  return { run, told: head, state, commits: [head.commit, ...(await readOn(deps, run, state))] };
 }
 
 /** Whether the run has ended and nothing of it comes after the cursor. */
@@ -57,7 +58,7 @@ export const isAllSeen = ({ state }: Followed, after: number): boolean =>
 /** Ends behind the run's last event, which is then the last thing given. */
 export async function* followRun(
   deps: Pick<Deps, 'log' | 'streams' | 'clock'>,
-  { run, state, commits: first }: Followed,
+  { run, told, state, commits: first }: Followed,
   after: number,
 ): AsyncGenerator<News, void, undefined> {
   const ears = new Ears(deps, run);
@@ -66,7 +67,7 @@ export async function* followRun(
   let pause: DurationMs = firstPause;
   for (;;) {
     let isNews = false;
-    for (const seen of commits.flatMap((commit) => publicFacts(run, commit))) {
+    for (const seen of commits.flatMap((commit) => publicFacts(told, commit))) {
       if (seen.event.eventId <= after) continue;
       isNews = true;
       last = seen.event.eventId;
@@ -76,7 +77,7 @@ export async function* followRun(
     try {
       for await (const heard of ears.hear(state)) {
         isNews = true;
-        yield { kind: 'delta', delta: publicDelta(run, last, heard), heard };
+        yield { kind: 'delta', delta: publicDelta(told, last, heard), heard };
       }
     } catch (trouble) {
       if (!(trouble instanceof Unavailable)) throw trouble;
@@ -111,12 +112,11 @@ const longestPause = (state: RunState): DurationMs => {
   return isAtWork ? longestAtWork : longestWaiting;
 };
 
-export const publicDelta = (run: RunAddress, last: number, { node, delta, isReset }: Heard): PublicDelta => ({
+export const publicDelta = (told: Told, last: number, { node, delta, isReset }: Heard): PublicDelta => ({
   eventId: last,
   sequence: last,
   type: deltaEventName,
-  runId: run.runId,
-  timestamp: iso(delta.at),
+  ...envelopeOf(told, delta.at),
   payload: {
     nodeId: node.nodeId,
     ...(node.iteration === topLevel ? {} : { iteration: node.iteration }),

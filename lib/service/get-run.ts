@@ -55,8 +55,9 @@ export async function getRun(
   const fold = await readRun(deps, address);
   if (fold === undefined) return { kind: 'not_found' };
   const { head, state } = fold;
-  const plan = head.kind === 'fetch' ? undefined : await plans.of(deps, address, pinnedVersion(head));
-  const named = plan === undefined ? messagesOf(state) : namedIn(state, [...plan.nodes.values()]);
+  const plan = head.kind === 'graph' ? await plans.of(deps, address, pinnedVersion(head)) : undefined;
+  const named =
+    plan === undefined ? (head.kind === 'code' ? stepsOf(state) : messagesOf(state)) : namedIn(state, [...plan.nodes.values()]);
 
   const budget = { bytes: withValues ? largestValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<Shown | undefined> => {
@@ -100,6 +101,14 @@ export async function getRun(
 /** A fetch run has no definition: it was sent what its log says. */
 const messagesOf = (state: RunState): readonly Named[] =>
   [...state.nodes.entries()].map(([, { nodeId }]) => ({ node: { id: nodeId, type: 'message' }, iteration: topLevel }));
+
+/** What the code of a code run asked for, by its keys. A drive is no step of anybody's. */
+const stepsOf = (state: RunState): readonly Named[] =>
+  [...state.nodes.entries()].flatMap(([, node]) => {
+    const step = 'step' in node ? node.step : undefined;
+    if (step === undefined || step.kind === 'drive') return [];
+    return [{ node: { id: node.nodeId, type: step.kind, label: step.key }, iteration: topLevel }];
+  });
 
 interface Named {
   readonly node: ShownNode['node'];

@@ -29,10 +29,17 @@ export const nodeJob = (asking: Asking, commit: CommitNo, { nodeId, iteration, a
   resend,
 });
 
-/** An open node of a graph run is worked on by a worker, one of a fetch run is a message for its code. */
+/** An open node of a graph run is worked on by a worker, one of a fetch run is a message for its code, and one of a code run drives it. */
 export const workJob = (asking: AskingForWork, commit: CommitNo, asked: Asked, resend = 0): WorkJob => {
   const job = nodeJob(asking, commit, asked, resend);
-  return asking.kind === 'graph' ? job : { ...job, kind: 'message' };
+  switch (asking.kind) {
+    case 'graph':
+      return job;
+    case 'fetch':
+      return { ...job, kind: 'message' };
+    case 'code':
+      return { ...job, kind: 'drive' };
+  }
 };
 
 export const wakeJob = (asking: Asking, commit: CommitNo, { nodeId, iteration, attempt }: Asked): WakeJob => ({

@@ -29,7 +29,7 @@ export async function listEvents(
   // Up to the first missing number: behind a hole every commit stands one place too early. What is missing now is given
   // to the next question.
   const dense = tail.filter((commit, index) => commit.number === firstCommit + 1 + index);
-  const rest = [head.commit, ...dense].filter((commit) => endOf(commit) > after).flatMap((commit) => publicEvents(run, commit));
+  const rest = [head.commit, ...dense].filter((commit) => endOf(commit) > after).flatMap((commit) => publicEvents(head, commit));
   const later = rest.filter(({ eventId }) => eventId > after);
   const events = withinBytes(later.slice(0, limit));
   return { kind: 'found', events, last: events.at(-1)?.eventId ?? after, hasMore: later.length > events.length };

@@ -8,7 +8,7 @@ import { isTestRun } from '../engine/log/head.ts';
 import { callerOf, systemOfCall } from '../engine/log/lineage.ts';
 import type { ChildWait } from '../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
-import { type Resolved, createHead } from './begin-run.ts';
+import { type Resolved, createHead, isMade } from './begin-run.ts';
 import type { Decider } from './decide-run.ts';
 import { load } from './payloads.ts';
 import type { RunFold } from './read-log.ts';
@@ -44,8 +44,7 @@ export async function makeChild(
   // What a test calls goes with it when it is stopped. Code of a deployment runs as it always does.
   const ofTest = isTestRun(head) && 'version' in resolved ? { isOfTest: true as const } : {};
   const made = await createHead(decider, terms, standing, { ...resolved, system, ...ofTest }, deps.clock.now());
-  if (!('kind' in made) || made.kind === 'graph' || made.kind === 'fetch') return undefined;
-  if (made.kind === 'run_exists') return undefined;
+  if (isMade(made) || made.kind === 'run_exists') return undefined;
   return refused('error', made.kind, `the workflow ${wait.workflowName} cannot be called now: ${made.kind}`);
 }
 

@@ -1,18 +1,25 @@
 /** Counts what a commit tells, once it is known to have won. Whoever dies before this has not counted it. */
 import type { Plan } from '../engine/graph/plan.ts';
+import { type NodeId, nodeKey, topLevel } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
+import type { RunState } from '../engine/log/fold.ts';
 import { measuresOf } from '../engine/log/measures.ts';
 import type { Deps } from './deps.ts';
 import type { RunFold } from './read-log.ts';
 
-/** @param plan of a run of a graph; what a run of code has are messages */
+/** @param plan of a run of a graph; what a run of code has are messages, or steps */
 export function measureCommit({ metrics }: Pick<Deps, 'metrics'>, { head, state }: RunFold, commit: Commit, plan?: Plan): void {
   if (!metrics.isOn) return;
   const measures = measuresOf(commit, {
     workflowName: head.workflow.name,
     createdAt: head.createdAt,
     state,
-    typeOf: (id) => plan?.nodes.get(id)?.type ?? 'message',
+    typeOf: (id) => plan?.nodes.get(id)?.type ?? stepKindOf(state, id) ?? 'message',
   });
   if (measures.length > 0) metrics.emit(measures, commit.at);
+}
+
+function stepKindOf({ nodes }: RunState, id: NodeId): string | undefined {
+  const node = nodes.get(nodeKey({ nodeId: id, iteration: topLevel }));
+  return node !== undefined && 'step' in node ? node.step?.kind : undefined;
 }

@@ -4,10 +4,8 @@
  * one that is meant for somebody and not given finishes that: its finder may be dead. (docs/decisions/signals-meet.md)
  */
 import type { Fact } from '../engine/graph/facts.ts';
-import type { Plan } from '../engine/graph/plan.ts';
 import { type CommitNo, firstCommit, nodeKey, topLevel } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
-import { pinnedVersion } from '../engine/log/head.ts';
 import type { SignalPlace } from '../engine/signal.ts';
 import type { KeptSignal, Meeting, Waiter } from '../ports/signals.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -18,8 +16,10 @@ import { type RunFold, readRun, readTail } from './read-log.ts';
 
 /** A decider, and the one way from a fact into the log: that way itself leads here, when a commit begins a wait. */
 export interface Meeter extends Decider {
-  readonly decide: (decider: Decider, fold: RunFold, plan: Plan, facts: readonly Fact[]) => Promise<Appended>;
+  readonly decide: (decider: Decider, fold: RunFold, fact: Received) => Promise<Appended>;
 }
+
+type Received = Extract<Fact, { kind: 'signal-received' }>;
 
 /** Each round settles something, or is the last. More than these, and the place is busier than one caller's patience. */
 const mostRounds = 200;
@@ -80,18 +80,17 @@ async function settle(here: Here, signal: KeptSignal, waiter: Waiter, known?: Ru
 }
 
 async function give({ meeter, place }: Here, signal: KeptSignal, waiter: Waiter, fold: RunFold): Promise<void> {
-  const { deps, plans, decide } = meeter;
+  const { deps, decide } = meeter;
   const { signalId, receivedAt } = signal;
   const payload = await deps.signals.payload(place, signalId);
   invariant(payload !== undefined, `signal ${signalId} is meant for a waiter, and is gone`);
-  const plan = await plans.of(deps, place, pinnedVersion(fold.head));
-  const fact: Fact = {
+  const fact: Received = {
     kind: 'signal-received',
     node: { nodeId: waiter.nodeId, iteration: waiter.iteration },
     attempt: waiter.attempt,
     signal: { signalId, payload, receivedAt },
   };
-  await askRun(meeter, fold, () => decide(meeter, fold, plan, [fact]));
+  await askRun(meeter, fold, () => decide(meeter, fold, fact));
 }
 
 async function foldOf({ meeter: { deps }, place, own }: Here, { runId }: Waiter): Promise<RunFold | undefined> {

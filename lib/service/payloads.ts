@@ -133,11 +133,20 @@ export async function withPayloads<Answer>(
       return await question(loaded);
     } catch (trouble) {
       if (!(trouble instanceof PayloadsNeeded)) throw trouble;
-      for (let at = 0; at < trouble.refs.length; at += mostLoadsTogether) {
-        await Promise.all(
-          trouble.refs.slice(at, at + mostLoadsTogether).map(async (ref) => loaded.set(ref, await load(deps, run, ref))),
-        );
-      }
+      await loadAll(deps, run, trouble.refs, loaded);
     }
+  }
+}
+
+/** Loads what is not there yet. */
+export async function loadAll(
+  deps: Pick<Deps, 'blobs' | 'log'>,
+  run: RunAddress,
+  refs: readonly PayloadRef[],
+  loaded: Map<PayloadRef, JsonValue>,
+): Promise<void> {
+  const missing = refs.filter((ref) => !loaded.has(ref));
+  for (let at = 0; at < missing.length; at += mostLoadsTogether) {
+    await Promise.all(missing.slice(at, at + mostLoadsTogether).map(async (ref) => loaded.set(ref, await load(deps, run, ref))));
   }
 }

@@ -70,8 +70,15 @@ export async function saveSnapshot(deps: Pick<Deps, 'log'>, fold: RunFold): Prom
   }
 }
 
-/** Folds what was committed since, and says how many commits that were. */
-export async function readTail(deps: Pick<Deps, 'log'>, fold: RunFold): Promise<number> {
+/**
+ * Folds what was committed since, and says how many commits that were.
+ * @param meet is shown each commit before it is folded
+ */
+export async function readTail(
+  deps: Pick<Deps, 'log'>,
+  fold: RunFold,
+  meet: (commit: Commit) => void = () => {},
+): Promise<number> {
   const before = fold.state.asOf;
   for (let read = 1; read <= mostReads; read += 1) {
     const after = fold.state.asOf;
@@ -81,6 +88,7 @@ export async function readTail(deps: Pick<Deps, 'log'>, fold: RunFold): Promise<
     for (const commit of dense) {
       // In a run that was forgotten each slot says that it is over: the first is enough.
       if (isForgotten(commit) && isTerminal(fold.state.progress)) break;
+      meet(commit);
       applyCommit(fold.state, commit);
     }
     if (dense.length === found.length) return fold.state.asOf - before;

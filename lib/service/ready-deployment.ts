@@ -1,5 +1,6 @@
 /** Whether a deployment can take runs of a workflow. */
 import type { DeploymentId, Scope } from '../engine/ids.ts';
+import type { Deployment } from '../ports/deployments.ts';
 import type { Deps } from './deps.ts';
 
 export type NotReady =
@@ -9,15 +10,31 @@ export type NotReady =
   /** its artifact was never verified: nobody has asked, or there is none */
   | { readonly kind: 'deployment_not_verified'; readonly deploymentId: DeploymentId };
 
+/** The workflow as the deployment has it. */
+export interface Served {
+  readonly runtime: Deployment['manifest']['runtime'];
+  readonly workflowName: string;
+  /** of code, as its author named it */
+  readonly codeVersion?: string;
+}
+
 export async function readyDeployment(
   { deployments }: Pick<Deps, 'deployments'>,
   scope: Scope,
   id: DeploymentId,
   workflow: string,
-): Promise<NotReady | { readonly kind: 'ready' }> {
+): Promise<NotReady | { readonly kind: 'ready'; readonly serves: Served }> {
   const deployment = await deployments.deployment(scope, id);
   if (deployment === undefined || deployment.removingSince !== undefined)
     return { kind: 'deployment_not_found', deploymentId: id };
-  if (!deployment.manifest.workflows.some(({ name }) => name === workflow)) return { kind: 'workflow_not_found' };
-  return deployment.verifiedAt === undefined ? { kind: 'deployment_not_verified', deploymentId: id } : { kind: 'ready' };
+  const { runtime, workflows } = deployment.manifest;
+  // Of code there may be several versions: runs start with the one that is named last.
+  const served = workflows.findLast(({ name }) => name === workflow);
+  if (served === undefined) return { kind: 'workflow_not_found' };
+  if (deployment.verifiedAt === undefined) return { kind: 'deployment_not_verified', deploymentId: id };
+  const { version } = served;
+  return {
+    kind: 'ready',
+    serves: { runtime, workflowName: workflow, ...(version === undefined ? {} : { codeVersion: version }) },
+  };
 }

@@ -15,6 +15,7 @@ import { markDue } from './mark-due.ts';
 import { mendRun } from './mend-run.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import { tellRun } from './tell-run.ts';
+import { tellStartAgain } from './tell-start.ts';
 
 export interface Swept {
   readonly minutes: number;
@@ -84,7 +85,7 @@ export async function recoverRun(decider: Decider, run: RunAddress): Promise<boo
   const now = deps.clock.now();
   const next = Math.max(minuteOf(nextLook(fold.state, fold.head.deadlineAt, now)), minuteOf(now) + 1);
   await markDue(deps, fold.head, instant(minutes(next)));
-  await showAttention(deps, fold, now);
+  await showAttention(deps, fold, now, await tellStartAgain(deps, fold));
   return resent.length > 0;
 }
 
@@ -97,9 +98,14 @@ async function askCaller({ jobs }: Pick<Deps, 'jobs'>, { head }: RunFold): Promi
 }
 
 /** Makes a run that waits or retries findable as such. Only here, so that a short run never pays for it. */
-async function showAttention({ log }: Pick<Deps, 'log'>, { head, state }: RunFold, now: Instant): Promise<void> {
+async function showAttention(
+  { log }: Pick<Deps, 'log'>,
+  { head, state }: RunFold,
+  now: Instant,
+  hasTold: boolean,
+): Promise<void> {
   const attention = attentionOf(state, now);
-  if (attention === head.projection.attention || state.asOf === 0) return;
+  if ((attention === head.projection.attention && !hasTold) || state.asOf === 0) return;
   const { status } = state.progress;
   await log.project(head.address, { status, asOf: state.asOf, ...(attention === undefined ? {} : { attention }) });
 }

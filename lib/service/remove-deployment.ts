@@ -17,7 +17,7 @@ export type RemoveDeploymentAnswer =
   | { readonly kind: 'deployment_active' }
   | { readonly kind: 'deployment_in_use'; readonly runId: RunId };
 
-type Needs = Pick<Deps, 'deployments' | 'artifacts' | 'log' | 'clock'>;
+type Needs = Pick<Deps, 'deployments' | 'artifacts' | 'log' | 'notices' | 'clock'>;
 
 /** A run holds on before it exists: one that does not exist after this long never will. */
 const startingTime = hours(1);
@@ -25,7 +25,7 @@ const holdersAtOnce = 25;
 const mostRivals = 20;
 
 export async function removeDeployment(deps: Needs, scope: Scope, id: DeploymentId): Promise<RemoveDeploymentAnswer> {
-  const { deployments, artifacts, clock } = deps;
+  const { deployments, artifacts, notices, clock } = deps;
   const deployment = await deployments.deployment(scope, id);
   if (deployment === undefined) return { kind: 'not_found' };
   await deployments.setRemoving(scope, id, clock.now());
@@ -40,6 +40,8 @@ export async function removeDeployment(deps: Needs, scope: Scope, id: Deployment
   }
   await artifacts.remove(artifactOf(scope, deployment.manifest));
   const removedAt = clock.now();
+  // There is no way back any more, and of what is forgotten nobody could ask to hear again.
+  await notices.deploymentChanged({ scope, deploymentId: id, change: 'removed', changedAt: removedAt });
   await deployments.remove(scope, id, removedAt);
   return { kind: 'removed', removedAt };
 }

@@ -7,7 +7,7 @@ import { type KeptNode, resultsBefore } from '../engine/graph/rerun-from.ts';
 import { type DeploymentId, type NodeId, type RunAddress, workflowName } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
-import { type FetchHead, type GraphHead, isTestRun } from '../engine/log/head.ts';
+import { type CodeHead, type FetchHead, type GraphHead, isTestRun } from '../engine/log/head.ts';
 import { systemOfRerun } from '../engine/log/lineage.ts';
 import { type BeginAnswer, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
 import type { Decider } from './decide-run.ts';
@@ -24,7 +24,7 @@ export interface RerunRequest extends Pick<BeginRequest, 'idempotencyKey' | 'bod
   readonly input?: JsonValue;
   /** absent: the version that the run was pinned to */
   readonly version?: number;
-  /** of a fetch run; absent: the deployment that the run was on */
+  /** of a run of a deployment; absent: the deployment that the run was on */
   readonly deploymentId?: DeploymentId;
   /** of a graph run: it goes on from here, and the results before it stand */
   readonly from?: NodeId;
@@ -96,7 +96,7 @@ async function withValue(deps: Deps, of: RunAddress, result: KeptNode): Promise<
 
 async function resolveCode(
   deps: Deps,
-  head: FetchHead,
+  head: FetchHead | CodeHead,
   { of, input, version, deploymentId, from }: RerunRequest,
 ): Promise<Resolved | RerunRefusal> {
   if (version !== undefined) return { kind: 'fits_not', field: 'version' };
@@ -106,8 +106,8 @@ async function resolveCode(
   if (ready.kind !== 'ready') return ready;
   return {
     kind: 'found',
+    ...ready.serves,
     deploymentId: id,
-    workflowName: head.workflow.name,
     input: input ?? (await inputOf(deps, head)),
     system: systemOfRerun(of.runId),
   };

@@ -1,18 +1,19 @@
 /**
- * Tells a run that it shall go on, and why: the log keeps the reason and what was brought. Whatever sleeps in a graph run
- * is woken; the workflow of a fetch run is given a message that says so.
+ * Tells a run that it shall go on, and why: the log keeps the reason and what was brought. Whatever sleeps in a graph run, or
+ * in one of code that is replayed, is woken; the workflow of a fetch run is given a message that says so.
  */
 import type { RunAddress } from '../engine/ids.ts';
 import { firstCommit } from '../engine/ids.ts';
 import { type JsonValue, inline } from '../engine/json.ts';
-import { type TerminalStatus, pinnedVersion } from '../engine/log/head.ts';
+import type { TerminalStatus } from '../engine/log/head.ts';
 import { type DurationMs, after, instant } from '../engine/time.ts';
 import type { Reservation } from '../ports/control.ts';
 import type { Appended } from './append.ts';
 import { askRun, endOf } from './ask-run.ts';
 import { decideFetchRun } from './decide-fetch-run.ts';
-import { type Decider, decideRun } from './decide-run.ts';
+import type { Decider } from './decide-run.ts';
 import { type RunFold, readRun } from './read-log.ts';
+import { tellWaiting } from './tell-run.ts';
 import { workflowMessage } from './workflow-message.ts';
 
 export interface Resumption {
@@ -94,17 +95,14 @@ async function commit(
   { reason, payload }: Resumption,
   standing: Reservation | undefined,
 ): Promise<Appended> {
-  const { deps, plans } = decider;
+  const { deps } = decider;
   const { head } = fold;
   const why = {
     ...(reason === undefined ? {} : { reason }),
     ...(payload === undefined ? {} : { payload: inline(payload) }),
     ...(standing === undefined ? {} : { token: standing.owner }),
   };
-  if (head.kind === 'graph') {
-    const plan = await plans.of(deps, head.address, pinnedVersion(head));
-    return decideRun(decider, fold, plan, [{ kind: 'resume-requested', ...why }]);
-  }
+  if (head.kind !== 'fetch') return tellWaiting(decider, fold, [{ kind: 'resume-requested', ...why }]);
   const told = { ...(reason === undefined ? {} : { reason }), ...(payload === undefined ? {} : { payload }) };
   const sent = await workflowMessage(deps, head, told, standing?.runId);
   return decideFetchRun(decider, fold, [{ kind: 'resumed', sent, ...why }]);

@@ -2,6 +2,7 @@
  * Answers a node job: runs the attempt if it is still wanted, commits what follows, and goes on with one ready node
  * in the same invocation while time allows. So in a chain there is no read and one write per node.
  */
+import type { Fact } from '../engine/graph/facts.ts';
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
 import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
@@ -12,6 +13,7 @@ import { type OpenNode, type WaitingNode, endsBy, isOpen } from '../engine/log/n
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
+import { decideCodeRun } from './decide-code-run.ts';
 import { type Decider, decideRun, meeterOf } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
 import { childJob, nodeJob, ofRun } from './jobs-of.ts';
@@ -64,16 +66,30 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
     await later(worker.deps, endsBy(node) ?? fold.head.deadlineAt, job);
   } else {
     if (node.for === 'signal') await lookOnce(meeterOf(worker), fold, node);
-    const plan = await worker.plans.of(worker.deps, job.run, pinnedVersion(fold.head));
     await freshen(worker, fold, job);
     const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
-    const appended = await decideRun(worker, fold, plan, [{ kind: 'node-woken', node: ref, attempt: job.attempt }], true);
+    const goesOn = await wake(worker, fold, { kind: 'node-woken', node: ref, attempt: job.attempt });
     if (node.for === 'signal') await leaveWaits(worker.deps, job.run, [node]);
     // Its time is over, and so is whatever it called.
     if (node.for === 'child') await worker.deps.jobs.sendLater(childJob(fold.head, node, node.childRunId), durationMs(0));
-    if (appended.kind === 'committed') await goOn(worker, fold, plan, appended.commit, delivery);
+    await goesOn(delivery);
   }
   worker.folds.keep(fold);
+}
+
+type Woken = Extract<Fact, { kind: 'node-woken' }>;
+
+/** Commits it. What the code of a code run does then, another function does; a node of a graph is left to this one. */
+async function wake(worker: Worker, fold: RunFold, fact: Woken): Promise<(delivery: Delivery) => Promise<void>> {
+  if (fold.head.kind === 'code') {
+    await decideCodeRun(worker, fold, [fact]);
+    return async () => {};
+  }
+  const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
+  const appended = await decideRun(worker, fold, plan, [fact], true);
+  return async (delivery) => {
+    if (appended.kind === 'committed') await goOn(worker, fold, plan, appended.commit, delivery);
+  };
 }
 
 /** A loop pauses again and again, each time with an alarm of its own. */

@@ -39,7 +39,8 @@ export type SendToRunAnswer =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'run_terminal'; readonly status: TerminalStatus };
 
-const keptByDefault = days(1);
+/** Where its sender does not say. */
+export const keptByDefault = days(1);
 const signalsEndpoint = 'POST /v1/signals';
 
 export async function sendSignal(

@@ -134,9 +134,9 @@ export class Audience {
     this.#replays.add(replaying);
   }
 
-  async #replayEvents(listener: Listener, { commits }: Pick<Followed, 'commits'>): Promise<void> {
+  async #replayEvents(listener: Listener, { told, commits }: Pick<Followed, 'told' | 'commits'>): Promise<void> {
     const { after } = listener.heard;
-    for (const fact of commits.flatMap((commit) => publicFacts(this.#run, commit))) {
+    for (const fact of commits.flatMap((commit) => publicFacts(told, commit))) {
       if (fact.event.eventId <= after) continue;
       listener.replay(await patiently(this.#deps.clock, () => frameOf(this.#deps, this.#run, fact)));
       await listener.room();
@@ -146,9 +146,9 @@ export class Audience {
 
   async #catchUp(listener: Listener, followed: Followed): Promise<void> {
     await this.#replayEvents(listener, followed);
-    const { state } = followed;
+    const { told, state } = followed;
     for await (const heard of new Ears(this.#deps, this.#run).hear(state)) {
-      listener.replay(deltaFrame(publicDelta(this.#run, state.nextEventId - 1, heard), heard));
+      listener.replay(deltaFrame(publicDelta(told, state.nextEventId - 1, heard), heard));
     }
   }
 

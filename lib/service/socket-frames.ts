@@ -96,8 +96,11 @@ async function statusText(
   );
 }
 
-const textOf = (type: string, { eventId: id, runId, timestamp }: PublicEvent, payload: JsonObject): string =>
-  JSON.stringify({ type, eventId: id, runId, timestamp, payload: documented(payload) });
+const textOf = (
+  type: string,
+  { eventId: id, runId, workflowId, timestamp, correlation }: PublicEvent,
+  payload: JsonObject,
+): string => JSON.stringify({ type, eventId: id, runId, workflowId, timestamp, correlation, payload: documented(payload) });
 
 /** The document of the engine spells ids in these two payloads otherwise than this house: `instanceId` with a capital D, and so on. */
 const documented = (payload: JsonObject): JsonObject =>

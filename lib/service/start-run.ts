@@ -65,5 +65,5 @@ async function onDeployment(
   deploymentId: DeploymentId,
 ): Promise<Resolved | NotReady> {
   const ready = await readyDeployment(deps, scope, deploymentId, workflowName);
-  return ready.kind === 'ready' ? { kind: 'found', deploymentId, workflowName, input } : ready;
+  return ready.kind === 'ready' ? { kind: 'found', ...ready.serves, deploymentId, input } : ready;
 }

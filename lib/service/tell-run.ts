@@ -1,15 +1,24 @@
-/** Commits what follows from facts that a run of any kind knows. */
+/** Commits what follows from facts that runs of several kinds know. */
 import type { Fact } from '../engine/graph/facts.ts';
 import { pinnedVersion } from '../engine/log/head.ts';
 import type { Appended } from './append.ts';
+import { decideCodeRun } from './decide-code-run.ts';
 import { decideFetchRun } from './decide-fetch-run.ts';
 import { type Decider, decideRun } from './decide-run.ts';
 import type { RunFold } from './read-log.ts';
 
 export type CommonFact = Extract<Fact, { kind: 'node-lost' | 'cancel-requested' | 'deadline-passed' | 'recovered' }>;
 
+/** Facts about waits: what a fetch run waits for, its code alone knows. */
+export type WaitFact = Extract<Fact, { kind: 'child-ended' | 'signal-received' | 'resume-requested' | 'wake-requested' }>;
+
 export async function tellRun(decider: Decider, fold: RunFold, facts: readonly CommonFact[]): Promise<Appended> {
+  return fold.head.kind === 'fetch' ? decideFetchRun(decider, fold, facts) : tellWaiting(decider, fold, facts);
+}
+
+/** Of a run that waits by nodes of its log: a graph's, or of code that is replayed. */
+export async function tellWaiting(decider: Decider, fold: RunFold, facts: readonly (CommonFact | WaitFact)[]): Promise<Appended> {
   const { head } = fold;
-  if (head.kind === 'fetch') return decideFetchRun(decider, fold, facts);
+  if (head.kind === 'code') return decideCodeRun(decider, fold, facts);
   return decideRun(decider, fold, await decider.plans.of(decider.deps, head.address, pinnedVersion(head)), facts);
 }

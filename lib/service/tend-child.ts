@@ -3,20 +3,20 @@
  * where nobody waits for it any more. Asked by whoever knows of either side, as often as they like: only what the two logs say
  * counts, so a message that is late, lost or doubled changes nothing. (docs/decisions/subflows.md)
  */
-import type { ChildEnd, Fact } from '../engine/graph/facts.ts';
+import type { ChildEnd } from '../engine/graph/facts.ts';
 import { type RunAddress, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import { isTerminal } from '../engine/log/fold.ts';
-import { pinnedVersion } from '../engine/log/head.ts';
 import { callerOf } from '../engine/log/lineage.ts';
 import type { ChildWait } from '../engine/log/node-state.ts';
 import type { ChildJob } from '../ports/jobs.ts';
 import { askRun } from './ask-run.ts';
 import { cancelRun } from './cancel-run.ts';
-import { type Decider, decideRun } from './decide-run.ts';
+import type { Decider } from './decide-run.ts';
 import { makeChild } from './make-child.ts';
 import { load } from './payloads.ts';
 import { type RunFold, readRun } from './read-log.ts';
+import { type WaitFact, tellWaiting } from './tell-run.ts';
 
 export async function tendChild(decider: Decider, job: ChildJob): Promise<void> {
   const caller = await readRun(decider.deps, job.run);
@@ -50,9 +50,8 @@ async function endOf({ deps }: Decider, { head, state: { progress } }: RunFold):
 
 async function tell(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<void> {
   const { nodeId, iteration, attempt, childRunId } = wait;
-  const plan = await decider.plans.of(decider.deps, caller.head.address, pinnedVersion(caller.head));
-  const fact: Fact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
-  await askRun(decider, caller, () => decideRun(decider, caller, plan, [fact]));
+  const fact: WaitFact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
+  await askRun(decider, caller, () => tellWaiting(decider, caller, [fact]));
 }
 
 /** Nobody waits for it: it is cancelled, unless its caller wished that it goes on. */

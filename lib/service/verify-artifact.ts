@@ -1,7 +1,7 @@
 /** Whether an archive is the one that its manifest promises, and can be unpacked without harm. */
 import { judgeArchive, sha256 } from '../artifact/judge-archive.ts';
 import { readArchive } from '../artifact/read-archive.ts';
-import type { Scope } from '../engine/ids.ts';
+import type { DeploymentId, Scope } from '../engine/ids.ts';
 import { bundlePaths } from '../ports/bundles.ts';
 import type { Deployment, Manifest } from '../ports/deployments.ts';
 import { programPath } from '../ports/programs.ts';
@@ -59,7 +59,7 @@ function missingBundles(
 
 /** Reads what was uploaded and notes that it is right; once is enough, because an upload is bound to its digest. */
 export async function verifyArtifact(
-  { artifacts, deployments, clock }: Pick<Deps, 'artifacts' | 'deployments' | 'clock'>,
+  { artifacts, deployments, notices, clock }: Pick<Deps, 'artifacts' | 'deployments' | 'notices' | 'clock'>,
   scope: Scope,
   { manifest, verifiedAt }: Deployment,
 ): Promise<ArtifactRefusal | undefined> {
@@ -68,6 +68,17 @@ export async function verifyArtifact(
   if (archive === undefined) return { kind: 'artifact_missing' };
   if (archive === 'too_large') return { kind: 'artifact_digest_mismatch' };
   const refusal = await judgeArtifact(manifest, archive);
-  if (refusal === undefined) await deployments.noteVerified(scope, manifest.deploymentId, clock.now());
+  if (refusal === undefined) await noteVerified({ deployments, notices, clock }, scope, manifest.deploymentId);
   return refusal;
+}
+
+/** Noting it is last: whoever died before is completed by the next to ask, and the bus hears it twice rather than never. */
+export async function noteVerified(
+  { deployments, notices, clock }: Pick<Deps, 'deployments' | 'notices' | 'clock'>,
+  scope: Scope,
+  deploymentId: DeploymentId,
+): Promise<void> {
+  const changedAt = clock.now();
+  await notices.deploymentChanged({ scope, deploymentId, change: 'verified', changedAt });
+  await deployments.noteVerified(scope, deploymentId, changedAt);
 }

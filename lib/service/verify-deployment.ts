@@ -10,7 +10,7 @@ export type VerifyAnswer =
   | ArtifactRefusal;
 
 export async function verifyDeployment(
-  deps: Pick<Deps, 'deployments' | 'artifacts' | 'clock'>,
+  deps: Pick<Deps, 'deployments' | 'artifacts' | 'notices' | 'clock'>,
   scope: Scope,
   deploymentId: DeploymentId,
 ): Promise<VerifyAnswer> {

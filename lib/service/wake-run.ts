@@ -1,11 +1,12 @@
 /** Wakes sleeping nodes of a run before their time. Their timers still come, and change nothing then. */
 import { sleepersOf } from '../engine/graph/sleepers.ts';
 import type { NodeId, RunAddress } from '../engine/ids.ts';
-import { type FetchHead, type TerminalStatus, pinnedVersion } from '../engine/log/head.ts';
+import type { FetchHead, TerminalStatus } from '../engine/log/head.ts';
 import { askRun, endOf } from './ask-run.ts';
 import { decideFetchRun } from './decide-fetch-run.ts';
-import { type Decider, decideRun } from './decide-run.ts';
+import type { Decider } from './decide-run.ts';
 import { type RunFold, readRun } from './read-log.ts';
+import { tellWaiting } from './tell-run.ts';
 import { workflowMessage } from './workflow-message.ts';
 
 export type WakeAnswer =
@@ -24,9 +25,8 @@ export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: reado
   const { head } = fold;
   if (head.kind === 'fetch') return wakeCode(decider, fold, head);
   if (sleepersOf(fold.state, nodeIds).length === 0) return { kind: 'woken', nodeIds: [] };
-  const plan = await decider.plans.of(decider.deps, run, pinnedVersion(head));
   const fact = { kind: 'wake-requested' as const, ...(nodeIds === undefined ? {} : { nodeIds }) };
-  const appended = await askRun(decider, fold, () => decideRun(decider, fold, plan, [fact]));
+  const appended = await askRun(decider, fold, () => tellWaiting(decider, fold, [fact]));
   if (appended.kind === 'committed') {
     const woken = appended.commit.events.flatMap((event) => (event.type === 'NODE_WOKEN' ? [event.nodeId] : []));
     return { kind: 'woken', nodeIds: [...new Set(woken)] };

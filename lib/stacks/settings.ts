@@ -32,6 +32,7 @@ const productSchema = z.object({
   idempotencyHours: count.exactOptional(),
   requireHttps: claim.exactOptional(),
   metrics: claim.exactOptional(),
+  startedEvents: claim.exactOptional(),
   workerTimeoutSeconds: count.exactOptional(),
   codeTimeoutSeconds: count.exactOptional(),
   codeConcurrency: count.exactOptional(),

@@ -17,6 +17,7 @@ const complete: Record<EnvironmentName, string> = {
   scheduleGroup: 'timers',
   scheduleRoleArn: 'arn:aws:iam::123456789012:role/schedules',
   eventBusName: 'bus',
+  startedEvents: 'true',
   retentionDays: '30',
   idempotencyHours: '24',
   requireHttps: 'true',
@@ -25,6 +26,7 @@ const complete: Record<EnvironmentName, string> = {
   secrets: '{}',
   models: '{}',
   databases: '{}',
+  codeVariables: '{}',
   moderation: '{"provider":"none"}',
 };
 const variables = Object.fromEntries(
@@ -38,6 +40,7 @@ test('settings are read by the names that the stacks give them', () => {
     idempotencyHours: 24,
     requireHttps: true,
     metrics: false,
+    startedEvents: true,
   });
 });
 

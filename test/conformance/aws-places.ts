@@ -90,7 +90,7 @@ export const startAwsPlaces = async (): Promise<AwsPlaces> => {
         index: new DynamoRunIndex({ runs, control }, log),
         jobs: queues.jobs,
         timers: new SchedulerTimers(scheduler, names, clock),
-        notices: new EventBridgeNotices(bus, 'bus'),
+        notices: new EventBridgeNotices(bus, 'bus', false),
         blobs: new S3Blobs(services.s3, bucket),
         artifacts: new S3Artifacts(services.s3, bucket, clock),
         workflows: dynamoWorkflows(control),

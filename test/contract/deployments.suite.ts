@@ -123,6 +123,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
           deploymentId: deploymentId(`dep_${index}`),
           at: after(noon, days(index)),
           by: index % 2 === 0 ? keyId('somebody') : null,
+          ...(index % 3 === 0 ? { isRollback: true } : {}),
         })),
       };
       expect(await deployments.movePointer(scope, 0, first)).toBe(true);

@@ -82,6 +82,7 @@ jobsSuite({
   open: open(({ jobs }) => ({
     jobs,
     takeSent: async () => jobs.takeSent(),
+    takeForCode: async () => jobs.takeMessages(),
     delayed: async () => jobs.delayed.map(({ job, dueAt }) => ({ job, delaySeconds: between(noon, dueAt) / 1_000 })),
     takeResults: async () => jobs.takeResults(),
   })),
@@ -103,6 +104,7 @@ noticesSuite({
         ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
       })),
       ...notices.activations.map(({ scope, activatedAt, ...notice }) => ({ ...scope, ...notice, activatedAt: iso(activatedAt) })),
+      ...notices.deploymentChanges.map(({ scope, changedAt, ...notice }) => ({ ...scope, ...notice, changedAt: iso(changedAt) })),
       ...notices.scheduleFailures.map(({ scope, scheduledAt, failedAt, ...notice }) => ({
         ...scope,
         ...notice,

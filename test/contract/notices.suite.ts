@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { correlationId, deploymentId, scheduleId, workflowName } from '../../lib/engine/ids.ts';
 import { after, iso, minutes } from '../../lib/engine/time.ts';
-import type { Notices } from '../../lib/ports/notices.ts';
+import { type Notices, deploymentChanges } from '../../lib/ports/notices.ts';
 import { freshRun, freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
@@ -60,6 +60,23 @@ export const noticesSuite = ({ name, open }: Subject<Told>) =>
         { ...facts, previousDeploymentId: 'dep_1' },
         { ...facts, previousDeploymentId: null },
       ]);
+    });
+
+    test('a rollback is an activation that says so', async () => {
+      const { notices, told } = opened.port;
+      const scope = freshScope();
+      const facts = { deploymentId: deploymentId('dep_1'), previousDeploymentId: deploymentId('dep_2'), revision: 8 };
+      await notices.deploymentActivated({ scope, ...facts, isRollback: true, activatedAt: noon });
+      expect(await told()).toContainEqual({ ...scope, ...facts, isRollback: true, activatedAt: iso(noon) });
+    });
+
+    test('what else becomes of a deployment is told with its time', async () => {
+      const { notices, told } = opened.port;
+      const scope = freshScope();
+      for (const change of deploymentChanges) {
+        await notices.deploymentChanged({ scope, deploymentId: deploymentId('dep_3'), change, changedAt: noon });
+        expect(await told()).toContainEqual({ ...scope, deploymentId: 'dep_3', change, changedAt: iso(noon) });
+      }
     });
 
     test('a fire that started nothing is told with its schedule, its time and why', async () => {

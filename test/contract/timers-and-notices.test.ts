@@ -122,7 +122,8 @@ describe('EventBridge', () => {
   let notices: EventBridgeNotices;
   beforeAll(async () => {
     recorder = await startRecorder(() => answer);
-    notices = new EventBridgeNotices(new EventBridgeClient({ ...client, endpoint: recorder.endpoint }), 'stepwell-bus');
+    const bus = new EventBridgeClient({ ...client, endpoint: recorder.endpoint });
+    notices = new EventBridgeNotices(bus, 'stepwell-bus', false);
   });
   afterAll(() => recorder.close());
 

@@ -429,6 +429,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Runs watched over sockets at once': [count(numberIn(construct, 'props.watchedRuns ?? ')), construct],
   'Runs of one socket': [count(mostJoined), 'lib/service/join-run.ts'],
   'Message of a client over a socket': [bytes(socketMessageLimitBytes), 'lib/api/schemas/sockets.ts'],
+  'Frame of a client over a socket': [bytes(socketLimits.frameBytes), 'lib/local/sockets/limits.ts'],
   'Message to a client over a socket': [
     bytes(Math.min(largestFrameBytes, socketLimits.messageBytes)),
     'lib/service/socket-frames.ts',

@@ -58,7 +58,9 @@ describe('frames', () => {
         sequence: Number(last),
         type: 'node.stream.delta',
         runId,
+        workflowId: 'flow',
         timestamp: expect.any(String),
+        correlation: { traceId: expect.stringMatching(/^[0-9a-f]{32}$/) },
         payload: { nodeId: 'work', attempt: 1, deltaIndex: 0, text: 'a word\nand a line' },
       },
     });

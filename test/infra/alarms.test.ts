@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { App, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import { beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { alarmEntries } from '../../lib/constructs/alarm-list.ts';
-import { anchor } from '../../lib/constructs/alarms.ts';
-import { emptyBundles, ofType, synthesize } from './synthesized.ts';
+import { Alarms, anchor } from '../../lib/constructs/alarms.ts';
+import { Stepwell } from '../../lib/constructs/stepwell.ts';
+import { functionNames } from '../../lib/contract/environment.ts';
+import { type Resource, emptyBundles, ofType, synthesize } from './synthesized.ts';
 
 const runbook = readFileSync(new URL('../../docs/RUNBOOK.md', import.meta.url), 'utf8');
 const [, ...pages] = runbook.split(/^## /m);
@@ -10,6 +16,9 @@ const headings = pages.map((page) => page.split('\n')[0]);
 
 const { runtime } = synthesize();
 const alarms = ofType(runtime, 'CloudWatch::Alarm');
+
+/** The entry that an alarm is of: where there are several, a number stands behind its name, and CDK's digest behind that. */
+const entryOf = ({ id }: { readonly id: string }): string => id.replace(/^\w*?Alarms|\d*[0-9A-F]{8}$/g, '');
 
 test('every alarm has its page in the runbook, and every page its alarm', () => {
   expect(headings).toEqual(alarmEntries.map(({ heading }) => heading));
@@ -26,12 +35,14 @@ test('every page says what happened, where to look and what to do', () => {
 });
 
 test('every alarm is deployed, with the reason for its line and the place of its page', () => {
-  expect(alarms.map(({ id }) => id.replace(/^StepwellAlarms|[0-9A-F]{8}$/g, ''))).toEqual(alarmEntries.map(({ name }) => name));
-  for (const [index, { heading, reason, threshold }] of alarmEntries.entries()) {
-    expect(alarms[index]?.Properties, heading).toMatchObject({
-      AlarmDescription: `${heading}. ${reason} docs/RUNBOOK.md#${anchor(heading)}`,
-      Threshold: threshold,
-    });
+  expect([...new Set(alarms.map(entryOf))]).toEqual(alarmEntries.map(({ name }) => name));
+  for (const { name, heading, reason, threshold } of alarmEntries) {
+    for (const { Properties } of alarms.filter((alarm) => entryOf(alarm) === name)) {
+      expect(Properties, heading).toMatchObject({
+        AlarmDescription: `${heading}. ${reason} docs/RUNBOOK.md#${anchor(heading)}`,
+        Threshold: threshold,
+      });
+    }
   }
 });
 
@@ -55,7 +66,7 @@ test('the alarm for dead letters looks at every dead-letter queue', () => {
 test('a topic is told of every alarm and of its end', () => {
   const alarmTopicArn = 'arn:aws:sns:eu-west-1:111122223333:on-call';
   const told = ofType(synthesize({ alarmTopicArn }).runtime, 'CloudWatch::Alarm');
-  expect(told).toHaveLength(alarmEntries.length);
+  expect(told).toHaveLength(alarms.length);
   for (const { id, Properties } of told) {
     expect(Properties, id).toMatchObject({ AlarmActions: [alarmTopicArn], OKActions: [alarmTopicArn] });
   }
@@ -65,4 +76,66 @@ test('what is not deployed is not watched', () => {
   const { runtime: resources } = synthesize({}, emptyBundles(['api', 'worker']));
   const names = ofType(resources, 'CloudWatch::Alarm').map(({ id }) => id);
   expect(names.filter((id) => /Sweep|Collect|DeadLetterErrors|Watchers/.test(id))).toEqual([]);
+});
+
+describe('however many functions there are', () => {
+  const namesIn = (alarm: Resource) => {
+    const metrics = z.array(z.looseObject({ MetricStat: z.looseObject({ Metric: metric }).exactOptional() }));
+    const looked = metrics.parse(alarm.Properties['Metrics']).flatMap(({ MetricStat }) => MetricStat?.Metric ?? []);
+    return looked.map(({ Dimensions }) => JSON.stringify(Dimensions));
+  };
+  const metric = z.looseObject({ Dimensions: z.array(z.unknown()) });
+
+  const resources = z.record(z.string(), z.looseObject({ Type: z.string(), Properties: z.record(z.string(), z.unknown()) }));
+  const mostPlanted = 11;
+  let planted: readonly Resource[];
+
+  /** The product's own alarms over again, each time with one function more planted beside its own. */
+  beforeAll(() => {
+    const stack = new Stack(new App(), 'Planted');
+    const { queues, storage, timers, functions } = new Stepwell(stack, 'Stepwell', { functionsDirectory: emptyBundles() });
+    const more = Array.from({ length: mostPlanted }, (_, index) => {
+      const name = `planted-${index + 1}`;
+      const arn = `arn:aws:lambda:eu-west-1:111122223333:function:${name}`;
+      return [name, { lambda: lambda.Function.fromFunctionArn(stack, name, arn) }] as const;
+    });
+    for (let count = 0; count <= mostPlanted; count += 1) {
+      const all = new Map([...functions.byName, ...more.slice(0, count)]);
+      const watched = { queues, storage, timers, functions: all, restApi: undefined };
+      new Alarms(stack, `With${count}Alarms`, { watched, topic: undefined });
+    }
+    const found = resources.parse(Template.fromStack(stack).findResources('AWS::CloudWatch::Alarm'));
+    planted = Object.entries(found).map(([id, one]) => ({ id, ...one }));
+  });
+  const throttleAlarms = (count: number) => planted.filter(({ id }) => id.startsWith(`With${count}AlarmsFunctionsThrottled`));
+
+  test.each(Array.from({ length: 12 }, (_, more) => more))('each is watched by one alarm, of ten at most: %i more', (more) => {
+    const found = throttleAlarms(more);
+    const watched = found.map(namesIn);
+    for (const names of watched) expect(names.length).toBeLessThanOrEqual(10);
+    const own = functionNames.length - 4;
+    expect(new Set(watched.flat()).size).toBe(own + more);
+    expect(watched.flat()).toHaveLength(own + more);
+    expect(found).toHaveLength(Math.ceil((own + more) / 10));
+    for (let index = 1; index <= more; index += 1) {
+      expect(watched.flat().filter((name) => name.includes(`"planted-${index}"`))).toHaveLength(1);
+    }
+    // One page in the runbook, and the line of the entry, for all of them.
+    expect(new Set(found.map(({ Properties }) => Properties['AlarmDescription'])).size).toBe(1);
+    expect(found.map(entryOf)).toEqual(found.map(() => 'FunctionsThrottled'));
+  });
+
+  test('an alarm sums all that it looks at, and what is silent counts as nothing', () => {
+    for (const alarm of throttleAlarms(mostPlanted)) {
+      const sum = namesIn(alarm).map((_, index) => `FILL(m${index}, 0)`);
+      expect(JSON.stringify(alarm.Properties['Metrics'])).toContain(`"${sum.join(' + ')}"`);
+    }
+  });
+});
+
+test('no alarm of the product looks at more metrics than CloudWatch lets it', () => {
+  for (const { id, Properties } of alarms) {
+    const looked = JSON.stringify(Properties['Metrics'] ?? []).split('"MetricStat"').length - 1;
+    expect(looked, id).toBeLessThanOrEqual(10);
+  }
 });

@@ -65,6 +65,18 @@ test.each([
 });
 
 test.each([
+  [{}, 'false'],
+  [{ startedEvents: true }, 'true'],
+])('%j tells whoever tells the bus whether to tell of starts: %s', (settings, told) => {
+  const functions = ofType(synthesize(settings).runtime, 'Lambda::Function');
+  const tellers = functions.filter(({ Properties }) => JSON.stringify(Properties).includes('STEPWELL_EVENT_BUS_NAME'));
+  expect(tellers.length).toBeGreaterThan(5);
+  for (const { id, Properties } of tellers) {
+    expect(Properties, id).toMatchObject({ Environment: { Variables: { STEPWELL_STARTED_EVENTS: told } } });
+  }
+});
+
+test.each([
   [{}, 'true'],
   [{ requireHttps: false }, 'false'],
 ])('%j tells every function whether HTTPS is required: %s', (settings, told) => {

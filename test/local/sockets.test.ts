@@ -7,6 +7,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { executeApi } from '../../lib/local/aws/execute-api.ts';
 import type { LambdaFunction } from '../../lib/local/lambda/function.ts';
 import { createConnections, newConnectionId } from '../../lib/local/sockets/connections.ts';
+import { FrameLengths } from '../../lib/local/sockets/frames.ts';
 import { socketLimits } from '../../lib/local/sockets/limits.ts';
 import { readSocketRoutes } from '../../lib/local/sockets/socket-routes.ts';
 import { openSocketServer } from '../../lib/local/sockets/socket-server.ts';
@@ -33,6 +34,28 @@ async function pair() {
 }
 
 describe('limits', () => {
+  test('the lengths of frames are read, however the stream is cut', () => {
+    const frame = (bytes: number, isMasked: boolean): Buffer => {
+      const mask = isMasked ? 0x80 : 0;
+      const long = Buffer.alloc(8);
+      long.writeBigUInt64BE(BigInt(bytes));
+      const length =
+        bytes < 126 ? [mask | bytes] : bytes < 65_536 ? [mask | 126, ...long.subarray(6)] : [mask | 127, ...long.subarray(0)];
+      // What is in a frame may look like the beginning of one.
+      return Buffer.concat([Buffer.from([0x81, ...length]), Buffer.alloc((isMasked ? 4 : 0) + bytes, 0x81)]);
+    };
+    const sizes = [0, 1, 125, 126, 127, 300, 65_535, 65_536, 2, 0];
+    for (const isMasked of [true, false]) {
+      const stream = Buffer.concat(sizes.map((bytes) => frame(bytes, isMasked)));
+      for (const step of [1, 2, 3, 7, 1_000, stream.length]) {
+        const lengths = new FrameLengths();
+        const read: number[] = [];
+        for (let at = 0; at < stream.length; at += step) read.push(...lengths.read(stream.subarray(at, at + step)));
+        expect(read, `${step} bytes at a time`).toEqual(sizes);
+      }
+    }
+  });
+
   test.each([
     ['on which nothing passes', { idleMs: 60, connectionMs: 60_000 }],
     ['whose time is over', { idleMs: 60_000, connectionMs: 60 }],
@@ -228,6 +251,31 @@ describe('the gateway', () => {
     const closed = once(socket, 'close');
     socket.send('x'.repeat(socketLimits.messageBytes + 1));
     expect((await closed)[0]).toBe(1_009);
+  });
+
+  test('so does a frame beyond the limit of frames, and the function hears nothing of it; in two frames it passes', async () => {
+    const bodies: number[] = [];
+    const url = await opened(({ body }) => {
+      if (body !== undefined) bodies.push(body.length);
+      return { statusCode: 200, body: 'heard' };
+    });
+    const { frameBytes } = socketLimits;
+    const socket = await connected(url);
+    for (const [first, second] of [
+      [frameBytes, undefined],
+      [frameBytes, frameBytes],
+      [70, 1],
+    ]) {
+      const answered = once(socket, 'message');
+      socket.send('x'.repeat(first ?? 0), { fin: second === undefined });
+      if (second !== undefined) socket.send('y'.repeat(second), { fin: true });
+      await answered;
+    }
+    expect(bodies).toEqual([frameBytes, 2 * frameBytes, 71]);
+    const closed = once(socket, 'close');
+    socket.send('x'.repeat(frameBytes + 1));
+    expect((await closed)[0]).toBe(1_009);
+    expect(bodies).toHaveLength(3);
   });
 
   test('a request that opens no socket is for the services', async () => {

@@ -1,4 +1,4 @@
-/** What `npm run build:package` makes is a package as an application would have it: it is packed, unpacked, imported and type-checked. */
+/** What `npm run build` makes is a package as an application would have it: it is packed, unpacked, imported and type-checked. */
 import { execFile, execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -12,12 +12,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { functionNames } from '../../lib/contract/environment.ts';
 import { OtherSide } from '../nodes/other-side.ts';
-import { buildPackage } from '../../scripts/build-package.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'stepwell-package-'));
@@ -28,23 +29,49 @@ const run = promisify(execFile);
 
 beforeAll(() => {
   const built = join(folder, 'built');
-  buildPackage(built);
+  execFileSync('npm', ['run', '--silent', 'build', '--', built], { cwd: root });
   const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: built })
     .toString()
     .trim();
   execFileSync('tar', ['-xzf', packed], { cwd: folder });
   mkdirSync(modules, { recursive: true });
   cpSync(join(folder, 'package'), join(modules, 'stepwell'), { recursive: true });
-  const { dependencies }: { dependencies: object } = JSON.parse(readFileSync(join(modules, 'stepwell', 'package.json'), 'utf8'));
-  for (const name of [...Object.keys(dependencies), '@types', 'undici-types'])
+  const { dependencies, peerDependencies } = manifestOf();
+  for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), '@types', 'undici-types']) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(join(root, 'node_modules', name), join(modules, name));
-}, 60_000);
+  }
+}, 120_000);
+/** A compiler, or a whole synthesis, on a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
+
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const manifestShape = z.object({
+  dependencies: z.record(z.string(), z.string()),
+  peerDependencies: z.record(z.string(), z.string()),
+  exports: z.record(z.string(), z.object({ types: z.string(), default: z.string() })),
+  bin: z.object({ stepwell: z.string() }),
+});
+const manifestOf = () => manifestShape.parse(JSON.parse(readFileSync(join(modules, 'stepwell', 'package.json'), 'utf8')));
+
 it('asks for the packages that it uses, and for no more', () => {
-  const manifest = JSON.parse(readFileSync(join(modules, 'stepwell', 'package.json'), 'utf8'));
-  expect(Object.keys(manifest.dependencies)).toEqual(['canonicalize', 'zod']);
-  expect(Object.keys(manifest.exports)).toEqual(['./client', './app-host']);
+  const manifest = manifestOf();
+  expect(Object.keys(manifest.peerDependencies)).toEqual(['aws-cdk-lib', 'constructs']);
+  expect(Object.keys(manifest.dependencies)).toEqual([
+    '@aws-sdk/client-dynamodb',
+    '@aws-sdk/client-eventbridge',
+    '@aws-sdk/client-s3',
+    '@aws-sdk/client-scheduler',
+    '@aws-sdk/client-secrets-manager',
+    '@aws-sdk/client-sqs',
+    'canonicalize',
+    'cdk-nag',
+    'commander',
+    'tar-stream',
+    'zod',
+  ]);
+  expect(Object.keys(manifest.exports)).toEqual(['.', './client', './app-host']);
   expect(existsSync(join(modules, 'stepwell', 'README.md'))).toBe(true);
   const names = readdirSync(join(modules, 'stepwell'), { recursive: true, encoding: 'utf8' });
   expect(names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))).toEqual([]);
@@ -70,6 +97,31 @@ console.log(JSON.stringify([await client.health(), Object.keys(appHost).length >
   const { stdout } = await run(process.execPath, [program, service.url('', '127.0.0.1')]);
   await service.stop();
   expect(JSON.parse(stdout)).toEqual([health, true, 'ERR_PACKAGE_PATH_NOT_EXPORTED']);
+});
+
+it('is a construct that brings its functions: an application of one line synthesizes', async () => {
+  const program = join(application, 'app.mjs');
+  writeFileSync(
+    program,
+    `import { App, Stack } from 'aws-cdk-lib';
+import { Stepwell } from 'stepwell';
+const app = new App({ outdir: process.argv[2] });
+new Stepwell(new Stack(app, 'Mine'), 'Stepwell');
+app.synth();
+`,
+  );
+  const out = join(folder, 'cdk.out');
+  await run(process.execPath, [program, out]);
+  const template = z
+    .object({ Resources: z.record(z.string(), z.object({ Type: z.string() })) })
+    .parse(JSON.parse(readFileSync(join(out, 'Mine.template.json'), 'utf8')));
+  const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
+  expect(functions).toHaveLength(functionNames.length);
+});
+
+it('brings the command line', async () => {
+  const { stdout } = await run(process.execPath, [join(modules, 'stepwell', manifestOf().bin.stepwell), '--help']);
+  expect(stdout).toMatch(/^Usage: stepwell /);
 });
 
 it('has types, which catch a wrong call', () => {

@@ -17,6 +17,7 @@ import { archiveOf } from '../artifact/archives.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { house, scope, workflow } from './house.ts';
+import { replaced } from './replaced.ts';
 
 const somebody = keyId('somebody');
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
@@ -93,6 +94,67 @@ describe('creating a deployment', () => {
     });
     expect(await listDeployments(world, scope, { limit: 5 })).toEqual({ deployments: [] });
   });
+});
+
+describe('the bus', () => {
+  const toldOf = (home: Awaited<ReturnType<typeof shipped>>['home']) =>
+    home.world.notices.deploymentChanges.map(({ deploymentId: id, change }) => `${id} ${change}`);
+
+  it('hears that a deployment was created, verified and removed', async () => {
+    const { world } = house();
+    const { manifest, archive } = await packedDeployment('dep_1');
+    const createdAt = world.clock.now();
+    await createDeployment(world, scope, manifest, { by: null });
+    await world.artifacts.put({ scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 }, archive);
+    world.clock.advance(minutes(1));
+    for (let count = 0; count < 2; count += 1) await verifyDeployment(world, scope, manifest.deploymentId);
+    const verifiedAt = world.clock.now();
+    world.clock.advance(minutes(1));
+    await removeDeployment(world, scope, manifest.deploymentId);
+    const of = { scope, deploymentId: 'dep_1' };
+    expect(world.notices.deploymentChanges).toEqual([
+      { ...of, change: 'created', changedAt: createdAt },
+      { ...of, change: 'verified', changedAt: verifiedAt },
+      { ...of, change: 'removed', changedAt: world.clock.now() },
+    ]);
+  });
+
+  it('hears nothing of what was refused', async () => {
+    const { home, activate, remove } = await shipped(1);
+    await activate('dep_1');
+    const before = toldOf(home);
+    expect(await remove('dep_1')).toEqual({ kind: 'deployment_active' });
+    const { manifest } = await packedDeployment('dep_1', { change: { workflows: [{ name: 'other' }] } });
+    expect(await createDeployment(home.world, scope, manifest, { by: null })).toEqual({ kind: 'deployment_exists' });
+    expect(toldOf(home)).toEqual(before);
+  });
+
+  it.each(['created', 'verified', 'removed'] as const)(
+    'that could not be reached hears it from the repetition: %s',
+    async (lost) => {
+      let isDown = true;
+      const home = house({
+        wrap: (deps) => ({
+          ...deps,
+          notices: replaced(deps.notices, {
+            deploymentChanged: async (notice) => {
+              if (isDown && notice.change === lost) throw new Unavailable('the event bus');
+              return deps.notices.deploymentChanged(notice);
+            },
+          }),
+        }),
+      });
+      const { manifest, archive } = await packedDeployment('dep_1');
+      const create = () => createDeployment(home.deps, scope, manifest, { by: null, archive });
+      const remove = () => removeDeployment(home.deps, scope, manifest.deploymentId);
+      if (lost === 'removed') await create();
+      const act = lost === 'removed' ? remove : create;
+      await expect(act()).rejects.toThrow(Unavailable);
+      isDown = false;
+      await act();
+      expect(toldOf(home)).toContain(`dep_1 ${lost}`);
+    },
+  );
 });
 
 describe('activating a deployment', () => {
@@ -262,6 +324,8 @@ describe('going back', () => {
     expect(await active()).toBe('dep_1');
     const told = home.world.notices.activations.map(({ deploymentId: id }) => id);
     expect(told).toEqual(['dep_1', 'dep_2', 'dep_3', 'dep_2', 'dep_1']);
+    const wentBack = home.world.notices.activations.map(({ isRollback = false }) => isRollback);
+    expect(wentBack).toEqual([false, false, false, true, true]);
     expect(await rollback('dep_9')).toEqual({ kind: 'not_found' });
   });
 

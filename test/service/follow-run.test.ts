@@ -43,7 +43,9 @@ const deltasIn = (news: readonly (News | Seen)[]) => news.flatMap((one) => (one.
 const logged = async ({ world }: House, run: RunAddress) => {
   const head = await world.log.head(run);
   if (head === undefined) throw new Error('no such run');
-  return [head.commit, ...(await world.log.commitsAfter(run, head.commit.number))].flatMap((commit) => publicEvents(run, commit));
+  return [head.commit, ...(await world.log.commitsAfter(run, head.commit.number))].flatMap((commit) =>
+    publicEvents(head, commit),
+  );
 };
 const say = ({ world }: House, run: RunAddress, index: number, facts: { attempt?: number; by?: string } = {}) =>
   world.streams.put(
@@ -149,7 +151,7 @@ describe('what nodes say', () => {
     const from = followRun(home.deps, await opened(home.deps, run), 0);
     for (let one = 0; one < at; one += 1) expect((await next(home, from)).value).toMatchObject({ kind: 'event' });
     const payload = { nodeId: 'talk', attempt: 1, text: 'part 0', deltaIndex: 0 };
-    const envelope = { eventId: at, sequence: at, type: 'node.stream.delta', runId: run.runId };
+    const envelope = { eventId: at, sequence: at, type: 'node.stream.delta', runId: run.runId, workflowId: 'flow' };
     expect((await next(home, from)).value).toMatchObject({ kind: 'delta', delta: { ...envelope, payload } });
     await say(home, run, 1);
     await say(home, run, 2);

@@ -8,9 +8,11 @@ import { type MemoryWorld, memoryWorld } from '../../lib/memory/memory-world.ts'
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { BundleAnswer, BundleRequest, Bundles } from '../../lib/ports/bundles.ts';
 import type { Job, NodeJob } from '../../lib/ports/jobs.ts';
+import type { Programs } from '../../lib/ports/programs.ts';
 import { type RunResults, byRun, collectResults } from '../../lib/service/collect-results.ts';
 import { deliverMessage } from '../../lib/service/deliver-message.ts';
 import type { Deps } from '../../lib/service/deps.ts';
+import { driveCodeRun } from '../../lib/service/drive-code-run.ts';
 import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { type RunFold, readRun } from '../../lib/service/read-log.ts';
@@ -67,6 +69,7 @@ export function house(
     answer?: (node: string, attempt: number) => Outcome | Promise<Outcome>;
     wrap?: (deps: Deps) => Deps;
     code?: Code;
+    programs?: Programs;
   } = {},
 ): House {
   const world = memoryWorld({ seed: 7 });
@@ -83,6 +86,11 @@ export function house(
     deliver: async (_scope, manifest, request, { signal }) => {
       asked.push(request);
       return options.code?.(request, manifest.deploymentId, signal) ?? { kind: 'answered', status: 200, body: {} };
+    },
+  };
+  const programs: Programs = options.programs ?? {
+    begin: () => {
+      throw new Error('this house has no code that is replayed');
     },
   };
   const newWorker = (): Worker => ({ deps, plans: new Plans(simulatedTypes), by: 'worker', folds: new WarmFolds(), runAttempt });
@@ -119,6 +127,7 @@ export function house(
       else if (job.kind === 'nudge') await nudgeRun(taker, job);
       else if (job.kind === 'child') await tendChild(taker, job);
       else if (job.kind === 'place') await tendPlace(taker, job);
+      else if (job.kind === 'drive') await driveCodeRun({ ...taker, programs }, job, { isRedelivered, mustEndAt: mustEndAt() });
       else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
     collect: async (results, taker = newWorker()) => {

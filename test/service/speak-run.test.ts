@@ -74,6 +74,7 @@ describe('what is heard', () => {
     const seen = stage.seen('a');
     expect(seen.find(({ payload }) => payload?.['nodeID'] === 'one' && payload['status'] === 'completed')).toMatchObject({
       type: 'workflow_node_update',
+      workflowId: 'flow',
       runId: run.runId,
       payload: { instanceID: run.runId, nodeID: 'one', status: 'completed', output: 'one', error: null, attempt: 1 },
     });

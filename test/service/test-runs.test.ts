@@ -119,7 +119,7 @@ describe('a pinned node', () => {
     const { head, state } = await home.fold(run);
     expect(state.progress.status).toBe('completed');
     const commits = [head.commit, ...(await home.world.log.commitsAfter(run, firstCommit))];
-    const completed = commits.flatMap((commit) => publicEvents(run, commit)).filter(({ type }) => type === 'node.completed');
+    const completed = commits.flatMap((commit) => publicEvents(head, commit)).filter(({ type }) => type === 'node.completed');
     expect(completed.map(({ payload }) => [payload['nodeId'], payload['isPinned'], payload['output']])).toEqual([
       ['a', undefined, { value: 'a' }],
       ['b', true, { value: { total: 3 } }],

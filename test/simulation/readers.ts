@@ -51,7 +51,8 @@ export class Readers {
       await this.#read(reader, this.#memory.log, Infinity);
       const head = await this.#memory.log.head(run);
       const commits = head === undefined ? [] : [head.commit, ...(await this.#memory.log.commitsAfter(run, head.commit.number))];
-      const all = commits.flatMap((commit) => publicEvents(run, commit)).map((event) => JSON.stringify(event));
+      const events = head === undefined ? [] : commits.flatMap((commit) => publicEvents(head, commit));
+      const all = events.map((event) => JSON.stringify(event));
       runInvariant(8, JSON.stringify(seen) === JSON.stringify(all), `a reader of ${run.runId} has not seen what its log says`);
     }
   }

@@ -42,7 +42,8 @@ const ownFactsOf = (head: Head, status: RunStatus) => {
     runId: address.runId,
     status,
     workflowName: workflow.name,
-    workflowVersion: 'version' in workflow && !carriesGraph(head) ? workflow.version : null,
+    workflowVersion: head.kind === 'graph' && !carriesGraph(head) ? head.workflow.version : null,
+    ...(head.kind === 'code' ? { version: head.workflow.version ?? null } : {}),
     ...(isTestRun(head) ? { isTest: true as const } : {}),
     deploymentId,
     specVersion: 1 as const,
@@ -75,8 +76,8 @@ export const runOf = ({ head, progress, spent, waitsAmong, input, output, nodes,
   ...(input === undefined ? {} : 'value' in input ? { input: input.value } : { inputOmitted: { bytes: input.omittedBytes } }),
   ...outputOf(output),
   ...(waitsAmong === undefined ? {} : { waitingFor: { kind: 'place' as const, places: waitsAmong } }),
-  // What code does is not counted: its messages are no nodes.
-  ...(head.kind === 'graph' ? { used: { nodeExecutions: spent.executions, tokens: spent.tokens } } : {}),
+  // What the code of a fetch run does is not counted: its messages are no nodes.
+  ...(head.kind !== 'fetch' ? { used: { nodeExecutions: spent.executions, tokens: spent.tokens } } : {}),
   nodes: nodes.map((node) => nodeOf(node, statusWithoutState(progress))),
   lastEventId,
 });

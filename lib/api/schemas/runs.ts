@@ -94,6 +94,11 @@ const runFacts = {
   status: z.enum(runStatuses),
   workflowName: z.string(),
   workflowVersion: z.int().nullable().meta({ description: "null: the run is of a deployment's code, or a test" }),
+  version: z
+    .string()
+    .nullable()
+    .exactOptional()
+    .meta({ description: 'of code that is replayed: the version as its author named it; null: they named none' }),
   isTest: z.literal(true).exactOptional().meta({ description: 'of a graph that nobody has published' }),
   deploymentId: z.string().nullable(),
   rerunOf: z.string().exactOptional().meta({ description: 'the run that this one runs again' }),
@@ -205,13 +210,25 @@ export const listEventsQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1_000).default(200),
 });
 
+/** What stands around every event and every delta, beside its id, its type and its payload. */
+const envelope = {
+  runId: z.string(),
+  workflowId: z.string().exactOptional().meta({ description: 'the name of the run’s workflow' }),
+  timestamp: moment,
+  correlation: z
+    .strictObject({
+      traceId: z.string().exactOptional().meta({ description: 'of the request that asked for the run' }),
+      wave: z.int().exactOptional().meta({ description: 'the node’s longest distance from a root' }),
+    })
+    .exactOptional(),
+};
+
 export const runEvent = z
   .strictObject({
     eventId: z.int(),
     sequence: z.int(),
     type: z.enum(publicEventNames),
-    runId: z.string(),
-    timestamp: moment,
+    ...envelope,
     payload: jsonObject,
   })
   .meta({ id: 'RunEvent' });
@@ -220,8 +237,7 @@ export const runDelta = z.strictObject({
   eventId: z.int(),
   sequence: z.int(),
   type: z.literal(deltaEventName),
-  runId: z.string(),
-  timestamp: moment,
+  ...envelope,
   payload: z.strictObject({
     nodeId: z.string(),
     iteration: z.string().exactOptional(),

@@ -74,3 +74,5 @@ const drivePrefix = '.drive.';
 
 /** The nodes of drives are counted from 1. No step's node begins with a dot. */
 export const driveNodeId = (number: number): NodeId => nodeId(`${drivePrefix}${number}`);
+
+export const isDriveNode = (id: NodeId): boolean => id.startsWith(drivePrefix);

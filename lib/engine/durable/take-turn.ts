@@ -56,9 +56,8 @@ function leave(draft: Draft, fact: TurnEnded): void {
   const { turn } = fact;
   if (drive === undefined || turn.next === 'goes_on') return;
   const isIdle = openNodes(draft).every(({ step }) => step?.kind === 'drive');
-  // What came at the end of a drive's time is given to the code by the next one.
-  const hasNews = turn.next === 'hands_on' && turn.entries.length > 0;
-  if (isIdle && turn.wakeAt === undefined && !hasNews) return stall(draft, drive, fact);
+  const hasMoved = turn.next === 'hands_on' && turn.entries.length > 0;
+  if (isIdle && turn.wakeAt === undefined && !hasMoved) return stall(draft, drive, fact);
   endDrive(draft, drive, fact);
   if (turn.next === 'hands_on') askForDrive(draft);
   else if (turn.wakeAt !== undefined) askForDrive(draft, turn.wakeAt);

@@ -8,6 +8,7 @@ import { type Draft, emit } from './draft.ts';
 import type { ReceivedSignal } from './facts.ts';
 import type { Outcome } from './outcome.ts';
 import type { Place } from './plan.ts';
+import { limitOf } from './wait-limit.ts';
 
 export function awaitSignal(
   draft: Draft,
@@ -39,8 +40,9 @@ export const outputOfWait = ({ name, correlation }: SignalWait, signal?: Receive
     receivedAt: signal === undefined ? null : iso(signal.receivedAt),
   });
 
-export const signalExpired = ({ name }: SignalWait): Failure => ({
+export const signalExpired = (wait: SignalWait): Failure => ({
   cause: 'timeout',
   code: 'signal_expired',
-  message: `no signal ${name} came in time`,
+  message: `no signal ${wait.name} came in time`,
+  details: limitOf(wait),
 });

@@ -7,6 +7,7 @@ import { type Draft, emit } from './draft.ts';
 import type { ChildEnd } from './facts.ts';
 import type { Outcome } from './outcome.ts';
 import type { Place } from './plan.ts';
+import { limitOf } from './wait-limit.ts';
 
 export function callSubflow(
   draft: Draft,
@@ -67,9 +68,9 @@ function causeAbove(cause: Failure['cause']): Failure['cause'] {
   return cause === 'invalid' || cause === 'forbidden' || cause === 'budget' ? 'invalid' : 'error';
 }
 
-export const subflowExpired = ({ workflowName, childRunId }: ChildWait): Failure => ({
+export const subflowExpired = (wait: ChildWait): Failure => ({
   cause: 'timeout',
   code: 'subflow_expired',
-  message: `the run of ${workflowName} that it called did not end in time`,
-  details: { childRunId },
+  message: `the run of ${wait.workflowName} that it called did not end in time`,
+  details: { childRunId: wait.childRunId, ...limitOf(wait) },
 });

@@ -26,7 +26,7 @@ export function countStep(state: RunState, event: RunEvent, before: NodeState | 
 export function retryCode(state: RunState, event: Extract<RunEvent, { type: 'RUN_RETRIED' }>, id: EventId): void {
   const code = codeOf(state);
   invariant(event.attempt === code.attempt, `the workflow is at attempt ${code.attempt}, not ${event.attempt}`);
-  for (const [key, node] of [...state.nodes.entries()]) {
+  for (const [key, node] of state.nodes.entries()) {
     if (node.status === 'completed' || ('step' in node && node.step?.kind === 'drive')) continue;
     state.nodes.delete(key);
     state.open.delete(key);

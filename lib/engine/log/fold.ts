@@ -290,7 +290,7 @@ function endRun(state: RunState, id: EventId, stamp: Stamp, progress: RunProgres
 }
 
 function cancelOpen(state: RunState, id: EventId, stamp: Stamp, isMeant: (node: OpenNode) => boolean): void {
-  for (const key of [...state.open.keys()]) {
+  for (const key of state.open.keys()) {
     const node = state.nodes.get(key);
     invariant(node !== undefined && isOpen(node), `${key} is open and has no state`);
     if (!isMeant(node)) continue;

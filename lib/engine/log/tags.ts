@@ -2,15 +2,19 @@
  * Tags: what is worth a glance in a run, read from its log and from nothing else. The table of them is docs/API.md's.
  * A tag belongs to the event that it follows from, so that reading on from an event id misses none.
  */
+import { isDriveNode } from '../durable/step.ts';
 import {
   type Attempt,
   type EventId,
   type IterationKey,
   type NodeId,
   type NodeKey,
+  type NodeRef,
   eventId,
   firstAttempt,
   nodeKey,
+  passKey,
+  topLevel,
 } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { type Instant, between } from '../time.ts';
@@ -63,6 +67,8 @@ interface Seen {
 /** Reads a log commit by commit. It has to see all of them, in order. */
 export class TagReader {
   readonly #nodes = new Map<NodeKey, Seen>();
+  /** as many as are at work in loops at a time, however many have ended */
+  readonly #openInPasses = new Map<NodeKey, Seen>();
 
   read(commit: Commit): readonly Tag[] {
     return commit.events.flatMap((event, index) =>
@@ -71,7 +77,11 @@ export class TagReader {
   }
 
   #tagsOf(event: RunEvent): readonly Said[] {
-    if ('nodeId' in event) return this.#ofNode(event);
+    if ('nodeId' in event) {
+      const said = this.#ofNode(event);
+      // That code is driven is nobody's concern; that it cannot be is somebody's.
+      return isDriveNode(event.nodeId) ? said.filter(({ severity }) => severity !== 'info') : said;
+    }
     switch (event.type) {
       case 'RUN_RECOVERED':
         return [{ tag: 'recovered', severity: 'warn', metadata: { nodes: event.nodes } }];
@@ -84,9 +94,7 @@ export class TagReader {
       case 'RUN_FAILED':
       case 'RUN_TIMED_OUT':
         // What was open is cancelled by the end of the run, and no event of its own says so.
-        return [...this.#nodes.values()]
-          .filter(({ isOpen }) => isOpen)
-          .map(({ nodeId, iteration }) => ({ tag: 'node_cancelled', severity: 'info', nodeId, iteration, metadata: {} }));
+        return [...this.#nodes.values()].filter(({ isOpen, nodeId }) => isOpen && !isDriveNode(nodeId)).map(cancelled);
       default:
         return [];
     }
@@ -125,7 +133,7 @@ export class TagReader {
         const { cause, code = cause, message } = event.failure;
         const severity = event.handle === 'error' ? 'warn' : 'critical';
         const metadata = { errorCode: code, errorMessage: message, attempts: event.attempt, ...tokensOf(event) };
-        return [...started, ...ofCause(of, event.failure), { ...of, tag: 'node_failed', severity, metadata }];
+        return [...started, ...ofCause(of, event.failure), { ...of, tag: 'node_failed', severity, metadata }, ...this.#drop(of)];
       }
       // What became of the attempt follows in the same commit.
       case 'MODERATION_FLAGGED': {
@@ -149,6 +157,14 @@ export class TagReader {
     return [{ tag: 'node_started', severity: 'info', nodeId, iteration, metadata: { attempt, ...wave } }];
   }
 
+  /** A loop that fails leaves its other passes as they are, and nobody waits for what is open in them. No event of its own says so. */
+  #drop(loop: NodeRef): readonly Said[] {
+    const inside = passKey(loop, 0).slice(0, -'0]'.length);
+    const dropped = [...this.#openInPasses].filter(([, { iteration }]) => iteration.startsWith(inside));
+    for (const [key, seen] of dropped) this.#keep(key, { ...seen, isOpen: false });
+    return dropped.map(([, seen]) => cancelled(seen));
+  }
+
   #note(event: NodeEvent, facts: Partial<Omit<Seen, 'nodeId' | 'iteration'>>): void {
     const { nodeId, iteration } = event;
     const fresh = {
@@ -158,9 +174,24 @@ export class TagReader {
       hasFailed: false,
     };
     const key = nodeKey(event);
-    this.#nodes.set(key, { ...fresh, ...this.#nodes.get(key), ...facts, nodeId, iteration });
+    this.#keep(key, { ...fresh, ...this.#nodes.get(key), ...facts, nodeId, iteration });
+  }
+
+  #keep(key: NodeKey, seen: Seen): void {
+    this.#nodes.set(key, seen);
+    if (seen.iteration === topLevel) return;
+    if (seen.isOpen) this.#openInPasses.set(key, seen);
+    else this.#openInPasses.delete(key);
   }
 }
+
+const cancelled = ({ nodeId, iteration }: NodeRef): Said => ({
+  tag: 'node_cancelled',
+  severity: 'info',
+  nodeId,
+  iteration,
+  metadata: {},
+});
 
 /** Failed nodes that a tag names; it counts them all. */
 const mostNamed = 20;

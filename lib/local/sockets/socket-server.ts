@@ -10,6 +10,7 @@ import type { FindFunction } from '../aws/lambda.ts';
 import { type Listening, listen } from '../http/listen.ts';
 import { isLocalHost } from '../http/local-host.ts';
 import { type Connections, createConnections, newConnectionId } from './connections.ts';
+import { FrameLengths } from './frames.ts';
 import { socketLimits } from './limits.ts';
 import { type Opened, connectEvent, disconnectEvent, messageEvent } from './socket-event.ts';
 import type { SocketRoutes } from './socket-routes.ts';
@@ -41,7 +42,8 @@ export async function openSocketServer(services: RequestListener, firstPort: num
     opening(parts, request)
       .then((opened) => {
         if (typeof opened === 'number') return refuse(stream, opened);
-        sockets.handleUpgrade(request, stream, head, (socket) => serve(parts, connections, opened, socket));
+        const isTooLong = longFrameIn(stream);
+        sockets.handleUpgrade(request, stream, head, (socket) => serve(parts, connections, opened, { socket, isTooLong }));
       })
       .catch((error: unknown) => {
         parts.warn(`the sockets failed: ${error instanceof Error ? error.message : String(error)}`);
@@ -61,6 +63,9 @@ export async function openSocketServer(services: RequestListener, firstPort: num
   };
 }
 
+/** What the gateway closes a socket with that brings too much at once. */
+const messageTooBig = 1_009;
+
 /** A handshake that is refused gets a status and no body. */
 const refuse = (stream: Duplex, status: number): void =>
   void stream.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
@@ -79,7 +84,25 @@ async function opening({ routes, find }: SocketParts, request: IncomingMessage):
   return statusCode >= 200 && statusCode < 300 ? opened : statusCode;
 }
 
-function serve({ routes, find, warn }: SocketParts, connections: Connections, opened: Opened, socket: WebSocket): void {
+/** Says whether a frame was too long that has come so far. Asked for before the stream is handed over: it sees each piece first. */
+function longFrameIn(stream: Duplex): () => boolean {
+  const lengths = new FrameLengths();
+  let isTooLong = false;
+  stream.on('data', (piece: Buffer) => (isTooLong ||= lengths.read(piece).some((bytes) => bytes > socketLimits.frameBytes)));
+  return () => isTooLong;
+}
+
+interface Served {
+  readonly socket: WebSocket;
+  readonly isTooLong: () => boolean;
+}
+
+function serve(
+  { routes, find, warn }: SocketParts,
+  connections: Connections,
+  opened: Opened,
+  { socket, isTooLong }: Served,
+): void {
   const { connectionId } = opened;
   connections.add(connectionId, socket);
   const invoke = async (routeKey: string, event: object): Promise<void> => {
@@ -93,6 +116,7 @@ function serve({ routes, find, warn }: SocketParts, connections: Connections, op
   };
   const complain = (error: unknown): void => warn(`a socket failed: ${error instanceof Error ? error.message : String(error)}`);
   socket.on('message', (data: RawData) => {
+    if (isTooLong()) return void connections.close(connectionId, messageTooBig);
     connections.touch(connectionId);
     const text = textOf(data);
     const routeKey = selected(text);

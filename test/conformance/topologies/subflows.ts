@@ -23,6 +23,16 @@ const waiting: Drawn = {
   edges: ['begin -> w -> ends'],
   nodes: { begin: { type: 'start' }, w: { type: 'signal', name: 'never' } },
 };
+/** It ends with what a signal brings. */
+const answered: Drawn = {
+  name: 'child',
+  edges: ['begin -> w -> ends'],
+  nodes: {
+    begin: { type: 'start' },
+    w: { type: 'signal', name: 'answer', correlation: 'the child', outputVariable: 'answer' },
+    ends: { type: 'end', outputParameters: [{ name: 'said', sourceVariable: '{{ctx.answer.payload}}' }] },
+  },
+};
 const begun = async ({ start, settle }: Outside): Promise<void> => {
   await start();
   await settle();
@@ -244,6 +254,37 @@ export const subflows: readonly Topology[] = [
     holds: ({ output, called }) => {
       expect(called.map((each) => each.output)).toEqual([{ made: 'a' }, { made: 'b' }, { made: 'c' }]);
       expect(output).toEqual({ results: [{ made: 'a' }, { made: 'b' }, { made: 'c' }] });
+    },
+  },
+  {
+    name: 'subflow-whose-end-is-lost',
+    says: 'Where the word of a called run’s end was lost, the sweep asks after that run, and the caller goes on with its output.',
+    edges: ['start -> call -> a -> end'],
+    nodes: {
+      call: calls('child', { outputVariable: 'made' }),
+      end: { type: 'end', outputParameters: [{ name: 'made', sourceVariable: '{{ctx.made.said}}' }] },
+    },
+    calls: [answered],
+    outside: async (outside) => {
+      const { send, lose, idle, sweep, finish } = outside;
+      await begun(outside);
+      // The signal ends the called run; what that sends to its caller lies in the queue.
+      await send('answer', 'yes', { correlation: 'the child' });
+      await lose();
+      for (let waited = 0; waited < hours(2); waited += minutes(1)) {
+        await idle(minutes(1));
+        await sweep();
+      }
+      await finish();
+    },
+    holds: ({ status, output, events, runsOf, called, of }) => {
+      expect([status, output, runsOf('a')]).toEqual(['completed', { made: 'yes' }, 1]);
+      expect(called.map((each) => each.status)).toEqual(['completed']);
+      expect(of('subflow.called').length).toBe(1);
+      // Nobody else told it: minutes passed before it heard.
+      const heard = events.find(({ type, payload }) => type === 'node.completed' && payload['nodeId'] === 'call');
+      const ended = called[0]?.events.at(-1);
+      expect(Date.parse(heard?.timestamp ?? '') - Date.parse(ended?.timestamp ?? '')).toBeGreaterThanOrEqual(minutes(1));
     },
   },
   {

@@ -1,6 +1,7 @@
 /** What code runs come to: who drives them, what their log says, and how they end. */
 import { describe, expect, test } from 'vitest';
 import { firstAttempt, signalId, topLevel } from '../../../lib/engine/ids.ts';
+import { TagReader } from '../../../lib/engine/log/tags.ts';
 import { silences } from '../../../lib/engine/log/silence.ts';
 import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
 import { foldBody, parseFold } from '../../../lib/codec/fold.ts';
@@ -309,5 +310,20 @@ describe('what others know of a code run', () => {
     expect(run.drives).toHaveLength(0);
     run.say({ kind: 'recovered', nodes: [] });
     expect(run.drives).toHaveLength(1);
+  });
+
+  test('tags tell of its steps, and of a drive only that it cannot drive', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('a')]);
+    run.say({ kind: 'drive-put-off', ...run.driven, failure: { cause: 'error', code: 'replay_diverged', message: 'no' } });
+    run.turn([run.did('a')], 'hands_on');
+    run.turn([{ kind: 'returned', output: 1 }]);
+    const reader = new TagReader();
+    const tags = run.commits.flatMap((commit) => reader.read(commit));
+    expect(tags.map(({ tag, nodeId }) => `${tag} ${nodeId}`)).toEqual([
+      'node_retried .drive.1',
+      'node_started a',
+      'node_completed a',
+    ]);
   });
 });

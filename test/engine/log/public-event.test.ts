@@ -1,19 +1,23 @@
 /** What readers outside see of a commit: dense ids, dotted names, times as text. */
 import { expect, test } from 'vitest';
-import { commitNo, environment, eventId, nonce, projectId, runId } from '../../../lib/engine/ids.ts';
+import { commitNo, correlationId, environment, eventId, nonce, projectId, runId } from '../../../lib/engine/ids.ts';
 import { inline } from '../../../lib/engine/json.ts';
 import type { Commit } from '../../../lib/engine/log/commit.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
-import { publicEvents } from '../../../lib/engine/log/public-event.ts';
+import { type Told, publicEvents } from '../../../lib/engine/log/public-event.ts';
 import { iterationKey } from '../../../lib/engine/ids.ts';
 import { instant, seconds } from '../../../lib/engine/time.ts';
+import { traceparent } from '../../../lib/engine/trace.ts';
 import { failed, graph, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
 import { Play, dawn, nth, refOf } from '../play.ts';
 
-const run = {
-  projectId: projectId('shop'),
-  environment: environment('production'),
-  runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV'),
+const run: Told = {
+  address: {
+    projectId: projectId('shop'),
+    environment: environment('production'),
+    runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV'),
+  },
+  workflow: { name: 'order', version: 3 },
 };
 
 const commitOf = (...events: readonly RunEvent[]): Commit => ({
@@ -35,6 +39,7 @@ test('an event is told in one envelope, and its id counts on from the commit’s
     sequence: 7,
     type: 'run.started',
     runId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+    workflowId: 'order',
     timestamp: '2026-11-20T00:00:00.000Z',
     payload: {},
   });
@@ -44,6 +49,19 @@ test('an event is told in one envelope, and its id counts on from the commit’s
     type: 'node.skipped',
     payload: { nodeId: 'a', reason: 'branch_not_taken' },
   });
+});
+
+test('what it goes back to is told where something is known of that', () => {
+  const trace = {
+    correlationId: correlationId('order 17'),
+    traceparent: traceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
+  };
+  const queued: RunEvent = { type: 'NODE_DISPATCHED', ...refOf('a'), attempt: nth(1), via: 'queue', wave: 2 };
+  const correlations = (told: Told) =>
+    publicEvents(told, commitOf({ type: 'RUN_STARTED' }, queued)).map((one) => one.correlation);
+  expect(correlations(run)).toEqual([undefined, { wave: 2 }]);
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  expect(correlations({ ...run, trace })).toEqual([{ traceId }, { traceId, wave: 2 }]);
 });
 
 test('the pass of a loop is told where there is one, and left out where there is none', () => {

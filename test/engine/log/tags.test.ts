@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { TagReader, tagNames } from '../../../lib/engine/log/tags.ts';
 import { after, hours, seconds } from '../../../lib/engine/time.ts';
 import { commit, eventOfEachType } from '../../contract/samples.ts';
-import { calls, failed, finished, graph, ms, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
+import { awaits, calls, failed, finished, graph, ms, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
 import { type Play, dawn, started } from '../play.ts';
 
 const tagsOf = (play: Play) => {
@@ -63,6 +63,48 @@ test('what was open when a run was cancelled is cancelled with it, once each', (
   expect(cancelled).toEqual([
     ['node_cancelled', 'b', 'info'],
     ['node_cancelled', 'c', 'info'],
+  ]);
+});
+
+test('what was open in the passes of a loop that fails is cancelled with it, and by no later end', () => {
+  const nodes = { start: passes, each: { loop: { over: ['a', 'b', 'c'], concurrency: 3 } } };
+  const edges = ['start -> each', 'start -> apart', 'each/loop -> work', 'work -> after', 'each/error -> rescue'];
+  const play = started(graph({ nodes, edges }));
+  play.ends('work@each[0]');
+  play.ends('work@each[1]', failed());
+  const failure = tagsOf(play).find(({ tag, nodeId }) => tag === 'node_failed' && nodeId === 'each');
+  const cancelled = tagsOf(play).filter(({ tag }) => tag === 'node_cancelled');
+  expect(cancelled.map(({ nodeId, iteration, eventId }) => [nodeId, iteration, eventId])).toEqual([
+    ['work', 'each[2]', failure?.eventId],
+    ['after', 'each[0]', failure?.eventId],
+  ]);
+  play.say({ kind: 'cancel-requested' });
+  const later = tagsOf(play).filter(({ tag }) => tag === 'node_cancelled');
+  expect(later.slice(2).map(({ nodeId }) => nodeId)).toEqual(['apart', 'rescue']);
+});
+
+test('a loop inside a pass takes away what is open in its own passes alone', () => {
+  const nodes = {
+    start: passes,
+    each: { loop: { over: ['a', 'b'], concurrency: 2, onItemFailure: 'continue' as const } },
+    inner: { loop: { over: [1, 2], concurrency: 2 } },
+  };
+  const play = started(graph({ nodes, edges: ['start -> each', 'each/loop -> inner', 'inner/loop -> work'] }));
+  play.ends('work@each[0]/inner[0]', failed());
+  const cancelled = tagsOf(play).filter(({ tag }) => tag === 'node_cancelled');
+  expect(cancelled.map(({ nodeId, iteration }) => [nodeId, iteration])).toEqual([['work', 'each[0]/inner[1]']]);
+});
+
+test('a wait that is over says how long it could last', () => {
+  const inTwoHours = { expiresAt: after(dawn, hours(2)) };
+  const nodes = { start: passes, wait: { pure: awaits(inTwoHours) }, call: { pure: calls(inTwoHours) } };
+  const play = started(graph({ nodes, edges: ['start -> wait', 'start -> call'] }));
+  play.pass(hours(2));
+  play.say(play.woken('wait'), play.woken('call'));
+  const over = tagsOf(play).filter(({ tag }) => tag === 'timed_out');
+  expect(over.map(({ nodeId, metadata }) => [nodeId, metadata])).toEqual([
+    ['wait', { timeoutMs: 7_200_000 }],
+    ['call', { childRunId: expect.any(String), timeoutMs: 7_200_000 }],
   ]);
 });
 

@@ -1,0 +1,3 @@
+/** `stepwell`: the whole of it as a construct, for an application of one's own. */
+export { Stepwell, type StepwellProps } from './stepwell.ts';
+export { Storage, type StorageProps } from './storage.ts';

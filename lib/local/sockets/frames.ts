@@ -1,0 +1,50 @@
+/** How long the frames are that a client sends (RFC 6455, section 5.2): the library that reads them knows of messages alone. */
+
+/** Reads the stream as it comes, in pieces of any size. */
+export class FrameLengths {
+  /** of a header that has come in part */
+  #header: Buffer = Buffer.alloc(0);
+  /** bytes of the frame's content that are still to come */
+  #left = 0;
+
+  /** The lengths of the frames that begin in this piece, in bytes. */
+  read(piece: Buffer): readonly number[] {
+    const lengths: number[] = [];
+    let rest = piece;
+    while (rest.length > 0) {
+      const content = Math.min(this.#left, rest.length);
+      this.#left -= content;
+      rest = rest.subarray(content);
+      if (rest.length === 0) break;
+      const begun = Buffer.concat([this.#header, rest]);
+      const header = headerIn(begun);
+      if (header === undefined) {
+        this.#header = begun;
+        break;
+      }
+      lengths.push(header.contentBytes);
+      this.#left = header.contentBytes;
+      this.#header = Buffer.alloc(0);
+      rest = begun.subarray(header.bytes);
+    }
+    return lengths;
+  }
+}
+
+const isMasked = 0x80;
+/** What stands in place of a length that does not fit seven bits. */
+const in16Bits = 126;
+const in64Bits = 127;
+const maskBytes = 4;
+
+/** Undefined where it has not come whole. */
+function headerIn(bytes: Buffer): { readonly bytes: number; readonly contentBytes: number } | undefined {
+  const second = bytes[1];
+  if (second === undefined) return undefined;
+  const short = second & ~isMasked;
+  const lengthBytes = short === in64Bits ? 8 : short === in16Bits ? 2 : 0;
+  const whole = 2 + lengthBytes + ((second & isMasked) === 0 ? 0 : maskBytes);
+  if (bytes.length < whole) return undefined;
+  if (lengthBytes === 0) return { bytes: whole, contentBytes: short };
+  return { bytes: whole, contentBytes: lengthBytes === 2 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2)) };
+}

@@ -1,0 +1,31 @@
+/** No handler grows past what a cold start may take without somebody deciding so. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { type BundleSize, measureBundles, mostBytesOf } from '../../bench/bundles.ts';
+import { functionNames } from '../../lib/contract/environment.ts';
+import { read } from '../docs/documents.ts';
+
+let sizes: readonly BundleSize[];
+beforeAll(async () => {
+  sizes = await measureBundles(mkdtempSync(join(tmpdir(), 'stepwell-sizes-')));
+});
+
+test.each(functionNames)('the handler of %s is within its limit', (name) => {
+  const size = sizes.find((one) => one.name === name);
+  expect(size?.handlerBytes).toBeGreaterThan(100_000);
+  expect(size?.handlerBytes).toBeLessThanOrEqual(mostBytesOf(name));
+});
+
+test('a limit is no more than a quarter above what there is', () => {
+  for (const { name, handlerBytes } of sizes) {
+    if (mostBytesOf(name) > mostBytesOf('api')) expect(mostBytesOf(name), name).toBeLessThan(handlerBytes * 1.25);
+  }
+});
+
+test('docs/BENCH.md says the limits', () => {
+  const megabytes = (name: (typeof functionNames)[number]): string => `${mostBytesOf(name) / 1_048_576} MB`;
+  const said = `it may have ${megabytes('api')}, the library's ${megabytes('library')} and the worker's ${megabytes('worker')}`;
+  expect(read('docs/BENCH.md')).toContain(said);
+});

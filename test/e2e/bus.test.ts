@@ -1,0 +1,48 @@
+/** What the bus of the embedded cloud is told, by functions that have their own permissions and no others. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { busEvents } from '../../lib/codec/bus-events.ts';
+import { packedDeployment } from '../artifact/packed.ts';
+import { chain } from './bad-workflows.ts';
+import { type CloudHere, startCloudHere } from './cloud-here.ts';
+
+let cloud: CloudHere;
+beforeAll(async () => {
+  cloud = await startCloudHere({ 'stepwell:startedEvents': true });
+});
+afterAll(() => cloud.stop());
+
+const toldOf = (type: string) =>
+  cloud.cloud.busEvents().flatMap(({ detailType, detail }) => (detailType === type ? [z.looseObject({}).parse(detail)] : []));
+
+const script = (id: string) => ({ id, type: 'javascript', config: { code: 'return 1', outputVariable: id } });
+
+// Of two nodes: what begins and ends in one commit is told by its end alone.
+test('a run that has begun and ended, where starts are wanted', async () => {
+  expect((await cloud.call('POST', '/v1/workflows', chain('flow', ['a', 'b'].map(script)))).status).toBe(201);
+  const started = await cloud.call('POST', '/v1/runs', { workflowName: 'flow', input: {} }, { 'idempotency-key': 'one' });
+  expect(started.status).toBe(202);
+  await expect
+    .poll(() => toldOf('Run Status Change').map(({ status }) => status), { timeout: 30_000 })
+    .toEqual(['running', 'completed']);
+});
+
+test('a deployment that is created, verified and removed', async () => {
+  const { manifest, archive } = await packedDeployment('dep_1');
+  const made = z.looseObject({ upload: z.looseObject({ url: z.string(), headers: z.record(z.string(), z.string()) }) });
+  const created = await cloud.call('POST', '/v1/deployments', manifest);
+  expect(created.status, JSON.stringify(created.body)).toBe(201);
+  const { upload } = made.parse(created.body);
+  expect((await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(archive) })).status).toBe(200);
+  expect((await cloud.call('POST', '/v1/deployments/dep_1/verify')).status).toBe(200);
+  expect((await cloud.call('DELETE', '/v1/deployments/dep_1')).status).toBe(200);
+  expect(toldOf('Deployment Status Change').map(({ change }) => change)).toEqual(['created', 'verified', 'removed']);
+});
+
+test('each of them fits its schema', () => {
+  for (const { source, detailType, detail } of cloud.cloud.busEvents()) {
+    const event = busEvents.find((one) => one.source === source && one.detailType === detailType);
+    expect(event?.detail.safeParse(detail).error, JSON.stringify(detail)).toBeUndefined();
+    expect(event, detailType).toBeDefined();
+  }
+});
