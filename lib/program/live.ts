@@ -100,8 +100,8 @@ export class Live {
     if (!isOfWaits) return again(news, history);
     delete news.history;
     // Nothing is told before what came first.
-    if (this.#untold.length > 0) return void this.#replay.noteOwn(fresh.length);
-    const end = await this.#replay.go(fresh);
+    if (this.#untold.length > 0) this.#replay.noteOwn(fresh.length);
+    const end = this.#untold.length > 0 ? undefined : await this.#replay.go(fresh);
     if (fresh.length > 0) this.#movedAt = this.#going.clock.now();
     return end === undefined ? undefined : { kind: 'end', end };
   }

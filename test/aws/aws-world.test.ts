@@ -26,7 +26,6 @@ const complete: Record<EnvironmentName, string> = {
   secrets: '{}',
   models: '{}',
   databases: '{}',
-  codeVariables: '{}',
   moderation: '{"provider":"none"}',
   codeVariables: '{}',
 };

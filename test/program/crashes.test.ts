@@ -102,7 +102,7 @@ async function replayed(part: Part, run: DrivenRun): Promise<JsonValue> {
 
 const numRuns = Number(process.env['CRASH_RUNS'] ?? 150);
 
-test('what only time decides aside, crashes and others change no result', { timeout: 600_000 }, async () => {
+test('what only time decides aside, crashes and others change no result', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(programs(['seq', 'all', 'allSettled']), worlds, async (part, world) => {
       const quiet = await played(part, calm);
@@ -156,7 +156,7 @@ const examples: [Part, World][] = [
   ],
 ];
 
-test('whoever was first stays first when the log is replayed', { timeout: 600_000 }, async () => {
+test('whoever was first stays first when the log is replayed', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(programs(['seq', 'all', 'allSettled', 'race', 'any']), worlds, async (part, world) => {
       const run = await played(part, world);

@@ -19,7 +19,7 @@ import { beginDrive } from '../../lib/program/begin-drive.ts';
 import { theRun } from '../engine/play.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-export const childRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
+const childRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
 
 export interface Options {
   readonly input?: JsonValue;
@@ -292,7 +292,7 @@ const valueOf = (payload: Payload): JsonValue => {
   return payload.value;
 };
 
-export const jsonHistory = ({ entries, kept, ...rest }: History<Payload>): History<JsonValue> => ({
+const jsonHistory = ({ entries, kept, ...rest }: History<Payload>): History<JsonValue> => ({
   ...rest,
   entries: entries.map((entry) =>
     entry.kind === 'settled' && entry.result.status === 'completed'

@@ -53,11 +53,6 @@ export const programs = (joins: readonly Extract<Part, { parts: unknown }>['kind
     ),
   })).part;
 
-export interface Trace {
-  /** each time a body began: its key, and whether its result was on record then */
-  readonly begun: string[];
-}
-
 export function workflowOf(part: Part, clock: VirtualClock, onBegin: (context: StepContext) => void): Workflow {
   // Outside the code: what the world remembers of the tries that it saw.
   const tries = new Map<string, number>();
