@@ -1,7 +1,7 @@
 /** The threads as they are in a function: an author's module, bundled with the SDK, driven by the program itself. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { programThreadFile, threadFile } from '../../lib/bundles/thread-file.ts';
 import { buildProject } from '../../lib/cli/project/build-project.ts';
 import { projectOf } from '../../lib/cli/project/project.ts';
@@ -9,6 +9,9 @@ import { attempt, commitNo } from '../../lib/engine/ids.ts';
 import { instant } from '../../lib/engine/time.ts';
 import { freshFolder, scope } from './given.ts';
 import { programsOf } from './programs-given.ts';
+
+// Threads start, and bundles are made, when the machine lets them.
+vi.setConfig({ testTimeout: 60_000 });
 
 const source = `
 import { defineWorkflow } from 'stepwell/sdk';
