@@ -13,6 +13,8 @@ export interface BodyContext {
 export interface FunctionStep {
   readonly body: (context: BodyContext) => unknown;
   readonly retry?: StepRetry;
+  /** what it came to may be written down while the next step is at work: were it lost, the step would be done again */
+  readonly isIdempotent?: true;
   readonly rollback?: (context: BodyContext & { readonly output: JsonValue }) => unknown;
 }
 

@@ -45,6 +45,8 @@ export class DrivenRun {
   readonly state: RunState = emptyState();
   /** asked before each turn; it may let others commit */
   beforeTurn: (turn: Turn) => Fate | Promise<Fate> = () => 'commit';
+  /** told of each drive before it begins */
+  onDrive: (task: DriveTask) => void = () => {};
   /** the drive is told of what others commit as soon as they have; else by the answer to its next turn */
   tellsAtOnce = false;
   workflows: unknown;
@@ -192,6 +194,7 @@ export class DrivenRun {
       history: this.history,
       handsOnAt: instant(this.clock.now() + driveMs),
     };
+    this.onDrive(task);
     const { promise: died, resolve: die } = Promise.withResolvers<'died'>();
     const host = this.#hostOf(node, () => die('died'));
     const { deploymentId = 'dep-1' } = this.#options;
@@ -235,7 +238,7 @@ export class DrivenRun {
       perform: async ({ key, signal, correlation, data }) => {
         if (!isMine()) return never;
         this.sent.push(`${signal} ${correlation} ${JSON.stringify(data)}`);
-        return { status: 'completed', output: { signalId: key, delivered: true }, endedAt: this.clock.now() };
+        return { status: 'completed', output: { signalId: key }, endedAt: this.clock.now() };
       },
     };
   }
@@ -307,7 +310,7 @@ const fail = (): never => {
   throw new Error('an entry is asked for, or settled');
 };
 
-function saidOf(entry: Turn['entries'][number]): string {
+export function saidOf(entry: Turn['entries'][number]): string {
   switch (entry.kind) {
     case 'asked':
       return `asked ${entry.command.key}`;

@@ -137,6 +137,53 @@ describe('time', () => {
   });
 });
 
+describe('idempotent steps', () => {
+  const chainOf = (clock: VirtualClock, idempotent: boolean, begun: string[] = []) =>
+    flow(async ({ step }) => {
+      for (let each = 0; each < 5; each += 1)
+        await step.run({ name: 'work', idempotent }, ({ key }) => {
+          begun.push(key);
+          return clock.sleep(durationMs(10));
+        });
+    });
+
+  test.each([
+    [false, 10 + 5 * 20],
+    [true, 10 + 5 * 10 + 10],
+  ])('marked so: %s; a chain of five with commits of 10 ms takes %i ms', async (idempotent, tookMs) => {
+    const clock = new VirtualClock();
+    const run = new DrivenRun(chainOf(clock, idempotent), {}, clock);
+    run.beforeTurn = () => clock.sleep(durationMs(10)).then(() => 'commit');
+    await run.toTheEnd();
+    expect(clock.now() - run.facts.createdAt).toBe(tookMs);
+    expect(run.commits).toHaveLength(1 + 5 + 1);
+  });
+
+  test('what began before its turn was committed is stopped when that does not happen, and begins anew', async () => {
+    const clock = new VirtualClock();
+    const begun: string[] = [];
+    const code = flow(async ({ step }) => {
+      const signal = step.waitForSignal({ signal: 'go' });
+      await step.run({ name: 'a', idempotent: true }, () => 1);
+      await step.run({ name: 'b' }, async ({ signal: stop }) => {
+        begun.push('b');
+        await clock.sleep(seconds(1));
+        begun.push(stop.aborted ? 'b was stopped' : 'b is done');
+      });
+      return signal;
+    });
+    const run = new DrivenRun(code, {}, clock);
+    run.beforeTurn = async ({ entries }): Promise<'commit'> => {
+      await clock.sleep(durationMs(10));
+      if (entries.some(({ kind }) => kind === 'completed')) run.signal('go', 7);
+      return 'commit';
+    };
+    await run.toTheEnd();
+    expect(run.output).toEqual({ data: 7 });
+    expect(begun).toEqual(['b', 'b', 'b was stopped', 'b is done']);
+  });
+});
+
 describe('cancelled', () => {
   test('a body is told by its signal, what it comes to is not recorded, and the drive is over', async () => {
     const clock = new VirtualClock();
@@ -252,6 +299,7 @@ describe('rollbacks', () => {
       booking((step) =>
         step.run({ name: 'long', rollback: () => undone.push('never done') }, async ({ signal }) => {
           await clock.sleep(minutes(10), signal);
+          await clock.sleep(seconds(2));
           undone.push('stopped');
         }),
       ),
@@ -332,6 +380,21 @@ describe('rollbacks', () => {
       }
     },
   );
+
+  test('are run for what was done after the time to hand on, too', async () => {
+    const clock = new VirtualClock();
+    undone.length = 0;
+    const code = flow(async ({ step }) => {
+      await Promise.all([
+        step.run({ name: 'late', rollback: () => undone.push('late') }, () => clock.sleep(seconds(20))),
+        step.run({ name: 'bad', retryPolicy: { maximumAttempts: 1 } }, () => {
+          throw new Error('no');
+        }),
+      ]);
+    });
+    await new DrivenRun(code, { driveMs: 10_000 }, clock).toTheEnd();
+    expect(undone).toEqual(['late']);
+  });
 
   test('are handed on when the time is over', async () => {
     const clock = new VirtualClock();

@@ -26,6 +26,9 @@ export async function replayOnly(
   const createdAt = clock.now();
   const { name: workflowName = 'test', version = null, input = null } = given;
   const run = given.run ?? { runId: theRun, workflowName, version, createdAt, deadlineAt: after(createdAt, days(365)) };
+  // A drive begins when what it waited for is due.
+  for (const { retryAt } of history.open) if (retryAt !== undefined) clock.skipTo(retryAt);
+  const begunAt = clock.now();
   let turn: Turn | undefined;
   const drive = beginDrive(
     workflows,
@@ -41,5 +44,5 @@ export async function replayOnly(
   );
   const end = await clock.until(drive.ended);
   const asked = (turn?.entries ?? []).flatMap((entry) => (entry.kind === 'asked' ? [entry.command.key] : []));
-  return { turn, asked, drains: clock.drains, end, waitedMs: clock.now() - createdAt };
+  return { turn, asked, drains: clock.drains, end, waitedMs: clock.now() - begunAt };
 }

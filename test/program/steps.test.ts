@@ -29,6 +29,18 @@ describe('a chain', () => {
     expect(run.clock.now()).toBe(run.facts.createdAt);
   });
 
+  test('has a key for each step, and none twice', async () => {
+    const named = flow(async ({ step }) => {
+      const keys: string[] = [];
+      for (const name of ['a', 'a:1', 'a', 'a', 'a:1', 'b']) keys.push(await step.run({ name }, ({ key }) => key));
+      await step.sleep('b', 1);
+      return keys;
+    });
+    const run = await new DrivenRun(named).toTheEnd();
+    expect(run.output).toEqual(['a', 'a:1', 'a:2', 'a:3', 'a:1:1', 'b']);
+    expect(run.node('b:1')).toMatchObject({ status: 'completed' });
+  });
+
   test('with a sleep rests in between, and its steps are not run again', async () => {
     const bodies: string[] = [];
     const sleepy = flow(async ({ step }) => {
@@ -373,7 +385,7 @@ describe('waits', () => {
     );
     const run = await new DrivenRun(sends).toTheEnd();
     expect(run.sent).toEqual(['done test-7 {"at":"1970-01-01T00:00:00.000Z"}']);
-    expect(run.output).toEqual({ signalId: 'done', delivered: true });
+    expect(run.output).toEqual({ signalId: 'done' });
   });
 
   test.each([

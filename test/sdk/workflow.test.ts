@@ -8,6 +8,7 @@ import {
   type Step,
   StepError,
   type Stored,
+  type WorkflowArguments,
   defineWorkflow,
   defineWorkflowSpec,
 } from '../../lib/sdk/index.ts';
@@ -63,6 +64,16 @@ describe('types', () => {
       expectTypeOf(answer).toEqualTypeOf<{ at: string; count: number }>();
     };
     expectTypeOf(caller).returns.resolves.toBeVoid();
+  });
+
+  test('of an input without a schema are those that the function says', () => {
+    const flow = defineWorkflow({ name: 'plain' }, ({ input }: WorkflowArguments<{ n: number }>) => input.n);
+    const caller = async (step: Step) => {
+      expectTypeOf(await step.runWorkflow(flow, { n: 1 })).toEqualTypeOf<number>();
+      const none = defineWorkflow({ name: 'none' }, () => 'x');
+      expectTypeOf(await step.runWorkflow(none)).toEqualTypeOf<string>();
+    };
+    expectTypeOf(caller).toBeFunction();
   });
 
   test('of a spec are enough for those who call it', () => {
