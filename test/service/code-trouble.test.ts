@@ -9,6 +9,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { recoverRun } from '../../lib/service/recover-runs.ts';
+import { resumeRun } from '../../lib/service/resume-run.ts';
 import { sendSignal } from '../../lib/service/send-signal.ts';
 import { begun, codeManifest, commitsOf, quiet, statusOf, storyOf, takeAll, whenAborted } from './code-house.ts';
 import { type House, scope } from './house.ts';
@@ -168,14 +169,33 @@ describe('others who commit', () => {
     expect(code.begun.filter((each) => each.startsWith('b'))).toHaveLength(1);
   });
 
+  test('a drive whose step another one has taken over stops, whatever its body comes to', async () => {
+    const [first, second] = [gate(), gate()];
+    const { home, run, code } = await begun([[fn('a')], [fn('b')]], {
+      body: (key, attempt) => (key === 'b' ? key : attempt === firstAttempt ? first.promise : second.promise),
+    });
+    const driving = takeAll(home);
+    await quiet();
+    const other = home.take(driveJob(run, { resend: 1 }));
+    await quiet();
+    first.open();
+    await driving;
+    second.open();
+    await other;
+    expect(await statusOf(home, run)).toBe('completed');
+    expect(code.drives[0]).toMatchObject({ refused: 0, end: { kind: 'over' } });
+    expect(code.drives[0]?.turns).toHaveLength(2);
+    expect(code.begun).toEqual(['a#1', 'a#2', 'b#1']);
+  });
+
   test('what changes nothing that the code sees costs it no replay', async () => {
     const work = gate();
     const { home, run, code } = await begun([[fn('a')], [fn('b')]], { body: (key) => (key === 'a' ? work.promise : key) });
     const driving = takeAll(home);
     await quiet();
-    home.world.clock.advance(minutes(6));
+    await resumeRun(home.worker, run, { reason: 'asked' });
+    home.world.clock.advance(seconds(3));
     await quiet();
-    await recoverRun(home.worker, run);
     work.open();
     await driving;
     expect(code.drives[0]).toMatchObject({ refused: 0, overtaken: 0 });
@@ -262,6 +282,9 @@ describe('messages', () => {
     void takeAll(home);
     await quiet();
     await home.take(driveJob(run), { isRedelivered: true });
+    // What the dead one left unsent is looked for, and this drive is not asked for again meanwhile.
+    expect(home.world.jobs.delayed.map(({ job }) => job.kind)).toContain('nudge');
+    expect(await home.world.log.beats(run)).toMatchObject([{ node: '.drive.1', resends: 0 }]);
     expect(await statusOf(home, run)).toBe('completed');
     expect(code.begun).toEqual(['a#1', 'a#2']);
     expect(code.drives[1]?.task.history.open).toMatchObject([{ key: 'a', attempt: 1, lost: 0 }]);
