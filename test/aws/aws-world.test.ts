@@ -26,6 +26,7 @@ const complete: Record<EnvironmentName, string> = {
   secrets: '{}',
   models: '{}',
   databases: '{}',
+  codeVariables: '{}',
   moderation: '{"provider":"none"}',
   codeVariables: '{}',
 };

@@ -27,16 +27,16 @@ const host = async () => {
   mkdirSync(join(root, 'workflows'));
   writeFileSync(join(root, 'stepwell.config.json'), '{}');
   writeFileSync(join(root, 'workflows', 'greet.ts'), source);
-  const shell = { note: () => {}, sleep: () => new Promise<void>(() => {}), signal: new AbortController().signal };
-  const { manifest, archive } = await buildProject(shell, await projectOf(root), undefined);
+  const shell = { cwd: root, note: () => {}, sleep: () => new Promise<void>(() => {}), signal: new AbortController().signal };
+  const { manifest, archive } = await buildProject(shell, await projectOf(shell), undefined);
   const made = programsOf({ file: threadFile(programThreadFile) });
   await made.artifacts.put({ scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 }, archive);
   return { ...made, manifest };
 };
 
 test('a project’s workflow is built, imported and driven, turn by turn, and what its steps print is told twice', async () => {
-  const { begin, manifest, printed } = await host();
-  const drive = begin(manifest, { input: 21 });
+  const made = await host();
+  const drive = made.begin(made.manifest, { input: 21 });
   expect(await drive.ended).toEqual({ kind: 'over' });
   const [first, ...others] = drive.turns;
   expect(first?.entries).toEqual([1, 2].map((n) => ({ kind: 'asked', command: { kind: 'function', key: `half ${n}` } })));
@@ -46,14 +46,14 @@ test('a project’s workflow is built, imported and driven, turn by turn, and wh
     expect.objectContaining({ kind: 'completed', key: 'deed', output: [21, 42] }),
     { kind: 'returned', output: [21, 42] },
   ]);
-  expect(printed.map(({ text, runId }) => [text, runId])).toEqual(
+  expect(made.printed.map(({ text, runId }) => [text, runId])).toEqual(
     [1, 2].map((n) => [`half ${n}`, expect.stringContaining('wrun_')]),
   );
 });
 
 test('a step that ends the thread is the one that was at work', async () => {
-  const { begin, manifest } = await host();
-  expect(await begin(manifest, { input: 0 }).ended).toEqual({
+  const made = await host();
+  expect(await made.begin(made.manifest, { input: 0 }).ended).toEqual({
     kind: 'crashed',
     message: 'the code ended its thread with code 4',
     running: [{ key: 'deed', attempt: 1 }],
@@ -61,10 +61,10 @@ test('a step that ends the thread is the one that was at work', async () => {
 });
 
 test('a workflow that is not there, and a step of an earlier drive', async () => {
-  const { begin, manifest } = await host();
-  expect(await begin(manifest, { workflow: 'other' }).ended).toMatchObject({ kind: 'unknown_workflow' });
+  const made = await host();
+  expect(await made.begin(made.manifest, { workflow: 'other' }).ended).toMatchObject({ kind: 'unknown_workflow' });
   const open = [{ key: 'half 1', attempt: attempt(1), askedIn: commitNo(2), lost: 0 }];
-  const drive = begin(manifest, {
+  const drive = made.begin(made.manifest, {
     input: 1,
     open,
     entries: [

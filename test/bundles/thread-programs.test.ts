@@ -35,9 +35,11 @@ describe('a drive', () => {
     const outputs = async (manifest: typeof a, runs: readonly number[]) => {
       const drives = runs.map((run) => host.begin(manifest, { run }));
       await Promise.all(drives.map(({ ended }) => ended));
-      return drives.map(({ turns }) => turns.at(-1)?.entries.at(-1)).toSorted();
+      return drives.map(({ turns }) => turns.at(-1)?.entries.at(-1));
     };
-    expect(await outputs(a, [1, 2, 3])).toEqual([1, 2, 3].map((output) => ({ kind: 'returned', output })));
+    expect(await outputs(a, [1, 2, 3])).toEqual(
+      expect.arrayContaining([1, 2, 3].map((output) => ({ kind: 'returned', output }))),
+    );
     expect(await outputs(b, [4])).toEqual([{ kind: 'returned', output: 1 }]);
   });
 

@@ -349,6 +349,16 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn('functions/code/wiring.ts', 'const heapShare = ') * 100)} %`,
     'functions/code/wiring.ts',
   ],
+  "A turn of a run's code": [
+    characters(numberIn('lib/bundles/turn-message.ts', 'mostTurnCharacters = ')),
+    'lib/bundles/turn-message.ts',
+  ],
+  'Code that is to end': [seconds(numberIn('lib/bundles/thread-programs.ts', 'killMs = ')), 'lib/bundles/thread-programs.ts'],
+  'Variables of code': [bytes(numberIn(construct, 'mostVariableBytes = ')), construct],
+  'Import by `stepwell build`': [
+    seconds(numberIn('lib/cli/project/import-aside.ts', 'const importMs = ')),
+    'lib/cli/project/import-aside.ts',
+  ],
   'Deliveries of a message': [count(mostDeliveries), fetchRuns],
   'Wait before another delivery': [`${count(numberIn(fetchRuns, 'const longestBackoffMs = ') / 1_000)} s`, fetchRuns],
   'Published message': [bytes(numberIn('lib/api/world-routes.ts', 'const messageLimitBytes = ')), 'lib/api/world-routes.ts'],
