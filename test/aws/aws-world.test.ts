@@ -28,7 +28,6 @@ const complete: Record<EnvironmentName, string> = {
   databases: '{}',
   codeVariables: '{}',
   moderation: '{"provider":"none"}',
-  codeVariables: '{}',
 };
 const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),
