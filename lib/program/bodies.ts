@@ -53,8 +53,9 @@ export class Bodies {
     return [...this.#running.values()].map(({ key, attempt }) => ({ key, attempt }));
   }
 
+  /** Also where what one came to is in hand: between two looks at them it may have ended. */
   get areAtWork(): boolean {
-    return this.#running.size > 0;
+    return this.#running.size > 0 || this.#ended.length > 0;
   }
 
   /** It is at work, or what it came to is in hand. */
