@@ -11,12 +11,14 @@ import { freshFolder, type LocalStart, root, startLocal } from './local-start.ts
 type Place = Pick<CloudHere, 'url' | 'apiKey' | 'call'>;
 
 const examples = join(root, 'examples/code-workflows');
-/** `stepwell deploy` in a project, as a terminal has it. @returns what it printed */
-async function deploy({ url, apiKey }: Place, project: string, ...options: readonly string[]): Promise<string> {
+/** `stepwell` in a project, as a terminal has it. @returns what it printed */
+async function cli({ url, apiKey }: Place, folder: string, ...given: readonly string[]): Promise<string> {
   const env = { ...process.env, HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: apiKey };
-  const program = [join(root, 'bin/stepwell-cli.mjs'), 'deploy', ...options];
-  return (await promisify(execFile)(process.execPath, program, { cwd: project, env })).stdout;
+  const program = [join(root, 'bin/stepwell-cli.mjs'), ...given];
+  return (await promisify(execFile)(process.execPath, program, { cwd: folder, env })).stdout;
 }
+const deploy = (place: Place, folder: string, ...options: readonly string[]): Promise<string> =>
+  cli(place, folder, 'deploy', ...options);
 
 /** A project with these workflows in one file, beside what they write for the test. */
 function project(code: string): string {
@@ -194,7 +196,11 @@ export const versioned = defineWorkflow({ name: 'versioned' }, async ({ step }) 
   await step.waitForSignal({ signal: 'go on' });
   return [first, await step.run({ name: 'second' }, () => '${version}')];
 });
-export const renamed = defineWorkflow({ name: 'renamed' }, async ({ step }) => step.run({ name: 'a ${version}' }, () => 1));
+export const strays = defineWorkflow({ name: 'strays' }, async ({ step }) => {
+  await step.run({ name: 'at ' + ('${version}' === 'three' ? 'once' : process.hrtime.bigint()) }, () => 1);
+  await step.sleep('nap', 1);
+  return 'mended';
+});
 export const undone = defineWorkflow({ name: 'undone' }, async ({ input, step }) => {
   for (const name of ['one', 'two'])
     await step.run({ name, rollback: () => note(input.file, 'undo ' + name) }, () => note(input.file, name));
@@ -240,6 +246,20 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
       expect((await cloud.call('POST', `/v1/runs/${runId}/signals`, { name: 'go on' })).status).toBe(202);
     expect(await ended(cloud, id)).toMatchObject({ deploymentId: 'one', output: ['one', 'one'] });
     expect(await ended(cloud, other)).toMatchObject({ deploymentId: 'two', output: ['two', 'two'] });
+  });
+
+  test('code that asks for something else than before is told of, and its run can be run again on mended code', async () => {
+    const id = await start(cloud, 'strays');
+    const run = await when(cloud, id, ({ nodes }) => nodes.some(({ nodeId, attempt }) => nodeId === '.drive.2' && attempt > 1));
+    expect(run.status).toBe('running');
+    const said = await cli(cloud, folder, 'explain', id);
+    expect(said).toMatch(/step 1 of this run is function "at \d+", and the code of deployment two asks for function "at \d+"/);
+    rewrite(folder, trouble('three'));
+    await deploy(cloud, folder, '--deployment-id', 'three');
+    const other = (await cli(cloud, folder, 'runs', 'rerun', id, '--deployment', 'three')).trim().split(/\s/)[0] ?? '';
+    expect((await ended(cloud, other)).output).toBe('mended');
+    await cli(cloud, folder, 'runs', 'cancel', id);
+    expect((await ended(cloud, id)).status).toBe('cancelled');
   });
 
   test('a cancelled run undoes what it did, the last step first', async () => {
