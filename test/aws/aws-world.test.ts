@@ -27,7 +27,6 @@ const complete: Record<EnvironmentName, string> = {
   models: '{}',
   databases: '{}',
   moderation: '{"provider":"none"}',
-  codeVariables: '{}',
 };
 const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),

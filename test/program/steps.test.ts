@@ -55,6 +55,22 @@ describe('a chain', () => {
     expect(run.ends).toHaveLength(2);
   });
 
+  test('is not left to rest with a result in hand, whenever that comes, while something else waits', async () => {
+    for (let turns = 0; turns < 40; turns += 1) {
+      const race = flow(({ step }) =>
+        Promise.race([
+          step.run({ name: 'ask' }, async () => {
+            for (let turn = 0; turn < turns; turn += 1) await null;
+            return 'answered';
+          }),
+          step.sleep('patience', '1h'),
+        ]),
+      );
+      const run = await new DrivenRun(race).toTheEnd();
+      expect([turns, run.output, run.clock.now() - run.facts.createdAt]).toEqual([turns, 'answered', 0]);
+    }
+  });
+
   test('of 25,000 steps is linear: so many turns, and a replay with one turn of the event loop for each result', async () => {
     const steps = 25_000;
     const chain = flow(
