@@ -2,7 +2,7 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { codeVariables } from '../../lib/api/schemas/code-variables.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
-import { type BundleHost, LocalBundles } from '../../lib/bundles/local-bundles.ts';
+import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPlaces } from '../../lib/bundles/thread-places.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import type { Artifacts } from '../../lib/ports/artifacts.ts';

@@ -27,6 +27,7 @@ const complete: Record<EnvironmentName, string> = {
   models: '{}',
   databases: '{}',
   moderation: '{"provider":"none"}',
+  codeVariables: '{}',
 };
 const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),
