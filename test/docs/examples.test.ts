@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodeTypes } from '../../lib/nodes/catalogue.ts';
 import { type Database, startDatabase } from '../nodes/data-query/database.ts';
 import { OtherSide, type Seen, reachOf } from '../nodes/other-side.ts';
+import { quotedIn, read, rowsIn } from './documents.ts';
 import { type Example, example, exampleNames, runExample } from './run-example.ts';
 
 const rates = new OtherSide();
@@ -52,6 +53,17 @@ describe.each(exampleNames)('%s', (name) => {
 test('every node type has an example', () => {
   const shown = new Set(exampleNames.flatMap((name) => example(name).workflow.nodes.map(({ type }) => type)));
   expect([...shown].toSorted()).toEqual([...nodeTypes.keys()].toSorted());
+});
+
+test('README.md shows every node type by an example that has one', () => {
+  const rows = rowsIn(read('README.md')).filter(({ section }) => section === 'Nodes');
+  expect(rows.flatMap(({ cells: [type = ''] }) => quotedIn(type)).toSorted()).toEqual([...nodeTypes.keys()].toSorted());
+  for (const { cells } of rows) {
+    const [[type = '']] = [quotedIn(cells[0] ?? '')];
+    const name = /\(examples\/([a-z-]+)\/workflow\.json\)$/.exec(cells[2] ?? '')?.[1] ?? '';
+    expect(exampleNames, type).toContain(name);
+    expect(example(name).workflow.nodes.map((node) => node.type)).toContain(type);
+  }
 });
 
 test('the secret of send-message reaches the chat, which sends it back, and nothing that is kept or shown', async () => {
