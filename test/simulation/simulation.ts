@@ -346,7 +346,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       time.in(prng.whole(5_000, 40_000), () => (answer !== undefined && !prng.isLucky(0.1) ? undefined : attempt()));
     };
     attempt();
-    time.in(prng.whole(1, pauseMs), () => (isQuiet() ? undefined : send(place, pauseMs)));
+    // A sender has the less to say the longer it goes on: a run that never ends would bury its places in signals.
+    const nextPauseMs = Math.min(Math.ceil(pauseMs * 1.02), 10_800_000);
+    time.in(prng.whole(1, pauseMs), () => (isQuiet() ? undefined : send(place, nextPauseMs)));
   };
   let sent = 0;
   for (const place of hasWaits ? simulatedPlaces : []) {
