@@ -1,9 +1,12 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const project = (name: string, include: string[], options: object = {}) => ({ test: { name, include, ...options } });
 
 export default defineConfig({
   test: {
+    // By itself vitest leaves one core free, which of two is half: one file after the other.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     globalSetup: './test/temporary-folder.ts',
     reporters: ['default', './test/closing-line.ts'],
     projects: [
