@@ -279,6 +279,7 @@ class Player {
       case 'place':
         return tendPlace(worker, job);
       case 'message':
+      case 'drive':
         throw new Error('a graph run has no messages for code');
       case 'child':
         await tendChild(worker, job);
