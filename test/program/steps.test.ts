@@ -60,7 +60,7 @@ describe('a chain', () => {
       const race = flow(({ step }) =>
         Promise.race([
           step.run({ name: 'ask' }, async () => {
-            for (let turn = 0; turn < turns; turn += 1) await null;
+            for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
             return 'answered';
           }),
           step.sleep('patience', '1h'),

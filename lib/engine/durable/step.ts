@@ -40,9 +40,6 @@ export interface StepMark {
   readonly hasRollback?: true;
 }
 
-/** A step that waits for another run has it where that one did not end in time. */
-export const workflowExpiredCode = 'workflow_expired';
-
 /** As they stand; `.` and `x` together begin the spelling of any other character. */
 const plain = /^(?!\.)(?!.*\.x)[A-Za-z0-9_.:-]{1,128}$/;
 const longestId = 128;

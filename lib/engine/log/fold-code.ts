@@ -1,7 +1,7 @@
 /** What the events of a code run write, beside what those of any node do. */
 import { type EventId, type NodeId, attempt, eventId, firstAttempt } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { workflowExpiredCode } from '../durable/step.ts';
+import { workflowExpiredCode } from '../durable/waits.ts';
 import type { CodeState } from './code-state.ts';
 import type { RunEvent } from './events.ts';
 import { type NodeState, isOpen } from './node-state.ts';
