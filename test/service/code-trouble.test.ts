@@ -8,6 +8,7 @@ import type { DriveEnd } from '../../lib/ports/programs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
+import { getRun } from '../../lib/service/get-run.ts';
 import { recoverRun } from '../../lib/service/recover-runs.ts';
 import { resumeRun } from '../../lib/service/resume-run.ts';
 import { sendSignal } from '../../lib/service/send-signal.ts';
@@ -368,6 +369,9 @@ describe('drives that end badly', () => {
     const began = home.world.clock.now();
     for (let tries = 0; tries < 12; tries += 1) {
       await takeAll(home);
+      expect(await getRun(home.worker, run, true)).toMatchObject({
+        run: { nodes: [{ node: { id: '.drive.1', type: 'drive' }, state: { status: 'queued', attempt: tries + 2 } }] },
+      });
       const [next] = home.world.jobs.delayed.flatMap(({ job, dueAt }) => (job.kind === 'drive' ? [{ job, dueAt }] : []));
       if (next === undefined) throw new Error('nobody drives the run any more');
       home.world.jobs.delayed.length = 0;
