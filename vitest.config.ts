@@ -1,14 +1,17 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const project = (name: string, include: string[], options: object = {}) => ({ test: { name, include, ...options } });
 
 export default defineConfig({
   test: {
+    // By itself vitest leaves one core free, which of two is half: one file after the other.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     globalSetup: './test/temporary-folder.ts',
     reporters: ['default', './test/closing-line.ts'],
     projects: [
       project('unit', [
-        'test/{artifact,engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program}/**/*.test.ts',
+        'test/{artifact,engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories}/**/*.test.ts',
       ]),
       project('tidy', ['test/tidy/**/*.test.ts']),
       project('docs', ['test/docs/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),

@@ -9,6 +9,7 @@ import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
 import { synthesize } from '../lib/local/synth/synthesize.ts';
 import { loadAssembly } from '../lib/local/template/assembly.ts';
 import { billOf, lastUses, Meter, type Bill, type Line } from './bill.ts';
+import { type CodeWorkflow, codeFolder, deployCode } from './code-workflows.ts';
 import type { Workflow } from './workflows.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -30,10 +31,10 @@ const partitionOf = (runId: string): string => `default#local#run#${runId}`;
 
 export interface BenchCloud {
   readonly cloud: Cloud;
-  /** Publishes the workflow's first version, once. */
-  publish(workflow: Workflow): Promise<void>;
+  /** Publishes the workflow's first version, once; all workflows of code are one deployment. */
+  publish(workflow: Workflow | CodeWorkflow): Promise<void>;
   /** Starts a run and answers its id. */
-  start(workflow: Workflow, idempotencyKey: string, apiKey?: string): Promise<string>;
+  start(workflow: Workflow | CodeWorkflow, idempotencyKey: string, apiKey?: string): Promise<string>;
   /** A key that no function has read yet. */
   freshKey(): Promise<string>;
   get(path: string): Promise<unknown>;
@@ -114,12 +115,14 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
   return {
     cloud,
     async publish(workflow) {
-      if (published.has(workflow.name)) return;
-      await ask('POST', '/v1/workflows', workflow);
-      published.add(workflow.name);
+      const own = 'input' in workflow ? codeFolder : workflow.name;
+      if (published.has(own)) return;
+      if ('input' in workflow) await deployCode(url, apiKey);
+      else await ask('POST', '/v1/workflows', workflow);
+      published.add(own);
     },
-    async start({ name }, idempotencyKey, key = apiKey) {
-      const body = { workflowName: name, input: {} };
+    async start(workflow, idempotencyKey, key = apiKey) {
+      const body = { workflowName: workflow.name, input: 'input' in workflow ? workflow.input : {} };
       const headers = { 'idempotency-key': idempotencyKey, authorization: `Bearer ${key}` };
       return startedShape.parse(await ask('POST', '/v1/runs', body, headers)).runId;
     },

@@ -11,6 +11,7 @@ import { measureBundles } from './bundles.ts';
 import { measureHelp } from './cli-help.ts';
 import { goldenOf, writeGolden } from './golden.ts';
 import { measureChain } from './latency.ts';
+import { countLoops } from './loop-commits.ts';
 import { count, scenarios } from './scenarios.ts';
 import { countStarts, startGoldenName } from './start-cost.ts';
 import { growth, measureLongRuns } from './long-runs.ts';
@@ -24,6 +25,7 @@ import {
   dollarTable,
   latencyTable,
   longTable,
+  loopTable,
   type NamedBill,
   startTable,
   table,
@@ -40,6 +42,8 @@ const timedStarts = 300;
 const sustainedSeconds = 30;
 const parallelStarts = 16;
 const spokenWords = 200;
+const loopItems = 1_000;
+const loopConcurrencies = [10, 50, 250];
 const longRuns = { chain: [10, 100, 1_000], loop: [10, 100, 1_000, 10_000] } as const;
 
 const say = (title: string, text: string): void => console.log(`\n${title}\n\n${text}`);
@@ -96,6 +100,7 @@ async function measureAll(directory: string): Promise<void> {
     say('Dollars for a million such runs', dollarTable(bills));
     const starts = await countStarts(bench);
     say('What one start reads and writes', billTable(starts.map(({ key, bill }) => ({ name: `${key} key`, bill }))));
+    say(`An item of a loop of ${loopItems}`, loopTable(await countLoops(bench, loopItems, loopConcurrencies)));
     bench.deafen();
     const latencies = await measureChain(bench, 10, chainRuns, chainSeconds);
     const bare = await measureBarePuts(bench.cloud, barePuts, warn);

@@ -2,11 +2,12 @@
 import { type BenchCloud, threads } from './bench-cloud.ts';
 import type { Bill } from './bill.ts';
 import type { Bound } from './golden.ts';
+import { type CodeWorkflow, codeChain, codeTogether } from './code-workflows.ts';
 import { chain, chainWithEnds, fan, sleeper, type Workflow } from './workflows.ts';
 
 export interface Scenario {
   readonly name: string;
-  readonly workflow: Workflow;
+  readonly workflow: Workflow | CodeWorkflow;
   /** the status of the run's head when nothing moves it any more */
   readonly ends: 'completed' | 'pending';
   /** results that are held back until so many have come, and are then collected together */
@@ -39,6 +40,10 @@ export const scenarios: readonly Scenario[] = [
   { name: 'chain-100', workflow: chain(100), ends: 'completed', bounds: always },
   { name: 'chain-1000', workflow: chain(1_000), ends: 'completed', bounds: always },
   { name: 'chain-10-with-ends', workflow: chainWithEnds(10), ends: 'completed', bounds: always },
+  { name: 'code-10', workflow: codeChain(10), ends: 'completed', bounds: always },
+  { name: 'code-100', workflow: codeChain(100), ends: 'completed', bounds: always },
+  { name: 'code-1000', workflow: codeChain(1_000), ends: 'completed', bounds: always },
+  { name: 'code-10-together', workflow: codeTogether(10), ends: 'completed', bounds: always },
   // until it sleeps: what wakes it is the schedule, and 20 minutes later
   { name: 'sleep-20-minutes', workflow: sleeper, ends: 'pending', bounds: always },
   {

@@ -3,6 +3,7 @@ import { type Bill, lineKinds, total } from './bill.ts';
 import { type BundleSize, mostBytesOf } from './bundles.ts';
 import type { Latencies } from './latency.ts';
 import type { LongRun } from './long-runs.ts';
+import type { LoopCommits } from './loop-commits.ts';
 import { dollarsPerMillionRuns, timeDollarsPerMillionRuns } from './prices.ts';
 import { quantilesOf } from './quantiles.ts';
 
@@ -77,6 +78,12 @@ export const latencyTable = ({ runMs, nodeMs }: Latencies, bareMs: readonly numb
     ],
     bareMs,
   );
+
+export const loopTable = (loops: readonly LoopCommits[]): string =>
+  table([
+    ['passes at a time', 'commits', 'write units'],
+    ...loops.map(({ concurrency, commits, writeUnits }) => [String(concurrency), commits.toFixed(3), writeUnits.toFixed(3)]),
+  ]);
 
 export const longTable = (runs: readonly LongRun[]): string =>
   table([

@@ -37,16 +37,16 @@ export function fan(branches: number) {
   };
 }
 
-/** One node, executed for each item of an array, one after the other. */
-export function looped(items: number) {
+/** One node, executed for each item of an array. */
+export function looped(items: number, concurrency = 1) {
   return {
-    name: `looped-${items}`,
+    name: concurrency === 1 ? `looped-${items}` : `looped-${items}-by-${concurrency}`,
     nodes: [
       { id: 'items', type: 'javascript', config: { code: `return Array.from({ length: ${items} }, (_, at) => at)` } },
       {
         id: 'each',
         type: 'loop',
-        config: { sourceVariable: '{{ctx.jsResult}}', maxIterations: items, concurrency: 1 },
+        config: { sourceVariable: '{{ctx.jsResult}}', maxIterations: items, concurrency },
       },
       noOp('one'),
       { id: 'end', type: 'end' },

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Plugin, build as bundle } from 'esbuild';
-import { bundleThreadFile } from '../lib/bundles/thread-file.ts';
+import { bundleThreadFile, programThreadFile } from '../lib/bundles/thread-file.ts';
 import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
 import { sandboxFiles } from '../lib/nodes/sandbox/engine-files.ts';
 
@@ -27,9 +27,9 @@ const oneLanguage: Plugin = {
 };
 
 /** Code that a function starts on a thread lies beside its bundle. */
-const threads: Partial<Record<FunctionName, { readonly name: string; readonly source: string }>> = {
-  worker: sandboxFiles.thread,
-  code: bundleThreadFile,
+const threads: Partial<Record<FunctionName, readonly { readonly name: string; readonly source: string }[]>> = {
+  worker: [sandboxFiles.thread],
+  code: [bundleThreadFile, programThreadFile],
 };
 /** The function that runs scripts has their engine beside it, too. */
 const scripting: FunctionName = 'worker';
@@ -73,10 +73,12 @@ export async function buildFunctions(
   const { outputFiles } = await bundle({
     entryPoints: [
       ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
-      ...names.flatMap((name) => {
-        const thread = threads[name];
-        return thread === undefined ? [] : [{ in: join(root, thread.source), out: join(name, basename(thread.name, '.mjs')) }];
-      }),
+      ...names.flatMap((name) =>
+        (threads[name] ?? []).map((thread) => ({
+          in: join(root, thread.source),
+          out: join(name, basename(thread.name, '.mjs')),
+        })),
+      ),
     ],
     outdir,
     write: false,

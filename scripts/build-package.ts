@@ -27,6 +27,15 @@ const projectShape = z.object({
 /** The oldest Node that the doors run on. */
 const engines = { node: '>=20' };
 const commandFile = 'bin/stepwell.mjs';
+/** The Node that reads an author's TypeScript as it is. */
+const command = `#!/usr/bin/env node
+const oldestMajor = 24;
+if (Number(process.versions.node.split('.')[0]) < oldestMajor) {
+  console.error(\`stepwell needs Node \${oldestMajor} or newer, and found \${process.versions.node}\`);
+  process.exit(1);
+}
+await import('../cli/main.js');
+`;
 
 /** @throws where the compiler finds a fault, which it has printed by then */
 export async function buildPackage(target: string): Promise<void> {
@@ -39,7 +48,7 @@ export async function buildPackage(target: string): Promise<void> {
   const used = packagesIn(target);
   await buildFunctions({ outdir: join(target, 'functions'), maps: false });
   mkdirSync(join(target, 'bin'));
-  copyFileSync(join(root, 'bin', 'stepwell-package.mjs'), join(target, commandFile));
+  writeFileSync(join(target, commandFile), command);
   const pinned = (isMeant: (name: string) => boolean) =>
     Object.fromEntries(Object.entries(dependencies).filter(([name]) => isMeant(name)));
   const manifest = {

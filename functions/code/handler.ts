@@ -8,10 +8,7 @@ import { codeOn } from './wiring.ts';
 
 const logger = loggerOf('code');
 const decider = deciderOf('code');
-const runner: RunsCode = {
-  ...decider,
-  ...codeOn(decider.deps, logger),
-};
+const runner: RunsCode = { ...decider, ...codeOn(decider.deps, logger) };
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   eachMessage(event, context, logger, (record) => take(record, context));

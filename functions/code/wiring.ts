@@ -2,7 +2,7 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { codeVariables } from '../../lib/api/schemas/code-variables.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
-import { type BundleHost, LocalBundles } from '../../lib/bundles/local-bundles.ts';
+import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPlaces } from '../../lib/bundles/thread-places.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import type { Artifacts } from '../../lib/ports/artifacts.ts';
@@ -16,19 +16,18 @@ const heapShare = 0.6;
 /** Lambda's own least; only outside of Lambda is the variable not set. */
 const leastMemoryMb = 128;
 
-type World = { readonly artifacts: Artifacts; readonly clock: Clock };
-
-/** One for both runtimes: together they have the places for threads, and the folders. */
-const hostOn = (world: World, logger: Logger): BundleHost => ({
-  places: new ThreadPlaces({ artifacts: world.artifacts }),
-  clock: world.clock,
-  memoryMb: Math.floor(Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? leastMemoryMb) * heapShare),
-  // What code prints is its own business: a line of it is never taken for a line of the product's.
-  print: (line) => logger.info('printed by the code of a deployment', { ...line }),
-  variables: codeVariables.parse(JSON.parse(settingsFrom(process.env).codeVariables)),
-});
-
-export function codeOn(world: World, logger: Logger): { readonly bundles: Bundles; readonly programs: Programs } {
-  const host = hostOn(world, logger);
+/** Both runtimes share the places for threads, and the folders of artifacts. */
+export function codeOn(
+  world: { readonly artifacts: Artifacts; readonly clock: Clock },
+  logger: Logger,
+): { readonly bundles: Bundles; readonly programs: Programs } {
+  const host = {
+    places: new ThreadPlaces({ artifacts: world.artifacts }),
+    clock: world.clock,
+    memoryMb: Math.floor(Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? leastMemoryMb) * heapShare),
+    // What code prints is its own business: a line of it is never taken for a line of the product's.
+    print: (line: object) => logger.info('printed by the code of a deployment', { ...line }),
+    variables: codeVariables.parse(JSON.parse(settingsFrom(process.env).codeVariables)),
+  };
   return { bundles: new LocalBundles(host), programs: new ThreadPrograms(host) };
 }

@@ -11,7 +11,13 @@ import { invariant } from '../engine/invariant.ts';
 import type { DurationMs } from '../engine/time.ts';
 import { type Job, type Jobs, type ResultMessage, type WorkJob, longestQueueDelayMs } from '../ports/jobs.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { type MessageIdentity, driveJobIdentity, messageJobIdentity, nodeJobIdentity, resultIdentity } from './message-identity.ts';
+import {
+  type MessageIdentity,
+  driveJobIdentity,
+  messageJobIdentity,
+  nodeJobIdentity,
+  resultIdentity,
+} from './message-identity.ts';
 import { reach } from './reach.ts';
 
 export interface QueueUrls {

@@ -4,33 +4,26 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { StepResult, TurnAnswer } from '../engine/durable/turn.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
-import { type DurationMs, type Instant, instant } from '../engine/time.ts';
+import { instant } from '../engine/time.ts';
 import type { Drive, DriveEnd, DriveHost, DriveTask } from '../ports/programs.ts';
+import type { ProgramClock } from '../program/clock.ts';
 import type { FromProgram, ProgramThreadData, ToProgram } from './program-messages.ts';
 import { sendPrints } from './thread-prints.ts';
 import { faultOfWorkflows } from './workflow-list.ts';
-
-/** What drives need of time: taken before the author's code is there, which may put something else in its place. */
-interface ThreadClock {
-  now(): Instant;
-  /** all that is due in this turn of the event loop has been done */
-  drained(): Promise<void>;
-  /** ends early and quietly when the signal aborts */
-  sleep(wait: DurationMs, signal: AbortSignal): Promise<void>;
-}
 
 export type BeginDrive = (
   workflows: unknown,
   task: DriveTask,
   host: DriveHost,
-  settings: { readonly deploymentId: string; readonly clock: ThreadClock },
+  settings: { readonly deploymentId: string; readonly clock: ProgramClock },
 ) => Drive;
 
 const { setTimeout: set, clearTimeout: clear, setImmediate: next } = globalThis;
 const nowOf = Date.now.bind(Date);
 /** The longest that a timer of the system keeps: what is longer, it would fire at once. */
 const longestTimerMs = 2_147_483_647;
-const threadClock: ThreadClock = {
+/** Taken before the author's code is there, which may put something else in its place. */
+const threadClock: ProgramClock = {
   now: () => instant(nowOf()),
   drained: () => new Promise((resolve) => void next(resolve)),
   sleep: (wait, signal) =>

@@ -15,7 +15,7 @@ export interface ProgramHost extends BundleHost {
   readonly file?: URL;
 }
 
-export const killMs = seconds(1);
+const killMs = seconds(1);
 
 const isProgramThread = (thread: HeldThread): thread is ProgramThread => thread instanceof ProgramThread;
 
@@ -41,7 +41,12 @@ export class ThreadPrograms implements Programs {
     const { deploymentId } = manifest;
     const start = (folder: string): ProgramThread =>
       new ProgramThread({
-        ...{ deploymentId, folder, memoryMb, print, variables, clock },
+        deploymentId,
+        folder,
+        memoryMb,
+        print,
+        variables,
+        clock,
         file: file ?? threadFile(programThreadFile),
         importMs: places.limits.importMs,
         killMs: within,

@@ -11,7 +11,7 @@ import { answerLimits } from './answer-limits.ts';
 import { faultIn } from './json-fault.ts';
 
 /** Of all that one turn comes to, as text. What a single value may have is judged where it is stored. */
-export const mostTurnCharacters = 67_108_864;
+const mostTurnCharacters = 67_108_864;
 /** A turn has entries, an entry a command or a failure, and those have values. */
 const turnLevels = 6;
 

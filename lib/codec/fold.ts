@@ -162,6 +162,7 @@ const code = exactly<CodeState>()(
     stepAttempts: z.number(),
     attempt,
     since: eventId,
+    calls: z.record(nodeId, z.number()).exactOptional(),
     ending: ending.exactOptional(),
   }),
 );

@@ -150,6 +150,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'write payloads',
       'read deployments',
       'end holds on deployments',
+      'announce signals',
       'read artifacts',
       'send delayed jobs',
       'send code messages',

@@ -115,6 +115,13 @@ export const permissions = {
       ),
     ],
   },
+  /** Where signals and waits meet, for somebody who brings none together: what is left there is found by whoever may. */
+  'announce signals': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(['dynamodb:PutItem', 'dynamodb:Query'], [storage.controlTable.tableArn], ofPartitions('*#signal#*')),
+    ],
+  },
   /** Who of a workflow's runs is at work, and who waits: partitions `<project>#<environment>#places#<workflow>`. */
   'keep places': {
     environment: ['controlTable'],

@@ -17,26 +17,28 @@ interface Entry {
 interface Place {
   readonly waiters: Map<string, Waiter>;
   readonly signals: Map<SignalId, Entry>;
+  /** the signals in their order */
+  readonly inOrder: Entry[];
 }
 
 export class MemorySignals implements Signals {
   readonly #places = new Map<string, Place>();
 
   async at(place: SignalPlace): Promise<Meeting> {
-    const { waiters, signals } = this.#place(place);
+    const { waiters, inOrder } = this.#place(place);
     return {
       waiters: [...waiters.values()].toSorted((one, other) => one.since - other.since || order(nameOf(one), nameOf(other))),
-      signals: [...signals.values()]
-        .map(({ signal }) => signal)
-        .toSorted((one, other) => one.receivedAt - other.receivedAt || order(one.signalId, other.signalId)),
+      signals: inOrder.map(({ signal }) => signal),
     };
   }
 
   async keep(place: SignalPlace, { payload, forgetAt: _forgetAt, ...signal }: NewSignal): Promise<void> {
-    const { signals } = this.#place(place);
-    if (!signals.has(signal.signalId)) {
-      signals.set(signal.signalId, { signal: kept({ ...signal, state: 'free' as const }), payload: kept(payload) });
-    }
+    const { signals, inOrder } = this.#place(place);
+    if (signals.has(signal.signalId)) return;
+    const entry: Entry = { signal: kept({ ...signal, state: 'free' as const }), payload: kept(payload) };
+    signals.set(signal.signalId, entry);
+    // A place that nobody empties gets long, and nearly every signal comes as the last.
+    inOrder.splice(inOrder.findLastIndex((earlier) => firstCome(earlier, entry) < 0) + 1, 0, entry);
   }
 
   async payload(place: SignalPlace, id: SignalId): Promise<JsonValue | undefined> {
@@ -81,11 +83,15 @@ export class MemorySignals implements Signals {
 
   #place(place: SignalPlace): Place {
     const name = JSON.stringify([scopeName(place), place.name, place.correlation]);
-    const known = this.#places.get(name) ?? { waiters: new Map<string, Waiter>(), signals: new Map<SignalId, Entry>() };
-    this.#places.set(name, known);
-    return known;
+    const known = this.#places.get(name);
+    if (known !== undefined) return known;
+    const fresh: Place = { waiters: new Map(), signals: new Map(), inOrder: [] };
+    this.#places.set(name, fresh);
+    return fresh;
   }
 }
 
 const nameOf = (waiter: Waiter): string => `${waiter.runId}#${nodeKey(waiter)}#${waiter.attempt}`;
+const firstCome = ({ signal: one }: Entry, { signal: other }: Entry): number =>
+  one.receivedAt - other.receivedAt || order(one.signalId, other.signalId);
 const order = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -9,6 +9,8 @@ export const keyScopes = [
   'runs:write',
   'workflows:read',
   'workflows:write',
+  'queries:read',
+  'queries:write',
   'deploy:read',
   'deploy:write',
   'world:proxy',

@@ -13,6 +13,8 @@ export interface BodyContext {
 export interface FunctionStep {
   readonly body: (context: BodyContext) => unknown;
   readonly retry?: StepRetry;
+  /** what it came to may be written down while the next step is at work: were it lost, the step would be done again */
+  readonly isIdempotent?: true;
   readonly rollback?: (context: BodyContext & { readonly output: JsonValue }) => unknown;
 }
 
@@ -36,4 +38,5 @@ export interface Ask {
 }
 
 /** What is done by whoever drives: the others end by themselves. */
-export const isWait = ({ kind }: Pick<Ask, 'kind'>): boolean => kind !== 'function' && kind !== 'signal-send';
+export const isWait = ({ kind }: { readonly kind: StepKind }): boolean =>
+  kind === 'sleep' || kind === 'signal-wait' || kind === 'workflow';

@@ -53,8 +53,9 @@ export class Bodies {
     return [...this.#running.values()].map(({ key, attempt }) => ({ key, attempt }));
   }
 
-  get areAtWork(): boolean {
-    return this.#running.size > 0;
+  /** Something is at work, or has ended and was not looked at yet. */
+  get areBusy(): boolean {
+    return this.#running.size > 0 || this.#ended.length > 0;
   }
 
   /** It is at work, or what it came to is in hand. */
@@ -100,13 +101,6 @@ export class Bodies {
     this.#ended = this.#ended.filter(({ key, attempt }) => wanted.get(key) === attempt);
     for (const body of this.#running.values())
       if (wanted.get(body.key) !== body.attempt) this.#stop(body, 'it is not asked for any more');
-  }
-
-  /** Somebody else has settled it. */
-  drop(key: string): void {
-    this.#ended = this.#ended.filter((end) => end.key !== key);
-    const body = this.#running.get(key);
-    if (body !== undefined) this.#stop(body, 'it is not asked for any more');
   }
 
   stopAll(reason: string): void {

@@ -50,12 +50,14 @@ async function pass(going: Going, history: History<JsonValue>): Promise<Leave> {
   const steps = new StepsUnderWay(history);
   const replay = new Replay(going, play);
   bodies.keepOnly(history.open);
+  const isUndone = history.ending !== undefined;
+  if (history.entries.length === 0 && !isUndone) play.goLive();
   play.start();
   await clock.drained();
-  const end = (await replay.go(history.entries)) ?? replay.stranger();
+  const end = (await replay.go(history.entries, !isUndone)) ?? replay.stranger();
   if (end !== undefined) return { kind: 'end', end };
-  play.goLive();
-  const left = history.ending === undefined ? await new Live(going, { play, steps, replay, history }).go() : undo;
+  if (!isUndone) play.goLive();
+  const left = isUndone ? undo : await new Live(going, { play, steps, replay, history }).go();
   return left.kind === 'undo' ? new Undo(going, { play, steps, rollbacks: replay.rollbacks }).go() : left;
 }
 

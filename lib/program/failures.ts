@@ -5,7 +5,7 @@ import { failureCauses } from '../engine/retry/causes.ts';
 import { NonRetryableError, StepError } from '../sdk/errors.ts';
 import { storedValue } from './stored-value.ts';
 
-const most = { message: 2_000, code: 128, stack: 1_000 } as const;
+const most = { message: 2_000, code: 128, stack: 1_000, frames: 5 } as const;
 
 /** Of anything that can be thrown; never throws itself. */
 export function failureOf(thrown: unknown): Failure {
@@ -37,7 +37,7 @@ function ofError(error: ErrorLike): Failure {
   const code = 'code' in error && typeof error.code === 'string' && error.code !== '' ? error.code : undefined;
   const known = 'details' in error ? recordOf(error.details) : undefined;
   const name = typeof error.name === 'string' && error.name !== 'Error' ? { name: cut(error.name, most.code) } : {};
-  const stack = typeof error.stack === 'string' ? { stack: cut(error.stack, most.stack) } : {};
+  const stack = typeof error.stack === 'string' ? { stack: cut(framesOf(error.stack), most.stack) } : {};
   const finalCode = isFinal ? 'non_retryable' : undefined;
   const told = code === undefined ? finalCode : cut(code, most.code);
   return {
@@ -80,6 +80,15 @@ function spelled(thrown: unknown): string {
   const value: JsonValue | undefined = storing.kind === 'stored' ? storing.value : undefined;
   return value === undefined ? 'an object' : JSON.stringify(value);
 }
+
+/** Where it was thrown; what it says is told beside it, and where it came from in the end is no code of the author's. */
+const framesOf = (stack: string): string =>
+  stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, most.frames)
+    .map((line) => line.trim())
+    .join('\n');
 
 /** Never in the middle of a character. */
 const cut = (text: string, length: number): string => text.slice(0, length).toWellFormed();

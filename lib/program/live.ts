@@ -7,7 +7,7 @@ import type { Ask } from './ask.ts';
 import { type Going, type Leave, again, isPressing, over, pressed, say } from './going.ts';
 import type { Play } from './play.ts';
 import type { Replay } from './replay.ts';
-import { resultOf } from './step-end.ts';
+import { type EndEntry, resultOf } from './step-end.ts';
 import type { StepsUnderWay, UnderWay } from './steps-under-way.ts';
 import { TurnDraft } from './turn-draft.ts';
 
@@ -28,6 +28,8 @@ export class Live {
   readonly #history: History<JsonValue>;
   /** attempts that nobody here has begun: they are spoken of once */
   #lost: readonly UnderWay[];
+  /** results that are on record, and that the next drive gives to the code */
+  readonly #untold: EndEntry[] = [];
   #movedAt: Instant;
 
   constructor(going: Going, parts: { play: Play; steps: StepsUnderWay; replay: Replay; history: History<JsonValue> }) {
@@ -65,6 +67,7 @@ export class Live {
         continue;
       }
       const turn = left.next === 'waits' ? ({ next: 'goes_on' } as const) : left;
+      if (draft.mayOverlap) this.#begin(draft.asked);
       const said = await say(this.#going, { entries: draft.entries, ...turn });
       switch (said.kind) {
         case 'again':
@@ -79,7 +82,7 @@ export class Live {
       }
       this.#committed(draft);
       if (said.run === 'ended') return over;
-      if (said.run === 'rolling_back') return { kind: 'undo' };
+      if (said.run === 'rolling_back') return this.#undo();
       if (turn.next !== 'goes_on') return over;
       this.#begin(draft.asked);
     }
@@ -87,18 +90,18 @@ export class Live {
 
   /** What others have committed while nothing of this drive's was: the code hears of it where it stands. */
   async #hear(): Promise<Leave | undefined> {
-    const { news, bodies } = this.#going;
+    const { news } = this.#going;
     const { history } = news;
     if (history === undefined) return undefined;
     if (history.attempt !== this.#history.attempt || history.ending !== undefined) return again(news, history);
-    delete news.history;
     const fresh = history.entries.slice(this.#replay.seen);
-    for (const entry of fresh) {
-      if (entry.kind === 'asked') return again(news, history);
-      bodies.drop(entry.key);
-      this.#steps.noteSettled(entry.key);
-    }
-    const end = await this.#replay.go(fresh);
+    // Only waits end by themselves: for anything else somebody has driven the run too.
+    const isOfWaits = fresh.every((entry) => entry.kind === 'settled' && this.#steps.of(entry.key) === undefined);
+    if (!isOfWaits) return again(news, history);
+    delete news.history;
+    // Nothing is told before what came first.
+    if (this.#untold.length > 0) this.#replay.noteOwn(fresh.length);
+    const end = this.#untold.length > 0 ? undefined : await this.#replay.go(fresh);
     if (fresh.length > 0) this.#movedAt = this.#going.clock.now();
     return end === undefined ? undefined : { kind: 'end', end };
   }
@@ -109,14 +112,18 @@ export class Live {
 
   #left(draft: TurnDraft, isClosing: boolean): Left {
     const { bodies, clock, task, stallMs } = this.#going;
-    const outcome = draft.takeOutcome(this.#history);
+    // Where the code has ended without results that are on record before its end, the next drive sees how it ends with them.
+    const isToldAll = draft.isOverLimit || (this.#untold.length === 0 && draft.untold.length === 0);
+    const outcome = isToldAll ? draft.takeOutcome(this.#history) : undefined;
     if (outcome?.kind === 'returned') return { next: 'rests' };
     // What the code did may have to be undone, and then this drive does it.
     if (outcome !== undefined)
       return outcome.again === undefined ? { next: 'goes_on' } : { next: 'rests', wakeAt: outcome.again.retryAt };
     const retries = draft.isOver ? [] : this.#waitingRetries();
-    if (bodies.areAtWork || draft.asked.length > 0) return { next: 'waits', ...until(isClosing ? [] : retries) };
+    if (bodies.areBusy || draft.asked.length > 0) return { next: 'waits', ...until(isClosing ? [] : retries) };
     if (isClosing) return { next: 'hands_on' };
+    // It came after the turn was made: the bell has rung.
+    if (this.#play.isAsking) return { next: 'waits' };
     const now = clock.now();
     const due = earliest(retries);
     if (due !== undefined)
@@ -135,10 +142,16 @@ export class Live {
   #committed(draft: TurnDraft): void {
     this.#replay.noteOwn(draft.seen);
     this.#movedAt = this.#going.clock.now();
-    for (const entry of draft.untold) {
+    this.#untold.push(...draft.untold);
+  }
+
+  /** What was done after the time to hand on is undone too. */
+  #undo(): { readonly kind: 'undo' } {
+    for (const entry of this.#untold) {
       const result = resultOf(entry);
       if (result !== undefined) this.#play.settle(entry.key, result);
     }
+    return { kind: 'undo' };
   }
 
   #beginDue(): void {
@@ -154,7 +167,7 @@ export class Live {
   #begin(asks: readonly Ask[]): void {
     for (const ask of asks) {
       const step = this.#steps.of(ask.key);
-      if (step !== undefined) this.#beginOne(ask, step);
+      if (step !== undefined && !this.#going.bodies.has(ask.key)) this.#beginOne(ask, step);
     }
   }
 

@@ -91,13 +91,20 @@ export class Play {
 
   /** What it has done, the last at the end; what earlier attempts of the workflow did comes before. */
   get done(): readonly Done[] {
-    const kept = [...this.#kept.keys()].flatMap((key) => this.#answered.get(key) ?? []);
+    const kept = [...this.#kept.values()]
+      .toSorted((one, other) => one.endedAt - other.endedAt)
+      .flatMap(({ key }) => this.#answered.get(key) ?? []);
     return [...kept, ...this.#settled];
   }
 
   /** From here on nothing is recorded yet, and the logger speaks. */
   goLive(): void {
     this.#isLive = true;
+  }
+
+  /** It has asked for something that nobody has taken yet. */
+  get isAsking(): boolean {
+    return this.#issued.length > 0;
   }
 
   /** What the code has asked for next, in its order. */

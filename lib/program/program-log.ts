@@ -6,7 +6,7 @@ export interface ProgramLog {
   error(message: unknown, data?: unknown): void;
 }
 
-export type Level = keyof ProgramLog;
+type Level = keyof ProgramLog;
 export type Print = (level: Level, line: string) => void;
 
 export function programLog(print: Print, isSilent: () => boolean): ProgramLog {

@@ -3,7 +3,7 @@ import type { HistoryEntry, StepResult } from '../engine/durable/turn.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { after } from '../engine/time.ts';
 import type { DriveEnd } from '../ports/programs.ts';
-import type { Ask } from './ask.ts';
+import { type Ask, isWait } from './ask.ts';
 import { diverged, isSame } from './divergence.ts';
 import { type Going, isPressing } from './going.ts';
 import type { Play } from './play.ts';
@@ -34,8 +34,10 @@ export class Replay {
   }
 
   /** @returns what ends the drive; undefined: the code is where the history is, or somebody has news that go before */
-  async go(entries: readonly Entry[]): Promise<DriveEnd | undefined> {
-    for (const entry of entries) {
+  async go(entries: readonly Entry[], speaksAfterwards = true): Promise<DriveEnd | undefined> {
+    const firstNews = newsFrom(entries);
+    for (const [index, entry] of entries.entries()) {
+      if (index >= firstNews && speaksAfterwards) this.#play.goLive();
       const end = entry.kind === 'asked' ? await this.#match(entry) : await this.#settle(entry);
       if (end !== undefined || isPressing(this.#going.news)) return end;
       this.#seen += 1;
@@ -88,4 +90,10 @@ export class Replay {
       await bell.wait(clock, until);
     }
   }
+}
+
+/** What waits came to, at the end of a history: the code hears of that for the first time. @returns the index of the first */
+function newsFrom(entries: readonly Entry[]): number {
+  const steps = new Set(entries.flatMap((entry) => (entry.kind === 'asked' && !isWait({ kind: entry.step }) ? [entry.key] : [])));
+  return 1 + entries.findLastIndex((entry) => entry.kind === 'asked' || steps.has(entry.key));
 }

@@ -49,14 +49,14 @@ export function stepSurface({ runId }: RunFacts, now: () => Instant, ask: (reque
     run: (options, body) =>
       judged(() => {
         const given = givenIn(options, 'step.run takes { name, … } and a function');
-        const { retry, rollback, ...rest } = workIn(given, body);
+        const work = workIn(given, body);
+        const { retry, rollback } = work;
         const command: Request['command'] = (key) => ({
           kind: 'function',
           key,
           ...(retry === undefined ? {} : { retry }),
           ...(rollback === undefined ? {} : { hasRollback: true }),
         });
-        const work = { ...rest, ...(retry === undefined ? {} : { retry }), ...(rollback === undefined ? {} : { rollback }) };
         return ask({ kind: 'function', name: nameIn(given['name']), command, work }).result;
       }),
     sleep: (name, duration) => sleepUntil(name, () => momentAfter(now(), duration)),
@@ -128,12 +128,17 @@ function wordIn(word: unknown, what: string): string {
 const isBody = (value: unknown): value is FunctionStep['body'] => typeof value === 'function';
 const isRollback = (value: unknown): value is FunctionStep['rollback'] => value === undefined || typeof value === 'function';
 
-function workIn({ retryPolicy, rollback }: Given, body: unknown): FunctionStep {
+function workIn({ retryPolicy, rollback, idempotent }: Given, body: unknown): FunctionStep {
   if (!isBody(body)) throw new TypeError('step.run takes { name, … } and a function');
   if (!isRollback(rollback)) throw new TypeError('the rollback of a step is a function');
   const retry = stepRetryOf(retryPolicy);
   const run: FunctionStep['body'] = (context: BodyContext) => body(context);
-  return { body: run, ...(retry === undefined ? {} : { retry }), ...(rollback === undefined ? {} : { rollback }) };
+  return {
+    body: run,
+    ...(retry === undefined ? {} : { retry }),
+    ...(rollback === undefined ? {} : { rollback }),
+    ...(idempotent === true ? { isIdempotent: true } : {}),
+  };
 }
 
 function workflowIn(workflow: unknown): string {

@@ -12,18 +12,22 @@ import { type EndEntry, entryOf, lostEntry, resultOf } from './step-end.ts';
 import type { StepsUnderWay, UnderWay } from './steps-under-way.ts';
 import { storedValue } from './stored-value.ts';
 
+type Outcome = Extract<TurnEntry, { kind: 'returned' | 'threw' }>;
+
 export class TurnDraft {
   readonly entries: TurnEntry[] = [];
   /** in hand again where the turn is not committed */
   readonly taken: BodyEnd[] = [];
   /** begin when the turn is committed */
   readonly asked: Ask[] = [];
-  /** told when it is committed, because this drive goes no further */
+  /** results that this drive does not give to the code any more */
   readonly untold: EndEntry[] = [];
   readonly #going: Going;
   readonly #play: Play;
   readonly #steps: StepsUnderWay;
   #isOverLimit = false;
+  /** results that the author minds to lose: until they are committed nothing follows from them */
+  #hasUnique = false;
 
   constructor(going: Going, play: Play, steps: StepsUnderWay) {
     this.#going = going;
@@ -36,9 +40,18 @@ export class TurnDraft {
     return this.entries.filter(({ kind }) => kind === 'asked' || kind === 'completed' || kind === 'failed').length;
   }
 
+  /** Were the turn lost, the code would do again what it says may be done again: what it asks for next need not wait for it. */
+  get mayOverlap(): boolean {
+    return this.taken.length > 0 && !this.#hasUnique;
+  }
+
   /** The code goes no further: it has ended, or has asked for too much. */
   get isOver(): boolean {
     return this.#isOverLimit || this.#play.end !== undefined;
+  }
+
+  get isOverLimit(): boolean {
+    return this.#isOverLimit;
   }
 
   /** Attempts that nobody here has begun. A sending is simply done once more: twice is once. */
@@ -73,11 +86,12 @@ export class TurnDraft {
     const { bodies, clock } = this.#going;
     for (let end = bodies.take(); end !== undefined; end = bodies.take()) {
       this.taken.push(end);
+      if (this.#play.askOf(end.key)?.work?.isIdempotent !== true) this.#hasUnique = true;
       const entry = this.#judge(end);
       this.#add(entry, false);
       const result = resultOf(entry);
       if (result === undefined) continue;
-      if (isClosing || this.#isOverLimit) {
+      if (this.#isOverLimit || (isClosing && this.#play.end === undefined)) {
         this.untold.push(entry);
         continue;
       }
@@ -105,14 +119,16 @@ export class TurnDraft {
   }
 
   /** How the code ended, once nothing is at work any more. */
-  takeOutcome({ attempt }: Pick<History<JsonValue>, 'attempt'>): Extract<TurnEntry, { kind: 'returned' | 'threw' }> | undefined {
-    if (!this.isOver || this.asked.length > 0 || this.#going.bodies.areAtWork) return undefined;
+  takeOutcome({ attempt }: Pick<History<JsonValue>, 'attempt'>): Outcome | undefined {
+    if (!this.isOver || this.asked.length > 0 || this.#going.bodies.areBusy) return undefined;
+    // What the code asked for before it ended is done, by the next drive where this one has no time left.
+    if (this.#play.isAsking && !this.#isOverLimit) return undefined;
     const outcome = this.#outcome(attempt);
     this.entries.push(outcome);
     return outcome;
   }
 
-  #outcome(attempt: number): Extract<TurnEntry, { kind: 'returned' | 'threw' }> {
+  #outcome(attempt: number): Outcome {
     const { end } = this.#play;
     if (this.#isOverLimit || end === undefined) return { kind: 'threw', failure: this.#tooMany() };
     if (end.kind === 'threw') return this.#threw(failureOf(end.error), attempt);
@@ -120,7 +136,7 @@ export class TurnDraft {
     return storing.kind === 'stored' ? { kind: 'returned', output: storing.value } : { kind: 'threw', failure: storing.failure };
   }
 
-  #threw(failure: Failure, attempt: number): Extract<TurnEntry, { kind: 'threw' }> {
+  #threw(failure: Failure, attempt: number): Outcome {
     const { workflow, clock, task } = this.#going;
     const judged = judgeFailure(
       { ...workflowRetryDefaults, ...workflow.retry },

@@ -33,8 +33,6 @@ export interface StepOptions<Output> {
 
 export interface SentSignal {
   readonly signalId: string;
-  /** false: nobody waits for it yet, and it is kept */
-  readonly delivered: boolean;
 }
 
 export interface Step {

@@ -22,8 +22,11 @@ export type Stored<Value> = unknown extends Value
               : Value;
 
 /** A field that may be undefined may be absent. */
-type StoredFields<Value> = {
-  [Key in keyof Value as Key extends symbol ? never : Key]: undefined extends Value[Key]
-    ? Stored<Exclude<Value[Key], undefined>> | Extract<undefined, Value[Key]>
-    : Stored<Value[Key]>;
-};
+type StoredFields<Value> = Flat<
+  { [Key in keyof Value as undefined extends Value[Key] ? never : Named<Key>]: Stored<Value[Key]> } & {
+    [Key in keyof Value as undefined extends Value[Key] ? Named<Key> : never]?: Stored<Exclude<Value[Key], undefined>>;
+  }
+>;
+
+type Named<Key> = Exclude<Key, symbol>;
+type Flat<Value> = { [Key in keyof Value]: Value[Key] };

@@ -14,10 +14,8 @@ import type { DriveJob } from '../ports/jobs.ts';
 import type { DriveEnd, DriveTask, Programs } from '../ports/programs.ts';
 import type { Decider } from './decide-run.ts';
 import { type DriveEnding, DriveLog } from './drive-log.ts';
-import { later } from './later.ts';
-import { mendRun } from './mend-run.ts';
-import { mendAndHandOn } from './nudge-run.ts';
-import { type RunFold, readRun, readTail } from './read-log.ts';
+import { later, nudgeLater } from './later.ts';
+import { type RunFold, readRun } from './read-log.ts';
 import { inputOf } from './run-input.ts';
 import type { Delivery } from './run-node.ts';
 import { sendFromStep } from './send-from-step.ts';
@@ -43,23 +41,24 @@ export async function driveCodeRun(driver: Driver, job: DriveJob, delivery: Deli
   const asked = wanted(fold, job);
   if (asked === undefined) {
     // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit.
-    if (delivery.isRedelivered) await mendAndHandOn(driver, fold);
+    if (delivery.isRedelivered) await lookNow(driver, fold);
     return;
   }
   const wait = asked.status === 'queued' && asked.notBefore !== undefined ? between(deps.clock.now(), asked.notBefore) : 0;
   if (asked.status === 'queued' && asked.notBefore !== undefined && wait > earlyMs) return later(deps, asked.notBefore, job);
   if (wait > 0) await deps.clock.sleep(durationMs(wait));
-  if (delivery.isRedelivered) await mendBeside(driver, fold, asked);
-  const open = wanted(fold, job);
-  if (open !== undefined) await drive(driver, { fold, head, open }, delivery);
+  if (delivery.isRedelivered) await lookBeside(driver, fold, asked);
+  await drive(driver, { fold, head, open: asked }, delivery);
 }
 
-/** What this drive left unsent when it died is sent before it goes on; but it is not asked for again. */
-async function mendBeside(driver: Driver, fold: RunFold, open: OpenNode): Promise<void> {
+/** What the drive before this one left unsent is sent by another function: to look at a run may move those of others. */
+const lookNow = ({ deps }: Driver, { head }: RunFold): Promise<void> => nudgeLater(deps, head, durationMs(0));
+
+/** While this drive is at work, it is not asked for again. */
+async function lookBeside(driver: Driver, fold: RunFold, open: OpenNode): Promise<void> {
   const { deps } = driver;
   await deps.log.beat(fold.head.address, { node: nodeKey(open), at: deps.clock.now(), resends: 0 }, fold.head.expiresAt);
-  await mendRun(driver, fold);
-  await readTail(deps, fold);
+  await lookNow(driver, fold);
 }
 
 function wanted({ state }: RunFold, job: DriveJob): OpenNode | undefined {
@@ -111,7 +110,7 @@ async function driveOn(
   const { projectId, environment } = head.address;
   const drive = programs.begin({ projectId, environment }, manifest, task, {
     turn: (turn) => log.turn(turn),
-    perform: (command) => sendFromStep(driver, head, command),
+    perform: (command) => sendFromStep(deps, head, command),
   });
   const done = new AbortController();
   // Whoever cannot watch must not let it go on; the drive's message comes back.

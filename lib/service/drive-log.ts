@@ -4,6 +4,7 @@
  * everybody else.)
  */
 import { decideCode } from '../engine/durable/decide.ts';
+import { signalWaitsOf } from '../engine/graph/sleepers.ts';
 import type { CodeFact } from '../engine/durable/facts.ts';
 import type { History, Turn, TurnAnswer } from '../engine/durable/turn.ts';
 import { type CommitNo, type Nonce, type NodeRef, nodeKey } from '../engine/ids.ts';
@@ -11,15 +12,16 @@ import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import { type Commit, nextCommitNo } from '../engine/log/commit.ts';
 import type { Ending } from '../engine/log/events.ts';
-import { applyCommit, fork, isTerminal } from '../engine/log/fold.ts';
+import { applyCommit, isTerminal } from '../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
 import type { Instant } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { isWon, untilDefinite } from './append.ts';
 import { carryOut } from './carry-out.ts';
 import { codeTools } from './decide-code-run.ts';
-import { type Decider, keepWaitsOf } from './decide-run.ts';
+import type { Decider } from './decide-run.ts';
 import { judgeForeign } from './foreign-commit.ts';
+import { announceWaits } from './keep-waits.ts';
 import { loadHistory } from './load-history.ts';
 import { measureCommit } from './measure-commit.ts';
 import { spillEvents } from './payloads.ts';
@@ -57,8 +59,8 @@ export class DriveLog {
   readonly #troubles: unknown[] = [];
   /** one thing at a time: all of them move the fold */
   #last: Promise<unknown> = Promise.resolve();
-  /** Is called when there is news in the fold that nobody has looked for. */
-  onNews: () => void = () => {};
+  /** Is called where a turn was answered with `stop` for trouble: whoever watches is to see to the rest. */
+  onStop: () => void = () => {};
 
   /** @param fold fresh; it is this drive's from now on */
   constructor(decider: Decider, fold: RunFold, open: OpenNode) {
@@ -97,7 +99,7 @@ export class DriveLog {
       } catch (trouble) {
         this.#troubles.push(trouble);
         this.#isStopped = true;
-        this.onNews();
+        this.onStop();
         return { kind: 'stop' };
       }
     });
@@ -202,7 +204,7 @@ export class DriveLog {
     measureCommit(deps, this.#fold, commit);
     try {
       await carryOut(deps, this.#fold, commit);
-      await this.#keepWaits(commit);
+      await this.#announceWaits(commit);
       await saveSnapshot(deps, this.#fold);
     } catch (trouble) {
       if (!(trouble instanceof Unavailable)) throw trouble;
@@ -210,13 +212,10 @@ export class DriveLog {
     }
   }
 
-  /** A signal may be there already. It is committed on a fold beside this one, so that this drive meets it as what it is: foreign. */
-  async #keepWaits(commit: Commit): Promise<void> {
-    const beside: RunFold = { ...this.#fold, state: fork(this.#fold.state) };
-    await keepWaitsOf(this.#decider, beside, commit);
-    if (beside.state.asOf === this.#fold.state.asOf || !this.isOurs) return;
-    await this.#read();
-    this.onNews();
+  async #announceWaits(commit: Commit): Promise<void> {
+    if (!commit.events.some(({ type }) => type === 'SIGNAL_AWAITED')) return;
+    const begun = signalWaitsOf(this.#fold.state).filter(({ dispatchedIn }) => dispatchedIn === commit.number);
+    await announceWaits(this.#decider.deps, this.#fold, begun);
   }
 
   #reason(): string {

@@ -1,11 +1,11 @@
 /** The whole truth about one run, as its log says it now. */
 import type { RunAddress } from '../engine/ids.ts';
-import { type IterationKey, nodeKey, topLevel } from '../engine/ids.ts';
+import { type IterationKey, firstAttempt, nodeKey, topLevel } from '../engine/ids.ts';
 import type { PlanNode } from '../engine/graph/plan.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
 import { type RunProgress, type RunState, type Spent, isTerminal, waitsForPlace } from '../engine/log/fold.ts';
 import { type Head, pinnedVersion } from '../engine/log/head.ts';
-import type { NodeState } from '../engine/log/node-state.ts';
+import { type NodeState, isOpen } from '../engine/log/node-state.ts';
 import type { Decider } from './decide-run.ts';
 import { load } from './payloads.ts';
 import { readRun } from './read-log.ts';
@@ -102,13 +102,15 @@ export async function getRun(
 const messagesOf = (state: RunState): readonly Named[] =>
   [...state.nodes.entries()].map(([, { nodeId }]) => ({ node: { id: nodeId, type: 'message' }, iteration: topLevel }));
 
-/** What the code of a code run asked for, by its keys. A drive is no step of anybody's. */
+/** What the code of a code run asked for, by its keys. A drive is no step of anybody's, but one that was put off holds the run up. */
 const stepsOf = (state: RunState): readonly Named[] =>
   [...state.nodes.entries()].flatMap(([, node]) => {
     const step = 'step' in node ? node.step : undefined;
-    if (step === undefined || step.kind === 'drive') return [];
+    if (step === undefined || (step.kind === 'drive' && !isPutOff(node))) return [];
     return [{ node: { id: node.nodeId, type: step.kind, label: step.key }, iteration: topLevel }];
   });
+
+const isPutOff = (node: NodeState): boolean => isOpen(node) && node.attempt > firstAttempt;
 
 interface Named {
   readonly node: ShownNode['node'];

@@ -44,13 +44,14 @@ interface Here {
 
 /** @returns whether there was anything to do: then the place has changed */
 async function settleSome(here: Here, { waiters, signals }: Meeting): Promise<boolean> {
-  const claimed = signals.flatMap((signal) => (signal.state === 'claimed' ? [signal] : []));
+  const claimed = signals.filter((signal) => signal.state === 'claimed');
   for (const signal of claimed) await settle(here, signal, signal.by);
   if (claimed.length > 0) return true;
+  const [waiter] = waiters;
+  if (waiter === undefined) return false;
   const now = here.meeter.deps.clock.now();
-  const free = signals.filter(({ state, keptUntil }) => state === 'free' && keptUntil > now);
-  const [signal, waiter] = [free[0], waiters[0]];
-  if (signal === undefined || waiter === undefined) return false;
+  const signal = signals.find(({ state, keptUntil }) => state === 'free' && keptUntil > now);
+  if (signal === undefined) return false;
   await pair(here, signal, waiter);
   return true;
 }

@@ -6,25 +6,29 @@ import type { JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import type { CodeHead } from '../engine/log/head.ts';
 import { longestSignalWord } from '../engine/signal.ts';
-import { after, days, instant } from '../engine/time.ts';
+import { after, days, durationMs, instant } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import type { Decider } from './decide-run.ts';
+import type { Deps } from './deps.ts';
+import { nudgeLater } from './later.ts';
 import { patiently } from './patiently.ts';
-import { keepAndMeet, keptByDefault } from './send-signal.ts';
+import { keptByDefault } from './send-signal.ts';
 
 type Sending = Extract<Command, { kind: 'signal-send' }>;
 
 /** Of what a signal brings, as JSON: the body of a request holds as much. */
 const largestDataBytes = 262_144;
 
+/** Waiting runs that are asked to look; what is left is found by the sweep. */
+const mostAsked = 10;
+
 /** Never throws for trouble of the moment: that is a failure of the step, which has tries of its own. */
-export async function sendFromStep(decider: Decider, head: CodeHead, command: Sending): Promise<StepResult<JsonValue>> {
-  const { clock } = decider.deps;
+export async function sendFromStep(deps: Deps, head: CodeHead, command: Sending): Promise<StepResult<JsonValue>> {
+  const { clock } = deps;
   const failed = (failure: Failure): StepResult<JsonValue> => ({ status: 'failed', failure, endedAt: clock.now() });
   const fault = faultOf(command);
   if (fault !== undefined) return failed({ cause: 'invalid', code: 'signal_invalid', message: fault });
   try {
-    const delivered = await patiently(clock, () => send(decider, head, command));
+    const delivered = await patiently(clock, () => send(deps, head, command));
     return { status: 'completed', output: { signalId: idOf(head, command), delivered }, endedAt: clock.now() };
   } catch (trouble) {
     if (!(trouble instanceof Unavailable)) throw trouble;
@@ -33,22 +37,25 @@ export async function sendFromStep(decider: Decider, head: CodeHead, command: Se
   }
 }
 
-function send(decider: Decider, head: CodeHead, { signal: name, correlation, data, ...step }: Sending): Promise<boolean> {
+/** Where somebody waits for it, whoever may move the waiting run is asked to look at it. @returns whether anybody does */
+async function send(deps: Deps, head: CodeHead, { signal: name, correlation, data, ...step }: Sending): Promise<boolean> {
   const { projectId, environment } = head.address;
-  const receivedAt = decider.deps.clock.now();
+  const place = { projectId, environment, name, correlation };
+  const receivedAt = deps.clock.now();
   const keptUntil = after(receivedAt, keptByDefault);
-  return keepAndMeet(
-    decider,
-    { projectId, environment, name, correlation },
-    {
-      signalId: idOf(head, step),
-      payload: data,
-      receivedAt,
-      keptUntil,
-      // For as long as the run may send it again.
-      forgetAt: after(instant(Math.max(keptUntil, head.deadlineAt)), days(1)),
-    },
-  );
+  await deps.signals.keep(place, {
+    signalId: idOf(head, step),
+    payload: data,
+    receivedAt,
+    keptUntil,
+    // For as long as the run may send it again.
+    forgetAt: after(instant(Math.max(keptUntil, head.deadlineAt)), days(1)),
+  });
+  const { waiters } = await deps.signals.at(place);
+  // Some may have left only their names behind: the first that still waits is found by any of them that is looked at.
+  for (const { runId } of waiters.slice(0, mostAsked))
+    await nudgeLater(deps, { address: { projectId, environment, runId } }, durationMs(0));
+  return waiters.length > 0;
 }
 
 const idOf = ({ address }: CodeHead, { key }: Pick<Sending, 'key'>) =>

@@ -2,10 +2,8 @@
 import { type RunAddress, type Scope, type SignalId, signalId } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { TerminalStatus } from '../engine/log/head.ts';
-import type { SignalPlace } from '../engine/signal.ts';
 import { type DurationMs, after, days, durationMs, instant } from '../engine/time.ts';
 import type { Reservation } from '../ports/control.ts';
-import type { NewSignal } from '../ports/signals.ts';
 import { type Decider, meeterOf } from './decide-run.ts';
 import { meetSignals } from './meet-signals.ts';
 
@@ -60,23 +58,18 @@ export async function sendSignal(
   const id = request.signalId ?? signalId(standing.runId.replace(/^wrun/, 'sig'));
   const { reservedAt: receivedAt } = standing;
   const remembered = durationMs(Math.max(expiresIn, rememberedOf(decider, request)) + days(1));
-  const isTaken = await keepAndMeet(decider, place, {
+  await deps.signals.keep(place, {
     signalId: id,
     payload,
     receivedAt,
     keptUntil: after(receivedAt, expiresIn),
     forgetAt: after(receivedAt, remembered),
   });
+  const { signals } = await meetSignals(meeterOf(decider), place);
+  const isTaken = signals.some((signal) => signal.signalId === id && signal.state === 'taken');
   // A sending that can be repeated is answered in the same way each time, whatever has become of the signal since.
   const isDelivered = namesOf(request).length === 0 ? isTaken : await deps.signals.answer(place, id, isTaken);
   return { kind: 'sent', signalId: id, isDelivered, isReplay };
-}
-
-/** Kept twice, it is there once. @returns whether a wait has it */
-export async function keepAndMeet(decider: Decider, place: SignalPlace, signal: NewSignal): Promise<boolean> {
-  await decider.deps.signals.keep(place, signal);
-  const { signals } = await meetSignals(meeterOf(decider), place);
-  return signals.some(({ signalId: id, state }) => id === signal.signalId && state === 'taken');
 }
 
 /** Sends to whichever wait of this run names no correlation of its own. */

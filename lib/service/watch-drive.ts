@@ -27,7 +27,7 @@ export async function watchDrive(
 ): Promise<void> {
   const { clock } = deps;
   const alarm = alarmOf(clock, done);
-  log.onNews = alarm.ring;
+  log.onStop = alarm.ring;
   let lastBeat = clock.now();
   let endBy = killAt;
   let isToldToEnd = false;

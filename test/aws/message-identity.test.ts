@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nodeJobIdentity, resultIdentity } from '../../lib/aws/message-identity.ts';
+import { driveJobIdentity, nodeJobIdentity, resultIdentity } from '../../lib/aws/message-identity.ts';
 import { attempt, commitNo, environment, iterationKey, nodeId } from '../../lib/engine/ids.ts';
 import { freshScope } from '../contract/samples.ts';
-import { nodeJob, resultOf } from '../contract/jobs.suite.ts';
+import { driveJob, nodeJob, resultOf } from '../contract/jobs.suite.ts';
 
 test('a job is told by its scope, run, node, pass, attempt and number of the re-send, and by nothing else', () => {
   const job = nodeJob();
@@ -26,6 +26,22 @@ test('a result is told from the job that it answers, and from other attempts’'
   const job = nodeJob({ run: result.run, nodeId: result.nodeId, iteration: result.iteration, attempt: result.attempt });
   expect(resultIdentity(result).deduplication).not.toBe(nodeJobIdentity(job).deduplication);
   expect(resultIdentity({ ...result, attempt: attempt(3) }).deduplication).not.toBe(resultIdentity(result).deduplication);
+});
+
+test('the drives of one run are one group, and each goes once; one sent again goes past it', () => {
+  const job = driveJob();
+  const others = [
+    { ...job, nodeId: nodeId('.drive.2') },
+    { ...job, attempt: attempt(2) },
+  ];
+  expect(driveJobIdentity(job).group).toBe(job.run.runId);
+  for (const other of others) expect(driveJobIdentity(other).group).toBe(job.run.runId);
+  const again = { ...job, resend: 1 };
+  expect(driveJobIdentity(again).group).toBe(`${job.run.runId}#r1`);
+  const ids = [job, ...others, again, { ...job, run: nodeJob().run }].map((each) => driveJobIdentity(each).deduplication);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(driveJobIdentity({ ...job, commit: commitNo(99) })).toEqual(driveJobIdentity(job));
+  expect(nodeJobIdentity({ ...job, kind: 'node' }).deduplication).not.toBe(driveJobIdentity(job).deduplication);
 });
 
 test('every group and id is one that SQS takes, and two nodes never share a group', () => {

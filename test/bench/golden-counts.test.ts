@@ -46,6 +46,20 @@ test.each([
   expect([total(commits), total(queueRequests)]).toEqual([executed, 3]);
 });
 
+test.each([
+  ['code-10', 10],
+  ['code-100', 100],
+  ['code-1000', 1_000],
+])('%s, steps of code one after the other, costs one commit more than it has steps', (name, steps) => {
+  const { writeUnits, commits, queueRequests } = billFor(name);
+  expect(total(commits)).toBe(steps + 1);
+  expect([writeUnits['commits'], total(queueRequests)]).toEqual([steps + 1, 3]);
+});
+
+test('ten steps of code that begin together cost one commit for all of their beginnings', () => {
+  expect(total(billFor('code-10-together').commits)).toBeLessThanOrEqual(2);
+});
+
 test.each(['cold', 'warm'] as const)(
   'a start with a key that is %s costs what its golden file says: at most 5 writes and 2 reads',
   (key) => {

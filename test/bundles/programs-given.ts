@@ -113,6 +113,7 @@ export function programsOf(
         readonly input?: JsonValue;
         readonly open?: readonly OpenStep[];
         readonly workflow?: string;
+        readonly entries?: History<JsonValue>['entries'];
       } = {},
       host = recordingHost(),
     ): Driven {
@@ -127,7 +128,7 @@ export function programsOf(
         },
         replayVersion: 1,
         input: of.input ?? null,
-        history: historyOf({ open: of.open ?? [] }),
+        history: historyOf({ open: of.open ?? [], entries: of.entries ?? [] }),
         handsOnAt: after(now, minutes(10)),
       };
       const drive = programs.begin(scope, manifest, task, host);

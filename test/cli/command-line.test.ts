@@ -68,7 +68,7 @@ describe('a command line that cannot be meant so ends with 3, and nothing is sen
     [['keys', 'create'], "required option '--scopes"],
     [['keys', 'revoke', 'x'], '<keyId> must be a key id'],
     [['workflows', 'publish', 'nowhere.json'], 'nowhere.json cannot be read'],
-    [['deploy'], 'Name a folder, or give --artifact and --manifest'],
+    [['deploy'], 'There is no stepwell.config.ts in '],
     [['activate', 'a b'], '<deploymentId> must be a deployment id'],
     [['--url', 'ftp://x', 'runs', 'list'], 'must be one of http or https'],
     [['--url', url, '--profile', 'x', 'runs', 'list'], '--url and --profile exclude each other'],

@@ -10,7 +10,9 @@ import { packedDeployment } from '../artifact/packed.ts';
 import { fetchOf } from '../client/in-process.ts';
 import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder } from './cli-here.ts';
 
-const changed = { workflows: z.strictObject({ added: z.array(z.string()), removed: z.array(z.string()) }) };
+const changed = {
+  workflows: z.strictObject({ added: z.array(z.string()), removed: z.array(z.string()), changed: z.array(z.string()) }),
+};
 const activated = deployments.activatedAnswer.extend(changed);
 const uploaded = z.strictObject({
   deploymentId: z.string(),
@@ -64,7 +66,7 @@ describe('deploy', () => {
     expect(dataIn(second, activated)).toMatchObject({
       deploymentId: 'two',
       previousDeploymentId: 'one',
-      workflows: { added: ['bills'], removed: ['mails'] },
+      workflows: { added: ['bills'], removed: ['mails'], changed: [] },
     });
   });
   test('the same content is the same deployment, and is not uploaded again', async () => {
@@ -88,7 +90,7 @@ describe('deploy', () => {
       deploymentId: 'two',
       status: 'created',
       previousDeploymentId: 'one',
-      workflows: { added: ['mails'], removed: ['orders'] },
+      workflows: { added: ['mails'], removed: ['orders'], changed: [] },
     });
     expect((await admin.type('deployments', 'get')).out).toMatch(/^one {2}✓ active/);
   });

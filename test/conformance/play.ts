@@ -279,7 +279,8 @@ class Player {
       case 'place':
         return tendPlace(worker, job);
       case 'message':
-        throw new Error('a graph run has no messages for code');
+      case 'drive':
+        throw new Error('a graph run asks for no code');
       case 'child':
         await tendChild(worker, job);
         return this.#noteMade(job.childRunId);

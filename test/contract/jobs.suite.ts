@@ -4,7 +4,7 @@ import { attempt, commitNo, firstAttempt, nodeId, topLevel } from '../../lib/eng
 import { inline } from '../../lib/engine/json.ts';
 import { InvariantViolation } from '../../lib/engine/invariant.ts';
 import { after, days, durationMs, minutes } from '../../lib/engine/time.ts';
-import type { Job, Jobs, NodeJob, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { DriveJob, Job, Jobs, MessageJob, NodeJob, ResultMessage } from '../../lib/ports/jobs.ts';
 import { fetchNode, freshRun, loopNode, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
@@ -12,6 +12,8 @@ export interface Queues {
   readonly jobs: Jobs;
   /** Takes what was sent to be taken at once. */
   takeSent(): Promise<readonly NodeJob[]>;
+  /** Takes what was sent to be taken at once by the code of deployments. */
+  takeForCode(): Promise<readonly (MessageJob | DriveJob)[]>;
   /** What waits on the delay queue, and for how many seconds from its sending. */
   delayed(): Promise<readonly { readonly job: Job; readonly delaySeconds: number }[]>;
   takeResults(): Promise<readonly ResultMessage[]>;
@@ -25,6 +27,13 @@ export const nodeJob = (facts: Partial<NodeJob> = {}): NodeJob => ({
   attempt: firstAttempt,
   resend: 0,
   ...facts,
+});
+
+export const driveJob = (facts: Partial<DriveJob> = {}): DriveJob => ({
+  ...nodeJob(),
+  nodeId: nodeId('.drive.1'),
+  ...facts,
+  kind: 'drive',
 });
 
 export const resultOf = (facts: Partial<ResultMessage> = {}): ResultMessage => ({
@@ -50,6 +59,7 @@ export const jobsSuite = ({ name, open }: Subject<Queues>) =>
     afterAll(() => opened.close());
     beforeEach(async () => {
       await queues.takeSent();
+      await queues.takeForCode();
       await queues.takeResults();
     });
 
@@ -81,12 +91,30 @@ export const jobsSuite = ({ name, open }: Subject<Queues>) =>
       expect(taken).toEqual(expect.arrayContaining(jobs));
     });
 
+    test('messages and drives go to the code of deployments, and to no worker; attempts and re-sends are jobs of their own', async () => {
+      const run = freshRun();
+      const message: MessageJob = { ...nodeJob({ run, nodeId: nodeId('msg_w1') }), kind: 'message' };
+      const drives = [
+        driveJob({ run }),
+        driveJob({ run, nodeId: nodeId('.drive.2') }),
+        driveJob({ run, attempt: attempt(2) }),
+        driveJob({ run, resend: 1 }),
+      ];
+      const work = nodeJob({ run });
+      await queues.jobs.send([message, work, ...drives]);
+      const taken = await queues.takeForCode();
+      expect(taken).toHaveLength(5);
+      expect(taken).toEqual(expect.arrayContaining([message, ...drives]));
+      expect(await queues.takeSent()).toEqual([work]);
+    });
+
     test('each kind of job can be delayed, by whole seconds rounded up, for at most 15 minutes', async () => {
       const run = freshRun();
       const delayed: readonly (readonly [Job, number, number])[] = [
         [{ kind: 'nudge', run }, 0, 0],
         [{ kind: 'wake', run, commit: commitNo(2), ...fetchNode, attempt: firstAttempt }, 1, 1],
         [nodeJob({ run }), 149_001, 150],
+        [driveJob({ run }), 5_000, 5],
         [{ kind: 'nudge', run: freshRun() }, 900_000, 900],
       ];
       for (const [job, delay] of delayed) await queues.jobs.sendLater(job, durationMs(delay));

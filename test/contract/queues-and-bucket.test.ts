@@ -54,6 +54,8 @@ const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
   const port: Queues = {
     jobs: new SqsJobs(sqs, urls),
     takeSent: async () => (await takeAll(urls.nodes)).map(parseJob).filter((job) => job.kind === 'node'),
+    takeForCode: async () =>
+      (await takeAll(urls.code)).map(parseJob).filter((job) => job.kind === 'message' || job.kind === 'drive'),
     delayed: async () =>
       lying(names.delays).map(({ body, delayUntil, sentTimestamp }) => ({
         job: parseJob(body),

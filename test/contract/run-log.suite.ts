@@ -119,8 +119,10 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         const { trace: _trace, ...untraced } = creation(freshRun());
         const { workflow, deploymentId: _none, ...terms } = creation(freshRun());
         const code = { ...terms, kind: 'fetch' as const, workflow: { name: workflow.name }, deploymentId: deploymentId('dep_1') };
+        const replayed = { ...code, address: freshRun(), kind: 'code' as const };
+        const named = { ...replayed, address: freshRun(), workflow: { name: workflow.name, version: '2026-05' } };
         const test = creation(freshRun(), { workflow: { name: 'unsaved', version: 0 }, isTest: true });
-        for (const run of [plain, full, untraced, code, test]) {
+        for (const run of [plain, full, untraced, code, replayed, named, test]) {
           await log.create(run);
           expect(await log.head(run.address)).toEqual({ ...run, projection: { status: 'pending', asOf: 1 } });
         }

@@ -10,6 +10,7 @@ import { parseJob } from '../../lib/codec/jobs.ts';
 import { deploymentId } from '../../lib/engine/ids.ts';
 import { durationMs, after, instant, iso, minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
+import type { RunStatusNotice } from '../../lib/ports/notices.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { testCredentials } from './emulators/dynamo.ts';
 import { type Answer, type Recorded, type Recorder, startRecorder } from './emulators/recorder.ts';
@@ -153,6 +154,18 @@ describe('EventBridge', () => {
       }),
     ]);
     expect(iso(after(noon, durationMs(877)))).toBe('2026-05-01T12:00:01.000Z');
+  });
+
+  test('the version of a graph is a number, and that of code what its author named', async () => {
+    const workflowIn = async (workflow: RunStatusNotice['workflow']) => {
+      await notices.runStatusChanged({ ...notice, workflow });
+      const last = recorder.requests.at(-1);
+      const { Detail = '' } = (last && entriesIn(last)[0]) ?? {};
+      return z.looseObject({ workflow: z.unknown() }).parse(JSON.parse(Detail)).workflow;
+    };
+    expect(await workflowIn({ name: 'order', version: 3 })).toEqual({ name: 'order', version: 3 });
+    expect(await workflowIn({ name: 'order', version: '2026-05' })).toEqual({ name: 'order', codeVersion: '2026-05' });
+    expect(await workflowIn({ name: 'order' })).toEqual({ name: 'order' });
   });
 
   test('an activation names its source and its type', async () => {

@@ -8,6 +8,7 @@ import { answerLimits } from '../../lib/bundles/answer-limits.ts';
 import { placeLimits } from '../../lib/bundles/thread-places.ts';
 import { printLimits } from '../../lib/bundles/printed-lines.ts';
 import { mostDeliveries } from '../../lib/engine/fetch/decide.ts';
+import { mostStepAttempts } from '../../lib/engine/durable/take-turn.ts';
 import { largestBudget } from '../../lib/engine/graph/check-budget.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
@@ -77,6 +78,8 @@ const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/stepwell.ts';
 const fetchRuns = 'lib/engine/fetch/decide.ts';
 const bundles = 'lib/bundles/thread-places.ts';
+const steps = 'lib/program/step-surface.ts';
+const storing = 'lib/program/stored-value.ts';
 const webhookRoutes = 'lib/api/webhook-routes.ts';
 const receiving = 'lib/service/receive-webhook.ts';
 const providers = 'lib/webhooks/provider.ts';
@@ -348,6 +351,56 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Heap of the thread of a deployment': [
     `${count(numberIn('functions/code/wiring.ts', 'const heapShare = ') * 100)} %`,
     'functions/code/wiring.ts',
+  ],
+  "A turn of a run's code": [
+    characters(numberIn('lib/bundles/turn-message.ts', 'mostTurnCharacters = ')),
+    'lib/bundles/turn-message.ts',
+  ],
+  'Code that is to end': [seconds(numberIn('lib/bundles/thread-programs.ts', 'killMs = ')), 'lib/bundles/thread-programs.ts'],
+  'Variables of code': [bytes(numberIn(construct, 'mostVariableBytes = ')), construct],
+  'Import by `stepwell build`': [
+    seconds(numberIn('lib/cli/project/import-aside.ts', 'const importMs = ')),
+    'lib/cli/project/import-aside.ts',
+  ],
+  'Attempts of steps of a run': [
+    count(numberIn('lib/program/find-workflow.ts', 'defaultStepAttempts = ')),
+    'lib/program/find-workflow.ts',
+  ],
+  'Most that a workflow may set': [count(mostStepAttempts), 'lib/engine/durable/take-turn.ts'],
+  'Name of a step': [characters(numberIn(steps, 'const longestName = ')), steps],
+  'Stored result, input or data': [bytes(numberIn(storing, 'const mostBytes = ') * 1_048_576), storing],
+  'Levels of a stored value': [`${numberIn(storing, 'const mostLevels = ')} levels`, storing],
+  'Lines that a body prints': [
+    `${numberIn('lib/program/printed.ts', 'lines: ')}, at most ${characters(numberIn('lib/program/printed.ts', 'bytes: '))}`,
+    'lib/program/printed.ts',
+  ],
+  'Message of an error': [characters(numberIn('lib/program/failures.ts', 'message: ')), 'lib/program/failures.ts'],
+  'Code that asks for nothing': [
+    seconds(numberIn('lib/program/begin-drive.ts', 'const defaultStallMs = ')),
+    'lib/program/begin-drive.ts',
+  ],
+  'Drives that stall': [
+    count(numberIn('lib/engine/durable/take-turn.ts', 'const mostStalls = ')),
+    'lib/engine/durable/take-turn.ts',
+  ],
+  'Drives that break their thread': [
+    count(numberIn('lib/engine/durable/break-drive.ts', 'const mostBreaks = ')),
+    'lib/engine/durable/break-drive.ts',
+  ],
+  'Wait before a drive is tried again': [
+    minutes(numberIn('lib/engine/durable/put-off.ts', 'const longestMs = ')),
+    'lib/engine/durable/put-off.ts',
+  ],
+  'Time that a step has at least': [
+    seconds(numberIn('lib/service/drive-code-run.ts', 'const handOnMs = ')),
+    'lib/service/drive-code-run.ts',
+  ],
+  'Retry that is waited for in place': [seconds(numberIn('lib/program/live.ts', 'const shortWait = ')), 'lib/program/live.ts'],
+  'Body that is to end': [seconds(numberIn('lib/program/drive-code.ts', 'const graceMs = ')), 'lib/program/drive-code.ts'],
+  'Wait for another workflow': [`${numberIn(steps, 'const longWait = ') / 86_400_000} days`, steps],
+  'Undoing after the deadline': [
+    `${numberIn('lib/engine/durable/decide.ts', 'const rollbackGrace = ') / 3_600_000} h`,
+    'lib/engine/durable/decide.ts',
   ],
   'Deliveries of a message': [count(mostDeliveries), fetchRuns],
   'Wait before another delivery': [`${count(numberIn(fetchRuns, 'const longestBackoffMs = ') / 1_000)} s`, fetchRuns],

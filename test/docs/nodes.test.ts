@@ -17,6 +17,7 @@ import { signal } from '../../lib/nodes/signal/shape.ts';
 import { subflow } from '../../lib/nodes/subflow/shape.ts';
 import { graphDefaults, settingKeys } from '../../lib/nodes/settings.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
+import { example, exampleNames } from './run-example.ts';
 
 const text = read('docs/NODES.md');
 const rows = rowsIn(text);
@@ -26,6 +27,19 @@ const firsts = (section: string): readonly string[] =>
 
 test('every node type, and no other', () => {
   expect(firsts('Nodes').toSorted()).toEqual([...nodeTypes.keys()].toSorted());
+});
+
+test('README.md shows each node type with an example that has it, in the same words', () => {
+  const shown = rowsIn(read('README.md')).filter(({ section }) => section === 'What a workflow is made of');
+  const said = (cells: readonly string[]) => [quotedIn(cells[0] ?? '')[0], cells[1]];
+  const here = rows.filter(({ section }) => section === 'Nodes');
+  expect(shown.map(({ cells }) => said(cells))).toEqual(here.map(({ cells }) => said(cells)));
+  for (const { cells } of shown) {
+    const [type = ''] = quotedIn(cells[0] ?? '');
+    const name = /\(examples\/([a-z-]+)\/workflow\.json\)/.exec(cells[2] ?? '')?.[1] ?? '';
+    expect(exampleNames, type).toContain(name);
+    expect(example(name).workflow.nodes.map((node) => node.type)).toContain(type);
+  }
 });
 
 test('every cause of a failure', () => {

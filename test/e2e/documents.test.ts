@@ -40,6 +40,8 @@ beforeAll(async () => {
   const { scripts } = packageShape.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
   const pack = scripts.pack.replaceAll(/(?<= )(bin|scripts)\//g, `${join(root, '/')}$1/`);
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { pack } }));
+  mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
+  symlinkSync(join(root, 'bin/stepwell-cli.mjs'), join(folder, 'node_modules/.bin/stepwell'));
   local = await startLocal(state);
 });
 afterAll(() => local.end('SIGKILL'));
@@ -48,7 +50,12 @@ afterAll(() => local.end('SIGKILL'));
 async function shell(settings: readonly string[], lines: string): Promise<string> {
   const { stdout } = await promisify(execFile)('sh', ['-ec', [...settings, lines].join('\n')], {
     cwd: folder,
-    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}` },
+    env: {
+      ...process.env,
+      HOME: folder,
+      npm_config_update_notifier: 'false',
+      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+    },
   });
   return stdout;
 }
@@ -161,5 +168,32 @@ describe('README.md', () => {
     local = await startLocal(state);
     await allEnded();
     expect((await local.call('GET', '/v1/runs?workflowName=nap')).body).toMatchObject({ data: [{ status: 'completed' }] });
+  });
+});
+
+describe('README.md, its code workflow', () => {
+  const [ship, startAndKill, look, ...others] = blocksIn('README.md')
+    .filter(({ heading }) => heading === 'A code workflow')
+    .map(({ lines }) => lines);
+  let started = '';
+
+  test('is deployed, started, and killed half-way', async () => {
+    expect(others).toEqual([]);
+    expect(await shell([], ship ?? '')).toContain('+ count-stock');
+    const printed = await shell([], `${startAndKill ?? ''}echo "STOCK=$STOCK"`);
+    expect(printed).toMatch(/salt .*completed/);
+    started = /^STOCK=wrun_\w+$/m.exec(printed)?.[0] ?? '';
+  });
+
+  test('goes on after the next start, and no shelf that was counted is counted again', async () => {
+    const { pid } = local;
+    await expect.poll(() => local.end('SIGKILL'), { timeout: 5_000 }).toBeNull();
+    local = await startLocal(state);
+    const printed = await shell([started], look ?? '');
+    const counted = [...printed.matchAll(/"shelf": "(\w+)",\s+"process": (\d+)/g)].map(([, shelf, by]) => [shelf, Number(by)]);
+    expect(counted.map(([shelf]) => shelf)).toEqual(['tea', 'rice', 'salt', 'oats', 'figs', 'rye']);
+    expect(counted.slice(0, 3).map(([, by]) => by)).toEqual([pid, pid, pid]);
+    expect(counted.at(-1)?.[1]).toBe(local.pid);
+    expect(printed.match(/node\.completed/g)).toHaveLength(7);
   });
 });

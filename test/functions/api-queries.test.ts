@@ -6,7 +6,7 @@ import { askShop, findInAurora, findOrder } from './queries.ts';
 
 const withKey = async (): Promise<readonly [Http, string]> => {
   const api = http();
-  return [api, await api.key(['workflows:read', 'workflows:write'])];
+  return [api, await api.key(['queries:read', 'queries:write'])];
 };
 const post = (api: Http, key: string, body: object, path = '/v1/queries') => api.call('POST', path, { key, body });
 
@@ -34,6 +34,21 @@ test('a query is published, and comes back as it may be published again', async 
   expect(shop.body['query']).toMatchObject({ kind: 'http', request: askShop.request });
   const again = await post(api, key, query, '/v1/queries/find-order/versions');
   expect([again.status, again.body['version'], again.headers['location']]).toEqual([201, 2, '/v1/queries/find-order?version=2']);
+});
+
+test('whoever may write workflows may not write or read queries: they have scopes of their own', async () => {
+  const api = http();
+  const key = await api.key(['workflows:read', 'workflows:write', 'trigger:write', 'runs:write']);
+  const refused = async (method: string, path: string, body?: object) => {
+    const answer = await api.call(method, path, { key, ...(body === undefined ? {} : { body }) });
+    return [answer.status, answer.body['required']];
+  };
+  const statement = { kind: 'postgres', connection: 'db', statement: 'drop table orders' };
+  expect(await refused('POST', '/v1/queries', { name: 'mine', ...statement })).toEqual([403, 'queries:write']);
+  expect(await refused('POST', '/v1/queries/orders/versions', statement)).toEqual([403, 'queries:write']);
+  expect(await refused('DELETE', '/v1/queries/orders')).toEqual([403, 'queries:write']);
+  expect(await refused('GET', '/v1/queries')).toEqual([403, 'queries:read']);
+  expect(await refused('GET', '/v1/queries/orders')).toEqual([403, 'queries:read']);
 });
 
 test('a query that the Data API asks is one, too', async () => {

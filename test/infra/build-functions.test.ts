@@ -44,20 +44,35 @@ test('the function that runs deployments finds its thread beside its bundle', as
   const places = sourcesOf({
     code: `import { packArchive } from ${lib('artifact/pack-archive.ts')};
            import { LocalBundles } from ${lib('bundles/local-bundles.ts')};
+           import { ThreadPlaces } from ${lib('bundles/thread-places.ts')};
+           import { ThreadPrograms } from ${lib('bundles/thread-programs.ts')};
            const path = '.well-known/workflow/v1/flow.js';
            const code = "export const POST = async (request) => Response.json({ got: await request.json() });";
            export const handler = async (body: unknown) => {
              const { archive, files, artifact } = await packArchive(new Map([[path, Buffer.from(code)]]));
              const clock = { now: () => Date.now() };
-             const bundles = new LocalBundles({ artifacts: { read: async () => archive }, clock, memoryMb: 64, print: () => {} } as never);
+             const places = new ThreadPlaces({ artifacts: { read: async () => archive } } as never);
+             const host = { places, clock, memoryMb: 64, print: () => {} } as never;
+             const bundles = new LocalBundles(host);
              const request = { queueName: '__wkf_workflow_a', headers: {}, body };
              const limits = { endsAt: Date.now() + 20_000, signal: new AbortController().signal };
-             return bundles.deliver({} as never, { deploymentId: 'd', files, artifact } as never, request as never, limits as never);
+             const manifest = { deploymentId: 'd', files, artifact };
+             const answered = await bundles.deliver({} as never, manifest as never, request as never, limits as never);
+             const program = { ...manifest, runtime: 'code', files: [...files, { path: 'workflows.mjs' }] };
+             const task = { run: { runId: 'wrun_1' }, history: { open: [] } };
+             const driven = await new ThreadPrograms(host).begin({} as never, program as never, task as never, {} as never).ended;
+             return { answered, driven };
            };`,
   });
   await buildFunctions(places);
-  expect(readdirSync(join(places.outdir, 'code')).toSorted()).toEqual(expect.arrayContaining(['bundle-thread.mjs', 'index.mjs']));
-  expect(answerOf(join(places.outdir, 'code', 'index.mjs'), 7)).toEqual({ kind: 'answered', status: 200, body: { got: 7 } });
+  expect(readdirSync(join(places.outdir, 'code'))).toEqual(
+    expect.arrayContaining(['bundle-thread.mjs', 'index.mjs', 'program-thread.mjs']),
+  );
+  expect(answerOf(join(places.outdir, 'code', 'index.mjs'), 7)).toEqual({
+    answered: { kind: 'answered', status: 200, body: { got: 7 } },
+    // Its thread looked for the module, which this archive has not.
+    driven: { kind: 'unloadable', message: expect.stringContaining('Cannot find module') },
+  });
 });
 
 test('source maps lie beside the bundle and are not named in it', async () => {

@@ -19,7 +19,7 @@ import { beginDrive } from '../../lib/program/begin-drive.ts';
 import { theRun } from '../engine/play.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-export const childRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
+const childRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
 
 export interface Options {
   readonly input?: JsonValue;
@@ -45,6 +45,8 @@ export class DrivenRun {
   readonly state: RunState = emptyState();
   /** asked before each turn; it may let others commit */
   beforeTurn: (turn: Turn) => Fate | Promise<Fate> = () => 'commit';
+  /** told of each drive before it begins */
+  onDrive: (task: DriveTask) => void = () => {};
   /** the drive is told of what others commit as soon as they have; else by the answer to its next turn */
   tellsAtOnce = false;
   workflows: unknown;
@@ -192,6 +194,7 @@ export class DrivenRun {
       history: this.history,
       handsOnAt: instant(this.clock.now() + driveMs),
     };
+    this.onDrive(task);
     const { promise: died, resolve: die } = Promise.withResolvers<'died'>();
     const host = this.#hostOf(node, () => die('died'));
     const { deploymentId = 'dep-1' } = this.#options;
@@ -235,7 +238,7 @@ export class DrivenRun {
       perform: async ({ key, signal, correlation, data }) => {
         if (!isMine()) return never;
         this.sent.push(`${signal} ${correlation} ${JSON.stringify(data)}`);
-        return { status: 'completed', output: { signalId: key, delivered: true }, endedAt: this.clock.now() };
+        return { status: 'completed', output: { signalId: key }, endedAt: this.clock.now() };
       },
     };
   }
@@ -289,7 +292,7 @@ const valueOf = (payload: Payload): JsonValue => {
   return payload.value;
 };
 
-export const jsonHistory = ({ entries, kept, ...rest }: History<Payload>): History<JsonValue> => ({
+const jsonHistory = ({ entries, kept, ...rest }: History<Payload>): History<JsonValue> => ({
   ...rest,
   entries: entries.map((entry) =>
     entry.kind === 'settled' && entry.result.status === 'completed'
@@ -307,7 +310,7 @@ const fail = (): never => {
   throw new Error('an entry is asked for, or settled');
 };
 
-function saidOf(entry: Turn['entries'][number]): string {
+export function saidOf(entry: Turn['entries'][number]): string {
   switch (entry.kind) {
     case 'asked':
       return `asked ${entry.command.key}`;

@@ -5,7 +5,14 @@ import { type Step, type StepContext, type Workflow, StepError, defineWorkflow }
 import type { VirtualClock } from './virtual-clock.ts';
 
 export type Part =
-  | { readonly kind: 'step'; readonly ms: number; readonly failures: number; readonly isFatal: boolean }
+  | {
+      readonly kind: 'step';
+      readonly ms: number;
+      readonly ticks: number;
+      readonly failures: number;
+      readonly isFatal: boolean;
+      readonly idempotent: boolean;
+    }
   | { readonly kind: 'sleep'; readonly ms: number }
   | { readonly kind: 'signal' }
   | { readonly kind: 'child' }
@@ -18,8 +25,10 @@ const leaf: fc.Arbitrary<Part> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('step' as const),
       ms: fc.constantFrom(0, 0, 1, 5, 20, 300),
+      ticks: fc.nat(6),
       failures: fc.constantFrom(0, 0, 0, 1, 2),
       isFatal: fc.constantFrom(false, false, false, false, true),
+      idempotent: fc.boolean(),
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('sleep' as const), ms: fc.constantFrom(0, 1, 10, 5_000) }) },
@@ -44,11 +53,6 @@ export const programs = (joins: readonly Extract<Part, { parts: unknown }>['kind
     ),
   })).part;
 
-export interface Trace {
-  /** each time a body began: its key, and whether its result was on record then */
-  readonly begun: string[];
-}
-
 export function workflowOf(part: Part, clock: VirtualClock, onBegin: (context: StepContext) => void): Workflow {
   // Outside the code: what the world remembers of the tries that it saw.
   const tries = new Map<string, number>();
@@ -60,9 +64,10 @@ export function workflowOf(part: Part, clock: VirtualClock, onBegin: (context: S
   async function play(part: Part, step: Step, path: string): Promise<string> {
     switch (part.kind) {
       case 'step':
-        return step.run({ name: 'work', retryPolicy: { initialInterval: 400 } }, async (context) => {
+        return step.run({ name: 'work', idempotent: part.idempotent, retryPolicy: { initialInterval: 400 } }, async (context) => {
           onBegin(context);
           if (part.ms > 0) await clock.sleep(durationMs(part.ms));
+          for (let tick = 0; tick < part.ticks; tick += 1) await Promise.resolve();
           const tried = tries.get(path) ?? 0;
           tries.set(path, tried + 1);
           if (part.isFatal || tried < part.failures)
@@ -77,7 +82,7 @@ export function workflowOf(part: Part, clock: VirtualClock, onBegin: (context: S
       case 'child':
         return `called ${JSON.stringify(await step.runWorkflow<string, string, string>({ name: 'child' }, path))}`;
       case 'send':
-        return `sent ${JSON.stringify((await step.sendSignal({ signal: 'out', correlation: 'x', data: path })).delivered)}`;
+        return `sent ${(await step.sendSignal({ signal: 'out', correlation: 'x', data: path })).signalId}`;
       case 'seq': {
         const all: string[] = [];
         for (const [index, each] of part.parts.entries()) all.push(await caught(() => play(each, step, `${path}.${index}`)));
@@ -96,8 +101,9 @@ export function workflowOf(part: Part, clock: VirtualClock, onBegin: (context: S
     }
   }
 
-  const each = (parts: readonly Part[], step: Step, path: string) =>
-    parts.map((one, index) => play(one, step, `${path}.${index}`));
+  function each(parts: readonly Part[], step: Step, path: string): readonly Promise<string>[] {
+    return parts.map((one, index) => play(one, step, `${path}.${index}`));
+  }
 }
 
 async function caught(go: () => Promise<string>): Promise<string> {
@@ -110,5 +116,6 @@ async function caught(go: () => Promise<string>): Promise<string> {
 
 const spelled = (error: unknown): string => {
   if (error instanceof StepError) return `StepError ${error.code ?? error.cause} ${error.message}`;
-  return error instanceof Error ? error.name : String(error);
+  if (error instanceof AggregateError) return `none of ${error.errors.map(spelled).join(', ')}`;
+  throw error;
 };

@@ -1,6 +1,6 @@
 /** Time for programs: it stands still while anything can go on, and then jumps to the next timer. */
 import type { ProgramClock } from '../../lib/program/clock.ts';
-import { type DurationMs, type Instant, after, durationMs } from '../../lib/engine/time.ts';
+import { type DurationMs, type Instant, after } from '../../lib/engine/time.ts';
 import { dawn } from '../engine/play.ts';
 
 interface Timer {
@@ -84,5 +84,3 @@ export class VirtualClock implements ProgramClock {
 const quietTurns = 4;
 
 const boundary = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-export const ms = durationMs;

@@ -58,7 +58,10 @@ class Scene {
     for (let round = 0; round < 60; round += 1) {
       const back = this.#undone.splice(0);
       const fresh = [...jobs.takeSent(), ...jobs.takeMessages(), ...jobs.takeDue(), ...timers.takeDue().map(({ job }) => job)];
-      for (const [job, isRedelivered] of [...back.map((each) => [each, true] as const), ...fresh.map((each) => [each, false] as const)]) {
+      for (const [job, isRedelivered] of [
+        ...back.map((each) => [each, true] as const),
+        ...fresh.map((each) => [each, false] as const),
+      ]) {
         const isDone = await lives(this.home.take(job, { isRedelivered, worker: this.worker() }));
         if (!isDone) this.#undone.push(job);
       }

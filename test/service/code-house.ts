@@ -3,7 +3,7 @@ import { type DeploymentId, type RunAddress, deploymentId, firstCommit } from '.
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Manifest } from '../../lib/ports/deployments.ts';
-import { programPath } from '../../lib/ports/programs.ts';
+import { type Programs, programPath } from '../../lib/ports/programs.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type House, house, scope } from './house.ts';
 import { type Body, type Stage, StagedCode } from './staged-code.ts';
@@ -39,10 +39,10 @@ export interface CodeHouse {
 /** A run of code in these stages, begun and not yet driven. */
 export async function begun(
   stages: readonly Stage[],
-  { body, wrap }: { readonly body?: Body; readonly wrap?: (deps: Deps) => Deps } = {},
+  { body, wrap, programs }: { readonly body?: Body; readonly wrap?: (deps: Deps) => Deps; readonly programs?: Programs } = {},
 ): Promise<CodeHouse> {
   const code: StagedCode = new StagedCode(() => home.world.clock, stages, body);
-  const home: House = house({ programs: code, ...(wrap === undefined ? {} : { wrap }) });
+  const home: House = house({ programs: programs ?? code, ...(wrap === undefined ? {} : { wrap }) });
   await ship(home, codeManifest('v1'));
   return { home, code, run: await home.begin('order') };
 }

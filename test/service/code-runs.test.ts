@@ -51,9 +51,12 @@ describe('what a drive commits', () => {
 
   test('values too large for the log are in the history that the next drive is given', async () => {
     const large = 'x'.repeat(200_000);
-    const { home, run, code } = await begun([[fn('a')], [{ kind: 'sleep', key: 'nap', wakeAt: after(await newYear(), minutes(5)) }], [fn('b')]], {
-      body: () => large,
-    });
+    const { home, run, code } = await begun(
+      [[fn('a')], [{ kind: 'sleep', key: 'nap', wakeAt: after(await newYear(), minutes(5)) }], [fn('b')]],
+      {
+        body: () => large,
+      },
+    );
     await home.settle();
     expect(JSON.stringify(await commitsOf(home, run)).length).toBeLessThan(20_000);
     expect(code.drives[1]?.task.history.entries).toContainEqual({
@@ -104,7 +107,13 @@ describe('waits', () => {
   test('a signal that comes later drives on, and one that was there before is met at once', async () => {
     const wait = { kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '17' } as const;
     const pay = (home: House) =>
-      sendSignal(home.worker, scope, { name: 'paid', correlation: '17', payload: { sum: 5 }, bodyHash: 'h', idempotencyKey: 'k2' });
+      sendSignal(home.worker, scope, {
+        name: 'paid',
+        correlation: '17',
+        payload: { sum: 5 },
+        bodyHash: 'h',
+        idempotencyKey: 'k2',
+      });
     const one = await begun([[wait], [fn('a')]]);
     await one.home.settle();
     expect(await statusOf(one.home, one.run)).toBe('running');
@@ -123,19 +132,45 @@ describe('waits', () => {
     await pay(other.home);
     const driving = takeAll(other.home);
     await quiet();
+    for (const job of other.home.world.jobs.takeDue()) await other.home.take(job);
+    other.home.world.clock.advance(seconds(3));
+    await quiet();
     // The body is still at work, and the code knows.
     expect(other.code.drives[0]?.overtaken).toBe(1);
     other.home.world.clock.advance(minutes(20));
     await driving;
   });
 
-  test('a signal that a step sends reaches the wait of another run, once', async () => {
-    const send = { kind: 'signal-send', key: 'tell', signal: 'paid', correlation: '17', data: 1 } as const;
+  const send = { kind: 'signal-send', key: 'tell', signal: 'paid', correlation: '17', data: 1 } as const;
+  const place = { ...scope, name: 'paid', correlation: '17' };
+
+  test('a signal that a step sends is kept for a wait, and reaches that of a graph run or of its own', async () => {
     const { home, run } = await begun([[send]]);
     await home.settle();
     expect(await statusOf(home, run)).toBe('completed');
-    const { signals } = await home.world.signals.at({ ...scope, name: 'paid', correlation: '17' });
-    expect(signals).toMatchObject([{ signalId: expect.stringMatching(/^sig_/), state: 'free' }]);
+    expect((await home.world.signals.at(place)).signals).toMatchObject([
+      { signalId: expect.stringMatching(/^sig_/), state: 'free' },
+    ]);
+
+    const other = await begun([[send]]);
+    await other.home.publish(workflow('waiter', 'a>s', { s: { name: 'paid', correlation: '17' } }));
+    const waiter = await other.home.begin('waiter');
+    for (const job of other.home.world.jobs.takeSent()) await other.home.take(job);
+    await takeAll(other.home);
+    for (const job of other.home.world.jobs.takeDue()) await other.home.take(job);
+    expect(await statusOf(other.home, waiter)).toBe('completed');
+    expect((await other.home.world.signals.at(place)).signals).toMatchObject([{ state: 'taken' }]);
+
+    const own = await begun([[send, { kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '17' }]]);
+    await own.home.settle();
+    expect(await statusOf(own.home, own.run)).toBe('completed');
+  });
+
+  test('a signal that no place could hold fails its step for good', async () => {
+    const { home, run } = await begun([[{ ...send, correlation: 'x'.repeat(257) }]]);
+    await home.settle();
+    const { progress } = (await home.fold(run)).state;
+    expect(progress).toMatchObject({ status: 'failed', error: { cause: 'invalid', code: 'signal_invalid' } });
   });
 
   test('a run that is called is made, and its end drives the caller on', async () => {
@@ -157,7 +192,10 @@ describe('waits', () => {
 
 describe('what is shown of it, and started again', () => {
   test('its steps are nodes by their kinds and keys, and its drives are not', async () => {
-    const { home, run } = await begun([[fn('charge card')], [{ kind: 'sleep', key: 'nap', wakeAt: after(await newYear(), hours(1)) }]]);
+    const { home, run } = await begun([
+      [fn('charge card')],
+      [{ kind: 'sleep', key: 'nap', wakeAt: after(await newYear(), hours(1)) }],
+    ]);
     await takeAll(home);
     const got = await getRun(home.worker, run, true);
     expect(got).toMatchObject({

@@ -3,11 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { type RunAddress, commitNo, firstAttempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
 import { days, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { DriveJob } from '../../lib/ports/jobs.ts';
+import type { Turn } from '../../lib/engine/durable/turn.ts';
 import type { DriveEnd } from '../../lib/ports/programs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
+import { getRun } from '../../lib/service/get-run.ts';
 import { recoverRun } from '../../lib/service/recover-runs.ts';
+import { resumeRun } from '../../lib/service/resume-run.ts';
 import { sendSignal } from '../../lib/service/send-signal.ts';
 import { begun, codeManifest, commitsOf, quiet, statusOf, storyOf, takeAll, whenAborted } from './code-house.ts';
 import { type House, scope } from './house.ts';
@@ -116,6 +119,43 @@ describe('others who commit', () => {
     work.open();
     await driving;
     expect(await statusOf(home, run)).toBe('completed');
+    // It had heard of it: nothing that it says then is late.
+    expect(code.drives[0]?.refused).toBe(0);
+  });
+
+  test('a turn from before the news is late, though the news is on its way to the code', async () => {
+    const told = Promise.withResolvers<void>();
+    const answers: unknown[] = [];
+    const task = Promise.withResolvers<DriveEnd>();
+    const asks: Turn = { entries: [{ kind: 'asked', command: fn('b') }], next: 'goes_on', heard: 0 };
+    const { home, run } = await begun([], {
+      programs: {
+        begin: (_scope, _manifest, _task, host) => {
+          const say = async (): Promise<void> => {
+            const first: Turn = {
+              entries: [
+                { kind: 'asked', command: paid },
+                { kind: 'asked', command: fn('a') },
+              ],
+              next: 'goes_on',
+            };
+            answers.push(await host.turn({ ...first, heard: 0 }));
+            await told.promise;
+            answers.push(await host.turn(asks), await host.turn(asks));
+            task.resolve({ kind: 'over' });
+          };
+          void say();
+          return { ended: task.promise, overtake: () => told.resolve(), cancel: () => {}, kill: async () => {} };
+        },
+      },
+    });
+    const driving = takeAll(home);
+    await quiet();
+    await pay(home);
+    home.world.clock.advance(seconds(3));
+    await driving;
+    expect(answers).toMatchObject([{ kind: 'committed', commit: 2 }, { kind: 'overtaken' }, { kind: 'committed', commit: 4 }]);
+    expect((await storyOf(home, run)).slice(2)).toEqual(['done(paid)', 'ask(b)']);
   });
 
   test('of two drives of one run, one stops; each step has one completion', async () => {
@@ -130,14 +170,33 @@ describe('others who commit', () => {
     expect(code.begun.filter((each) => each.startsWith('b'))).toHaveLength(1);
   });
 
+  test('a drive whose step another one has taken over stops, whatever its body comes to', async () => {
+    const [first, second] = [gate(), gate()];
+    const { home, run, code } = await begun([[fn('a')], [fn('b')]], {
+      body: (key, attempt) => (key === 'b' ? key : attempt === firstAttempt ? first.promise : second.promise),
+    });
+    const driving = takeAll(home);
+    await quiet();
+    const other = home.take(driveJob(run, { resend: 1 }));
+    await quiet();
+    first.open();
+    await driving;
+    second.open();
+    await other;
+    expect(await statusOf(home, run)).toBe('completed');
+    expect(code.drives[0]).toMatchObject({ refused: 0, end: { kind: 'over' } });
+    expect(code.drives[0]?.turns).toHaveLength(2);
+    expect(code.begun).toEqual(['a#1', 'a#2', 'b#1']);
+  });
+
   test('what changes nothing that the code sees costs it no replay', async () => {
     const work = gate();
     const { home, run, code } = await begun([[fn('a')], [fn('b')]], { body: (key) => (key === 'a' ? work.promise : key) });
     const driving = takeAll(home);
     await quiet();
-    home.world.clock.advance(minutes(6));
+    await resumeRun(home.worker, run, { reason: 'asked' });
+    home.world.clock.advance(seconds(3));
     await quiet();
-    await recoverRun(home.worker, run);
     work.open();
     await driving;
     expect(code.drives[0]).toMatchObject({ refused: 0, overtaken: 0 });
@@ -149,7 +208,10 @@ describe('others who commit', () => {
     const { home, run, code } = await begun([[fn('a')], [fn('b')]], {
       wrap: (deps) => ({
         ...deps,
-        clock: { now: () => deps.clock.now(), sleep: async (wait, signal) => (wait < 1_000 ? undefined : deps.clock.sleep(wait, signal)) },
+        clock: {
+          now: () => deps.clock.now(),
+          sleep: async (wait, signal) => (wait < 1_000 ? undefined : deps.clock.sleep(wait, signal)),
+        },
         log: replaced(deps.log, {
           put: async (...given) => {
             const answer = await deps.log.put(...given);
@@ -182,6 +244,7 @@ describe('messages', () => {
     const [waiter] = (await home.world.signals.at(place)).waiters;
     if (waiter !== undefined) await home.world.signals.leave(place, waiter);
     await home.take(job, { isRedelivered: true });
+    for (const look of home.world.jobs.takeDue()) await home.take(look);
     expect((await home.world.signals.at(place)).waiters).toHaveLength(1);
     expect(await commitsOf(home, run)).toEqual(before);
     expect(code.drives).toHaveLength(1);
@@ -220,6 +283,9 @@ describe('messages', () => {
     void takeAll(home);
     await quiet();
     await home.take(driveJob(run), { isRedelivered: true });
+    // What the dead one left unsent is looked for, and this drive is not asked for again meanwhile.
+    expect(home.world.jobs.delayed.map(({ job }) => job.kind)).toContain('nudge');
+    expect(await home.world.log.beats(run)).toMatchObject([{ node: '.drive.1', resends: 0 }]);
     expect(await statusOf(home, run)).toBe('completed');
     expect(code.begun).toEqual(['a#1', 'a#2']);
     expect(code.drives[1]?.task.history.open).toMatchObject([{ key: 'a', attempt: 1, lost: 0 }]);
@@ -303,6 +369,9 @@ describe('drives that end badly', () => {
     const began = home.world.clock.now();
     for (let tries = 0; tries < 12; tries += 1) {
       await takeAll(home);
+      expect(await getRun(home.worker, run, true)).toMatchObject({
+        run: { nodes: [{ node: { id: '.drive.1', type: 'drive' }, state: { status: 'queued', attempt: tries + 2 } }] },
+      });
       const [next] = home.world.jobs.delayed.flatMap(({ job, dueAt }) => (job.kind === 'drive' ? [{ job, dueAt }] : []));
       if (next === undefined) throw new Error('nobody drives the run any more');
       home.world.jobs.delayed.length = 0;

@@ -10,18 +10,42 @@ import { after, minutes, seconds } from '../../lib/engine/time.ts';
 import { byRun } from '../../lib/service/collect-results.ts';
 import { getRun } from '../../lib/service/get-run.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
+import type { Deps } from '../../lib/service/deps.ts';
 import { failing, finished, house, workflow } from './house.ts';
+import { replaced } from './replaced.ts';
 
 const drawn = 'a>l l/loop>b l/done>d';
 const stateOf = (state: RunState, id: string): NodeState | undefined =>
   state.nodes.get(nodeKey({ nodeId: nodeId(id), iteration: topLevel }));
 const passesOf = (node: NodeState | undefined) => (node !== undefined && 'passes' in node ? node.passes : undefined);
 
+/** Writes down how large each commit is, and of which commit each snapshot. */
+const weighed = () => {
+  const [commits, snapshots]: [number[], number[]] = [[], []];
+  const wrap = (deps: Deps): Deps => ({
+    ...deps,
+    log: replaced(deps.log, {
+      put: async (run, commit, expires) => {
+        const result = await deps.log.put(run, commit, expires);
+        if (result.kind === 'stored') commits.push(JSON.stringify(commit).length);
+        return result;
+      },
+      saveSnapshot: async (run, snapshot, expires) => {
+        snapshots.push(snapshot.asOf);
+        return deps.log.saveSnapshot(run, snapshot, expires);
+      },
+    }),
+  });
+  return { wrap, commits, snapshots };
+};
+const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
 describe('ten thousand items', () => {
   it.each([10, 250])(
-    'at a concurrency of %i take at most 0.2 commits each, in a fold that stays small',
+    'at a concurrency of %i take at most 0.2 commits each, none dearer than those before it, in a fold that stays small',
     async (concurrency) => {
-      const home = house();
+      const { wrap, commits, snapshots } = weighed();
+      const home = house({ wrap });
       const items = 10_000;
       await home.publish(workflow('flow', drawn, { l: { items, concurrency } }));
       const run = await home.begin('flow');
@@ -49,6 +73,13 @@ describe('ten thousand items', () => {
       expect(largest).toBeGreaterThan(0);
       expect(largest).toBeLessThan(30_000);
       expect(home.attempts.filter((each) => each === 'b#1')).toHaveLength(items);
+      const tenth = Math.floor(commits.length / 10);
+      // The digits of an index grow, and nothing else does.
+      expect(meanOf(commits.slice(-tenth))).toBeLessThan(1.1 * meanOf(commits.slice(tenth, 2 * tenth)));
+      // Each when the log has grown by half since the last: as many as there are such steps from the first, and no more.
+      expect(snapshots.length).toBeGreaterThan(3);
+      expect(snapshots.length).toBeLessThanOrEqual(1 + Math.log(state.asOf / 64) / Math.log(1.5));
+      for (const [at, asOf] of snapshots.slice(1).entries()) expect(asOf).toBeGreaterThanOrEqual(1.5 * (snapshots[at] ?? 0));
     },
     240_000,
   );

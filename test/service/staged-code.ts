@@ -161,7 +161,7 @@ class StagedDrive implements Drive {
       const turn = this.#next();
       if (turn !== undefined) {
         seen.turns.push(turn);
-        const answer = await host.turn(turn);
+        const answer = await host.turn({ ...turn, heard: seen.overtaken });
         if (this.#isOver) return;
         if (this.#heed(turn, answer)) return this.#settle({ kind: 'over' });
         continue;
@@ -184,7 +184,16 @@ class StagedDrive implements Drive {
         continue;
       }
       const failure: Failure = { cause: 'lost', message: 'nobody knows what became of it' };
-      entries.push({ kind: 'retried', key, attempt, failure, delayMs: durationMs(0), retryAt: now, startedAt: now, endedAt: now });
+      entries.push({
+        kind: 'retried',
+        key,
+        attempt,
+        failure,
+        delayMs: durationMs(0),
+        retryAt: now,
+        startedAt: now,
+        endedAt: now,
+      });
     }
     let failed: Failure | undefined;
     for (const done of this.#inHand) {
@@ -197,14 +206,20 @@ class StagedDrive implements Drive {
     const stages = this.#isUndoing ? this.#undoing() : this.#given.stages;
     const stage = stages.find((each) => !each.every(({ key }) => view.settled.get(key) === true));
     if (stage === undefined) {
-      entries.push(this.#isUndoing ? { kind: 'rolled-back', failures: [] } : { kind: 'returned', output: [...view.settled.keys()] });
+      entries.push(
+        this.#isUndoing ? { kind: 'rolled-back', failures: [] } : { kind: 'returned', output: [...view.settled.keys()] },
+      );
       return { entries, next: 'rests' };
     }
-    if (failed !== undefined && !this.#isUndoing) return { entries: [...entries, { kind: 'threw', failure: failed }], next: 'rests' };
+    if (failed !== undefined && !this.#isUndoing)
+      return { entries: [...entries, { kind: 'threw', failure: failed }], next: 'rests' };
     for (const command of stage) if (!view.asked.has(command.key)) entries.push({ kind: 'asked', command });
-    const waits = this.#history.open.flatMap(({ key, retryAt }) => (retryAt !== undefined && !this.#atWork.has(key) ? [retryAt] : []));
+    const waits = this.#history.open.flatMap(({ key, retryAt }) =>
+      retryAt !== undefined && !this.#atWork.has(key) ? [retryAt] : [],
+    );
     const again = entries.flatMap((entry) => (entry.kind === 'retried' ? [entry.retryAt] : []));
-    const begins = entries.some((entry) => entry.kind === 'asked' && hasBody(entry.command)) || again.some((at) => at <= clock.now());
+    const begins =
+      entries.some((entry) => entry.kind === 'asked' && hasBody(entry.command)) || again.some((at) => at <= clock.now());
     const left = [...this.#atWork.keys()].filter((key) => !this.#inHand.some((done) => done.key === key));
     const isAtWork = begins || left.length > 0;
     if (entries.length === 0 && isAtWork) return undefined;

@@ -10,6 +10,7 @@ import type { RunAttempt } from '../../lib/service/graph.ts';
 import { type Speaker, voiceOf } from '../../lib/service/stream-node.ts';
 import { expiresAt, freshRun } from '../contract/samples.ts';
 import { failing, finished, house, workflow } from './house.ts';
+import { replaced } from './replaced.ts';
 
 const node = nodeKey({ nodeId: nodeId('talk'), iteration: topLevel });
 const speaker = (facts: Partial<Speaker> = {}): Speaker => ({
@@ -184,6 +185,58 @@ describe('trouble', () => {
 });
 
 describe('in a run', () => {
+  test('two thousand tokens at four hundred a second take at most 25 writes in all, the node’s own commits among them', async () => {
+    const writes: string[] = [];
+    const home = house({
+      wrap: (deps) => {
+        const told =
+          <Given extends unknown[], Answer>(name: string, write: (...given: Given) => Promise<Answer>) =>
+          (...given: Given): Promise<Answer> => {
+            writes.push(name);
+            return write(...given);
+          };
+        const { log, streams } = deps;
+        return {
+          ...deps,
+          log: replaced(log, {
+            put: told('commit', (...given) => log.put(...given)),
+            beat: told('beat', (...given) => log.beat(...given)),
+          }),
+          streams: replaced(streams, { put: told('delta', (...given) => streams.put(...given)) }),
+        };
+      },
+    });
+    await home.publish(workflow('flow', 'talk>e'));
+    const run = await home.begin('flow');
+    let say: (text: string) => void = () => {};
+    let hush: () => void = () => {};
+    const silence = new Promise<void>((resolve) => (hush = resolve));
+    const runAttempt: RunAttempt = async (_node, _input, attempting) => {
+      say = attempting.say;
+      await silence;
+      return { outcome: finished('done'), printed: [] };
+    };
+    const { clock } = home.world;
+    const end = after(clock.now(), durationMs(5_000));
+    const working = Promise.all(
+      home.world.jobs.takeSent().map((job) => home.take(job, { worker: { ...home.worker, runAttempt } })),
+    );
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    let tokens = 0;
+    await pass(home.world, end, 5, () => {
+      for (const token of ['one ', 'two ']) say(token);
+      tokens += 2;
+    });
+    hush();
+    await working;
+    expect([tokens, (await home.fold(run)).state.progress.status]).toEqual([2_000, 'completed']);
+    const count = (name: string): number => writes.filter((each) => each === name).length;
+    // That it is at work, which whoever watches sees after a second, and its completion, which is the run's end too.
+    expect([count('commit'), count('beat')]).toEqual([2, 0]);
+    expect(count('delta')).toBeGreaterThan(15);
+    expect(writes.length).toBeLessThanOrEqual(25);
+  });
+
   const talking = (words: readonly string[], failsFirst = false): RunAttempt => {
     return async (_node, _input, { say, number }) => {
       for (const word of words) say(`${number}${word}`);

@@ -86,11 +86,15 @@ const callOf = ({ calls, version, ms, goesOn, cancels, input = null }: JsonObjec
 /** Few enough that several waits of several runs meet at each. */
 export const simulatedPlaces = [0, 1, 2].map((index) => ({ name: `signal-${index % 2}`, correlation: `thing-${index}` }));
 
+/** How many of the nodes await signals: in some workflows few or none, in others so many that they crowd at their places. */
+const shareOfWaits = [0.03, 0.08, 0.3];
+
 /** @param isBrisk no node sleeps or awaits a signal */
 export function randomVersion(prng: Prng, name: string, isBrisk: boolean): WorkflowVersion {
+  const waits = isBrisk ? 0 : prng.pick(shareOfWaits);
   const layers = Array.from({ length: prng.whole(1, 5) }, (_, layer) =>
     Array.from({ length: prng.whole(1, prng.isLucky(0.15) ? 14 : 3) }, (_none, index) =>
-      randomNode(prng, `n${layer}_${index}`, isBrisk),
+      randomNode(prng, `n${layer}_${index}`, { isBrisk, waits }),
     ),
   );
   const nodes = [{ id: nodeId('start'), type: 'work', config: {} as JsonObject }, ...layers.flat()];
@@ -109,20 +113,15 @@ export function randomVersion(prng: Prng, name: string, isBrisk: boolean): Workf
       edges.push({ source: node.id, target: end.id, ...(node.type === 'loop' ? { sourceHandle: 'done' } : {}) });
     nodes.push(end);
   }
-  for (const node of nodes) if (node.type === 'loop') addBody(prng, node, { nodes, edges }, isBrisk);
+  for (const node of nodes) if (node.type === 'loop') addBody(prng, node, { nodes, edges }, { isBrisk, waits });
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
 }
 
 /** One to three nodes, behind each other or beside each other, a loop again among them; sometimes an edge leads back. */
-function addBody(
-  prng: Prng,
-  loop: NodeDefinition,
-  graph: { nodes: NodeDefinition[]; edges: EdgeDefinition[] },
-  isBrisk: boolean,
-): void {
+function addBody(prng: Prng, loop: NodeDefinition, graph: { nodes: NodeDefinition[]; edges: EdgeDefinition[] }, mix: Mix): void {
   let above = loop;
   for (let index = prng.whole(1, 3); index > 0; index -= 1) {
-    const drawn = randomNode(prng, `${loop.id}.b${index}`, isBrisk);
+    const drawn = randomNode(prng, `${loop.id}.b${index}`, mix);
     const isTooDeep = drawn.type === 'loop' && loop.id.includes('.');
     const node = isTooDeep ? { ...drawn, type: 'work', config: {} } : drawn;
     const isBeside = above === loop || prng.isLucky(0.3);
@@ -133,22 +132,28 @@ function addBody(
   if (prng.isLucky(0.3)) graph.edges.push(edge(prng, above, loop));
 }
 
-function randomNode(prng: Prng, id: string, isBrisk: boolean): NodeDefinition {
+interface Mix {
+  readonly isBrisk: boolean;
+  /** the share of nodes that await a signal */
+  readonly waits: number;
+}
+
+function randomNode(prng: Prng, id: string, { isBrisk, waits }: Mix): NodeDefinition {
   const policy = {
     joinMode: prng.isLucky(0.2) ? 'any' : 'all',
     errorHandling: prng.isLucky(0.05) ? 'fail_workflow' : 'continue',
     onParentFailure: prng.pick(['skip', 'skip', 'propagate', 'substitute_default']),
     isDisabled: prng.isLucky(0.03),
   };
+  if (prng.isLucky(waits)) {
+    const patience = prng.pick([{}, { ms: 20_000 }, { ms: 600_000 }, { ms: 7_200_000, continues: true }]);
+    return { id: nodeId(id), type: 'wait', config: { policy, ...prng.pick(simulatedPlaces), ...patience } };
+  }
   const dice = prng.next();
   if (dice < 0.12) return { id: nodeId(id), type: 'choice', config: { policy, takes: prng.pick(['left', 'right']) } };
   if (dice < 0.22 && !isBrisk)
     return { id: nodeId(id), type: 'nap', config: { policy, ms: prng.pick([500, 20_000, 600_000, 7_200_000]) } };
-  if (dice < 0.3 && !isBrisk) {
-    const patience = prng.pick([{}, { ms: 20_000 }, { ms: 600_000 }, { ms: 7_200_000, continues: true }]);
-    return { id: nodeId(id), type: 'wait', config: { policy, ...prng.pick(simulatedPlaces), ...patience } };
-  }
-  if (dice < 0.35) {
+  if (dice < 0.27) {
     const [items, concurrency] = prng.pick([
       [0, 1],
       [1, 1],

@@ -27,6 +27,11 @@ export class VirtualTime {
     this.#push({ at: Math.max(moment, this.#now), order: (this.#order += 1), happen });
   }
 
+  /** How many things are still to happen. */
+  get ahead(): number {
+    return this.#heap.length;
+  }
+
   in(ms: number, happen: () => void): void {
     this.at(this.#now + ms, happen);
   }

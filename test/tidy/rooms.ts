@@ -28,6 +28,10 @@ const plan = {
   webhooks: { rooms: ['contract', 'engine'], packages: ['zod'], node: ['crypto'] },
   // Prompt templates and contracts: a lens and values in, a prompt or findings out. It asks nobody.
   lens: { rooms: ['engine', 'ports'], packages: ['ajv', 're2js'], node: [] },
+  // What authors of code workflows import. It stands alone: it is bundled with their code, and knows nothing of stores.
+  sdk: { rooms: [], packages: [], node: [] },
+  // Replays the authors' code and takes its turns. It reads, writes and waits for nothing by itself.
+  program: { rooms: ['engine', 'ports', 'sdk'], packages: [], node: ['async_hooks'] },
   // The sentences. They know no adapter, no node type and no HTTP.
   // A snapshot is a fold that was stored, so it is read as the codec reads everything that was.
   service: { rooms: ['engine', 'ports', 'codec', 'artifact', 'webhooks'], packages: [], node: ['crypto', 'zlib'] },
@@ -61,7 +65,7 @@ const plan = {
   // The ports on AWS: the one room of the product that speaks to it.
   aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', 'ulid', 'zod'], node: 'any' },
   // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
-  bundles: { rooms: ['engine', 'ports', 'artifact', 'codec'], packages: ['zod'], node: 'any' },
+  bundles: { rooms: ['engine', 'ports', 'artifact', 'codec', 'program'], packages: ['zod'], node: 'any' },
   memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
   // Runs the template, not the code: of the product it knows names.
   local: {

@@ -10,4 +10,3 @@ const name = z
   .refine((text) => !taken.test(text), 'is a name that has a meaning already');
 
 export const codeVariables = z.record(name, z.string());
-export type CodeVariables = z.output<typeof codeVariables>;

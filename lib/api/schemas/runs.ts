@@ -196,7 +196,7 @@ export const runAnswer = z
     used: z
       .strictObject({ nodeExecutions: z.int(), tokens: z.int() })
       .exactOptional()
-      .meta({ description: 'of the budget that a workflow may set; absent: the run is of code' }),
+      .meta({ description: 'of the budget that a workflow may set; absent: the run is of code that is given messages' }),
     nodes: z.array(runNode).readonly(),
     lastEventId: z.int(),
   })

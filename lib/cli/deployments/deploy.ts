@@ -46,6 +46,6 @@ async function builtProject(shell: Shell, wantedId: string | undefined): Promise
     import('../project/project.ts'),
     import('../project/build-project.ts'),
   ]);
-  const project = await projectOf(shell.cwd);
+  const project = await projectOf(shell);
   return { artifact: await buildProject(shell, project, wantedId), profile: project.profile };
 }

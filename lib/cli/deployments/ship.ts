@@ -7,6 +7,8 @@ import type { Artifact } from './artifact.ts';
 import { activeId, changeBetween, changeLines } from './change.ts';
 import { upload } from './upload.ts';
 
+const nothingNew = { added: [], removed: [], changed: [] };
+
 export async function ship(
   shell: Shell,
   client: StepwellClient,
@@ -26,7 +28,9 @@ export async function ship(
     const data = { deploymentId: id, status: created.status, previousDeploymentId: change.previousDeploymentId };
     return { data: { ...data, workflows: workflowsIn(change) }, text: text.join('\n') };
   }
+  const standing = await activeId(client, shell);
   const activated = await client.activateDeployment(id, { signal });
+  if (standing === id) return { data: { ...activated, workflows: nothingNew }, text: `${id} is active already.` };
   const change = await changeBetween(client, shell, activated.previousDeploymentId, id);
   return { data: { ...activated, workflows: workflowsIn(change) }, text: changeLines(shell, change, id).join('\n') };
 }

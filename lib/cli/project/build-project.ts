@@ -2,9 +2,9 @@
 import { createDeploymentBody } from '../../api/schemas/deployments.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
 import { programPath } from '../../ports/programs.ts';
-import type { Shell } from '../command.ts';
 import { type Artifact, heldManifest, idDigits } from '../deployments/artifact.ts';
 import { bundleWorkflows } from './bundle-workflows.ts';
+import type { AsideShell } from './import-aside.ts';
 import type { Project } from './project.ts';
 import { type WrittenWorkflow, readWorkflows } from './read-workflows.ts';
 import { digestPath } from './workflow-label.ts';
@@ -18,11 +18,7 @@ export interface BuiltProject extends Artifact {
 }
 
 /** @throws CliFault */
-export async function buildProject(
-  shell: Pick<Shell, 'note' | 'sleep' | 'signal'>,
-  project: Project,
-  wantedId: string | undefined,
-): Promise<BuiltProject> {
+export async function buildProject(shell: AsideShell, project: Project, wantedId: string | undefined): Promise<BuiltProject> {
   const { module, digestOf, sources } = await bundleWorkflows(project.root, workflowFiles(project));
   const workflows = await readWorkflows(shell, module);
   const digests = workflows.map((each) => [digestPath(each), Buffer.from(`${digestOf(each.file)}\n`)] as const);

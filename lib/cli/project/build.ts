@@ -12,7 +12,7 @@ const shape = z.object({ out: file.optional(), deploymentId: deploymentId.option
 
 export const build: Action = async (given, shell) => {
   const { out, deploymentId: wantedId } = optionsIn(given, shape);
-  const project = await projectOf(shell.cwd);
+  const project = await projectOf(shell);
   const built = await buildProject(shell, project, wantedId);
   const id = built.manifest.deploymentId;
   const folder = out ?? join(project.root, '.stepwell', 'build', id);

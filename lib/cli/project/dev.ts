@@ -12,7 +12,7 @@ import { workflowFiles } from './workflow-files.ts';
 const lookMs = 200;
 
 export const dev: Action = async (_given, shell) => {
-  const project = await projectOf(shell.cwd);
+  const project = await projectOf(shell);
   const client = await shell.client({ isEmbedded: true });
   let seen = '';
   let built: BuiltProject | undefined;

@@ -1,11 +1,10 @@
 /** The project that a folder belongs to: its `stepwell.config.…`, found here or in a folder above, read and judged. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
-import { CliFault, exitCodes } from '../command.ts';
+import { CliFault, type Shell, exitCodes } from '../command.ts';
 import { messageOf } from '../fault-of.ts';
-import { findSdk } from './own-sdk.ts';
+import { type AsideShell, importAside } from './import-aside.ts';
 
 export const configNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((ending) => `stepwell.config.${ending}`);
 const mostConcurrency = 1_000;
@@ -31,9 +30,9 @@ export interface Project {
 }
 
 /** @throws CliFault where there is none, or it says what cannot be */
-export async function projectOf(cwd: string): Promise<Project> {
-  const file = fileAbove(cwd);
-  const read = config.safeParse(await valueOf(file));
+export async function projectOf(shell: AsideShell & Pick<Shell, 'cwd'>): Promise<Project> {
+  const file = fileAbove(shell.cwd);
+  const read = config.safeParse(await valueOf(shell, file));
   if (!read.success) {
     const faults = read.error.issues.map(({ path, message }) => `  /${path.join('/')}: ${message}`);
     throw invalid(`${file} says what cannot be:\n${faults.join('\n')}`);
@@ -59,14 +58,15 @@ function fileAbove(cwd: string): string {
   }
 }
 
-const moduleShape = z.object({ default: z.unknown().optional() });
-
-async function valueOf(file: string): Promise<unknown> {
-  try {
-    if (extname(file) === '.json') return JSON.parse(readFileSync(file, 'utf8'));
-    findSdk();
-    return moduleShape.parse(await import(pathToFileURL(file).href)).default;
-  } catch (trouble) {
-    throw invalid(`${file} cannot be read: ${messageOf(trouble)}`);
+async function valueOf(shell: AsideShell, file: string): Promise<unknown> {
+  if (extname(file) === '.json') {
+    try {
+      return JSON.parse(readFileSync(file, 'utf8'));
+    } catch (trouble) {
+      throw invalid(`${file} cannot be read: ${messageOf(trouble)}.`);
+    }
   }
+  const told = await importAside(shell, file, 'default');
+  if ('fault' in told) throw invalid(`${file} cannot be read: ${told.fault}.`);
+  return told.value;
 }

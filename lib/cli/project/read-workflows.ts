@@ -1,12 +1,10 @@
-/** Which workflows a bundled module exports: it is imported on a thread, because it is an author's program and may do anything. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/** Which workflows a bundled module exports, by importing it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { pathToFileURL } from 'node:url';
-import { Worker } from 'node:worker_threads';
 import * as z from 'zod';
-import { CliFault, type Shell } from '../command.ts';
+import { CliFault } from '../command.ts';
+import { type AsideShell, importAside } from './import-aside.ts';
 import { labelOf } from './workflow-label.ts';
 
 export interface WrittenWorkflow {
@@ -16,52 +14,20 @@ export interface WrittenWorkflow {
   readonly file: string;
 }
 
-/** As long as a deployment has for it. */
-const importMs = 30_000;
-
-const shape = z.union([
-  z.object({
-    workflows: z.array(z.object({ name: z.string(), version: z.string().exactOptional(), file: z.string() })),
-  }),
-  z.object({ fault: z.string() }),
-]);
-
-const readerFile = (): URL => {
-  const written = new URL('workflow-reader.ts', import.meta.url);
-  return existsSync(written) ? written : new URL('workflow-reader.js', import.meta.url);
-};
+const shape = z.array(z.object({ name: z.string(), version: z.string().exactOptional(), file: z.string() }));
 
 /** Sorted by name, and of one name by version: the last one is the newest. @throws CliFault */
-export async function readWorkflows(
-  { note, sleep, signal }: Pick<Shell, 'note' | 'sleep' | 'signal'>,
-  module: Uint8Array,
-): Promise<readonly WrittenWorkflow[]> {
+export async function readWorkflows(shell: AsideShell, module: Uint8Array): Promise<readonly WrittenWorkflow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'stepwell-build-'));
-  const done = new AbortController();
-  const path = join(folder, 'workflows.mjs');
-  writeFileSync(path, module);
-  const worker = new Worker(readerFile(), { workerData: pathToFileURL(path).href, execArgv: [], stdout: true, stderr: true });
-  const printed = Promise.all([text(worker.stdout), text(worker.stderr)]);
   try {
-    const told = await Promise.race([
-      new Promise<unknown>((resolve) => {
-        worker.once('message', resolve);
-        worker.once('error', (error) => resolve({ fault: String(error) }));
-        worker.once('exit', (code) => resolve({ fault: `it ended the thread with code ${code}` }));
-      }),
-      sleep(importMs, AbortSignal.any([signal, done.signal])).then(() => ({
-        fault: `it was not imported within ${importMs} ms`,
-      })),
-    ]);
-    signal.throwIfAborted();
-    const read = shape.safeParse(told);
+    const path = join(folder, 'workflows.mjs');
+    writeFileSync(path, module);
+    const told = await importAside(shell, path, 'workflows');
+    if ('fault' in told) throw failed(told.fault);
+    const read = shape.safeParse(told.value);
     if (!read.success) throw failed('it tells of no workflows');
-    if ('fault' in read.data) throw failed(read.data.fault);
-    return judged(read.data.workflows);
+    return judged(read.data);
   } finally {
-    done.abort();
-    await worker.terminate();
-    for (const said of (await printed).filter((each) => each !== '')) note(said.trimEnd());
     rmSync(folder, { recursive: true, force: true });
   }
 }

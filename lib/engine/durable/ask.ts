@@ -1,5 +1,5 @@
 /** What the author's code asks for, written down: each command begins a node of its run. */
-import { firstAttempt, topLevel } from '../ids.ts';
+import { attempt, firstAttempt, topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import { inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';
@@ -38,7 +38,7 @@ export function ask(draft: Draft, command: Command): Failure | undefined {
       emit(draft, {
         type: 'SUBFLOW_CALLED',
         ...node,
-        childRunId: draft.tools.childRunId(ref, firstAttempt),
+        childRunId: draft.tools.childRunId(ref, attempt(1 + (draft.state.code?.calls?.[ref.nodeId] ?? 0))),
         workflowName: command.workflowName,
         input: inline(command.input),
         ...inTime(draft, command),

@@ -2,7 +2,7 @@
 import type { Fact } from '../graph/facts.ts';
 import type { Attempt, NodeRef, RunId } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
-import type { DurationMs, Instant } from '../time.ts';
+import type { Instant } from '../time.ts';
 import type { Turn } from './turn.ts';
 
 interface OfDrive {
@@ -44,10 +44,4 @@ export interface CodeTools {
   readonly deadlineAt: Instant;
   /** the run that this attempt of a node calls */
   readonly childRunId: (node: NodeRef, attempt: Attempt) => RunId;
-}
-
-/** Before the n-th further try of a drive that was put off: 5 s, doubled up to 5 minutes, without end. */
-export interface PutOff {
-  readonly firstMs: DurationMs;
-  readonly longestMs: DurationMs;
 }

@@ -4,7 +4,7 @@ import { invariant, unreachable } from '../invariant.ts';
 import { type JsonObject, inline } from '../json.ts';
 import type { Ending, Failure } from '../log/events.ts';
 import type { OpenNode } from '../log/node-state.ts';
-import type { Instant } from '../time.ts';
+import { type Instant, earliest } from '../time.ts';
 import {
   type Draft,
   askForDrive,
@@ -60,8 +60,16 @@ function leave(draft: Draft, fact: TurnEnded): void {
   const hasNews = turn.next === 'hands_on' && turn.entries.length > 0;
   if (isIdle && turn.wakeAt === undefined && !hasNews) return stall(draft, drive, fact);
   endDrive(draft, drive, fact);
-  if (turn.next === 'hands_on') askForDrive(draft);
-  else if (turn.wakeAt !== undefined) askForDrive(draft, turn.wakeAt);
+  if (turn.next === 'hands_on') return askForDrive(draft);
+  const wakeAt = turn.wakeAt ?? firstTry(draft);
+  if (wakeAt !== undefined) askForDrive(draft, wakeAt);
+}
+
+/** A step that is to be done needs somebody who does it, whatever the drive that leaves it says. */
+function firstTry(draft: Draft): Instant | undefined {
+  const { now } = draft.tools;
+  const left = openNodes(draft).filter(({ status, step }) => status !== 'waiting' && step?.kind !== 'drive');
+  return earliest(left.map((node) => (node.status === 'queued' ? (node.notBefore ?? now) : now)));
 }
 
 function stall(draft: Draft, drive: OpenNode, fact: TurnEnded): void {

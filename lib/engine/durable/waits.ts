@@ -7,9 +7,12 @@ import type { ChildWait } from '../log/node-state.ts';
 /** Null is the answer of a wait that was over without a signal, so what a signal brings is wrapped. */
 export const outputOfSignal = ({ payload }: ReceivedSignal): Payload => inline({ data: payload });
 
+/** Of a step whose called run did not end in time. */
+export const workflowExpiredCode = 'workflow_expired';
+
 export const workflowExpired = ({ workflowName, childRunId }: ChildWait): Failure => ({
   cause: 'timeout',
-  code: 'workflow_expired',
+  code: workflowExpiredCode,
   message: `the run of ${workflowName} did not end in time, and goes on without this one`,
   details: { childRunId },
 });

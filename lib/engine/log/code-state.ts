@@ -1,5 +1,5 @@
 /** What a run of code that is replayed has come to, beside its nodes. */
-import type { Attempt, EventId } from '../ids.ts';
+import type { Attempt, EventId, NodeId } from '../ids.ts';
 import type { Ending } from './events.ts';
 
 export interface CodeState {
@@ -11,6 +11,8 @@ export interface CodeState {
   readonly attempt: Attempt;
   /** this attempt of the workflow asked for what was begun after this event; what was completed before it stands */
   readonly since: EventId;
+  /** how many runs that a step called have failed in earlier attempts of the workflow: it calls another one then */
+  readonly calls?: Readonly<Record<NodeId, number>>;
   /** what was done is being undone, and then the run ends so */
   readonly ending?: Ending;
 }

@@ -1,6 +1,7 @@
 /** What the events of a code run write, beside what those of any node do. */
-import { type EventId, attempt, eventId, firstAttempt } from '../ids.ts';
+import { type EventId, type NodeId, attempt, eventId, firstAttempt } from '../ids.ts';
 import { invariant } from '../invariant.ts';
+import { workflowExpiredCode } from '../durable/waits.ts';
 import type { CodeState } from './code-state.ts';
 import type { RunEvent } from './events.ts';
 import { type NodeState, isOpen } from './node-state.ts';
@@ -26,13 +27,22 @@ export function countStep(state: RunState, event: RunEvent, before: NodeState | 
 export function retryCode(state: RunState, event: Extract<RunEvent, { type: 'RUN_RETRIED' }>, id: EventId): void {
   const code = codeOf(state);
   invariant(event.attempt === code.attempt, `the workflow is at attempt ${code.attempt}, not ${event.attempt}`);
+  const calls: Record<NodeId, number> = { ...code.calls };
   for (const [key, node] of state.nodes.entries()) {
     if (node.status === 'completed' || ('step' in node && node.step?.kind === 'drive')) continue;
+    if (hasFailedCall(node)) calls[node.nodeId] = (calls[node.nodeId] ?? 0) + 1;
     state.nodes.delete(key);
     state.open.delete(key);
   }
-  state.code = { ...code, attempt: attempt(code.attempt + 1), since: id };
+  const called = Object.keys(calls).length === 0 ? {} : { calls };
+  state.code = { ...code, attempt: attempt(code.attempt + 1), since: id, ...called };
 }
+
+/** One that was not waited for any longer goes on, and may be waited for again. */
+const hasFailedCall = (node: NodeState): boolean =>
+  (node.status === 'failed' || node.status === 'timed_out') &&
+  node.step?.kind === 'workflow' &&
+  node.failure.code !== workflowExpiredCode;
 
 export function beginRollback(state: RunState, { ending }: Extract<RunEvent, { type: 'ROLLBACK_STARTED' }>): void {
   const code = codeOf(state);

@@ -8,7 +8,7 @@ import { foldBody, parseFold } from '../../../lib/codec/fold.ts';
 import { stepNodeId } from '../../../lib/engine/durable/step.ts';
 import { after, days, hours, minutes, seconds } from '../../../lib/engine/time.ts';
 import { plain } from '../play.ts';
-import { PlayedCode, childRun, deadlineAt } from './played.ts';
+import { PlayedCode, childRuns, deadlineAt } from './played.ts';
 
 const refOf = (key: string) => ({ node: { nodeId: stepNodeId(key), iteration: topLevel }, attempt: firstAttempt });
 
@@ -89,7 +89,7 @@ describe('rests and wakes', () => {
     const run = new PlayedCode();
     const expiresAt = after(run.now, seconds(5));
     run.turn([{ kind: 'asked', command: { kind: 'workflow', key: 'sub', workflowName: 'sub', input: 1, expiresAt } }], 'rests');
-    expect(run.node('sub')).toMatchObject({ status: 'waiting', for: 'child', childRunId: childRun, whenLeft: 'go_on' });
+    expect(run.node('sub')).toMatchObject({ status: 'waiting', for: 'child', childRunId: childRuns(1), whenLeft: 'go_on' });
     run.later(seconds(5));
     run.say({ kind: 'node-woken', ...refOf('sub') });
     expect(run.node('sub')).toMatchObject({ status: 'timed_out', failure: { code: 'workflow_expired' } });
@@ -270,6 +270,41 @@ describe('a workflow that is run once more', () => {
     run.turn([run.asks('b')]);
     expect(run.history.entries).toEqual([{ kind: 'asked', key: 'b', step: 'function' }]);
   });
+});
+
+describe('a call, where the workflow is run once more', () => {
+  const calls = (run: PlayedCode) =>
+    run.turn([{ kind: 'asked', command: { kind: 'workflow', key: 'sub', workflowName: 'sub', input: 1 } }]);
+  const again = (run: PlayedCode) => {
+    const retryAt = after(run.now, seconds(1));
+    run.turn([{ kind: 'threw', failure: { cause: 'error', message: 'no' }, again: { delayMs: seconds(1), retryAt } }]);
+    run.later(seconds(1));
+  };
+
+  test('of a run that failed is of another run', () => {
+    const run = new PlayedCode();
+    calls(run);
+    const end = { status: 'failed', error: { cause: 'error', message: 'no' } } as const;
+    run.say({ kind: 'child-ended', ...refOf('sub'), childRunId: childRuns(1), end });
+    again(run);
+    calls(run);
+    expect(run.node('sub')).toMatchObject({ childRunId: childRuns(2) });
+    expect(plain(restoreFold(parseFold(foldBody(storeFold(run.state)))))).toEqual(plain(run.state));
+  });
+
+  test('of a run that goes on is of the same', () => {
+    const run = new PlayedCode();
+    calls(run);
+    again(run);
+    calls(run);
+    expect(run.node('sub')).toMatchObject({ childRunId: childRuns(1) });
+  });
+});
+
+test('a drive that rests and leaves a step undone is followed by another', () => {
+  const run = new PlayedCode();
+  run.turn([run.asks('work')], 'rests');
+  expect(run.drives).toMatchObject([{ nodeId: '.drive.2', status: 'queued' }]);
 });
 
 describe('what others know of a code run', () => {

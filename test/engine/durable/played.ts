@@ -13,7 +13,7 @@ import { type NodeState, type OpenNode, isOpen } from '../../../lib/engine/log/n
 import { type Instant, after, days, seconds } from '../../../lib/engine/time.ts';
 import { dawn, foldOf } from '../play.ts';
 
-export const childRun = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
+export const childRuns = (number: number) => runId(`wrun_01ARZ3NDEKTSV4RRFFQ69G5FA${number}`);
 export const deadlineAt: Instant = after(dawn, days(7));
 
 export class PlayedCode {
@@ -25,7 +25,7 @@ export class PlayedCode {
   }
 
   get tools() {
-    return { now: this.now, deadlineAt, childRunId: () => childRun };
+    return { now: this.now, deadlineAt, childRunId: (_node: unknown, number: number) => childRuns(number) };
   }
 
   get state() {

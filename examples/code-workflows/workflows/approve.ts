@@ -1,0 +1,12 @@
+import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
+
+interface Approval {
+  readonly requestId: string;
+  readonly by: string;
+}
+
+/** Sends what `await-approval` waits for, or will. */
+export const approve = defineWorkflow({ name: 'approve' }, async ({ input, step }: WorkflowArguments<Approval>) => {
+  await step.sendSignal({ signal: 'approval', correlation: input.requestId, data: { by: input.by } });
+  return { approved: input.requestId };
+});

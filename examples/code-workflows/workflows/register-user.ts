@@ -1,0 +1,13 @@
+import { defineWorkflow } from 'stepwell/sdk';
+import * as z from 'zod';
+
+const schema = z.strictObject({ mail: z.email(), plan: z.enum(['free', 'team']).default('free') });
+
+/** The input is judged by the schema before the function is called, and is what the schema makes of it. */
+export const registerUser = defineWorkflow(
+  { name: 'register-user', version: '2', schema, retryPolicy: { maximumAttempts: 3 }, maxStepAttempts: 100 },
+  async ({ input, step, version }) => {
+    const user = await step.run({ name: 'insert' }, () => ({ mail: input.mail, plan: input.plan }));
+    return { ...user, version };
+  },
+);

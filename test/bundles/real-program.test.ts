@@ -1,0 +1,82 @@
+/** The threads as they are in a function: an author's module, bundled with the SDK, driven by the program itself. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { programThreadFile, threadFile } from '../../lib/bundles/thread-file.ts';
+import { buildProject } from '../../lib/cli/project/build-project.ts';
+import { projectOf } from '../../lib/cli/project/project.ts';
+import { attempt, commitNo } from '../../lib/engine/ids.ts';
+import { instant } from '../../lib/engine/time.ts';
+import { freshFolder, scope } from './given.ts';
+import { programsOf } from './programs-given.ts';
+
+// Threads start, and bundles are made, when the machine lets them.
+vi.setConfig({ testTimeout: 60_000 });
+
+const source = `
+import { defineWorkflow } from 'stepwell/sdk';
+
+export const greet = defineWorkflow({ name: 'greet' }, async ({ input, step }) => {
+  const both = await Promise.all([1, 2].map((n) => step.run({ name: \`half \${n}\` }, () => { console.log('half', n); return input * n; })));
+  return step.run({ name: 'deed' }, async () => {
+    if (input === 0) process.exit(4);
+    return both;
+  });
+});
+`;
+
+const host = async () => {
+  const root = freshFolder();
+  mkdirSync(join(root, 'workflows'));
+  writeFileSync(join(root, 'stepwell.config.json'), '{}');
+  writeFileSync(join(root, 'workflows', 'greet.ts'), source);
+  const shell = { cwd: root, note: () => {}, sleep: () => new Promise<void>(() => {}), signal: new AbortController().signal };
+  const { manifest, archive } = await buildProject(shell, await projectOf(shell), undefined);
+  const made = programsOf({ file: threadFile(programThreadFile) });
+  await made.artifacts.put({ scope, deploymentId: manifest.deploymentId, sha256: manifest.artifact.sha256 }, archive);
+  return { ...made, manifest };
+};
+
+test('a project’s workflow is built, imported and driven, turn by turn, and what its steps print is told twice', async () => {
+  const made = await host();
+  const drive = made.begin(made.manifest, { input: 21 });
+  expect(await drive.ended).toEqual({ kind: 'over' });
+  const [first, ...others] = drive.turns;
+  expect(first?.entries).toEqual([1, 2].map((n) => ({ kind: 'asked', command: { kind: 'function', key: `half ${n}` } })));
+  expect(others.flatMap(({ entries }) => entries).filter(({ kind }) => kind !== 'asked')).toEqual([
+    expect.objectContaining({ kind: 'completed', key: 'half 1', output: 21, printed: ['half 1'] }),
+    expect.objectContaining({ kind: 'completed', key: 'half 2', output: 42, printed: ['half 2'] }),
+    expect.objectContaining({ kind: 'completed', key: 'deed', output: [21, 42] }),
+    { kind: 'returned', output: [21, 42] },
+  ]);
+  expect(made.printed.map(({ text, runId }) => [text, runId])).toEqual(
+    [1, 2].map((n) => [`half ${n}`, expect.stringContaining('wrun_')]),
+  );
+});
+
+test('a step that ends the thread is the one that was at work', async () => {
+  const made = await host();
+  expect(await made.begin(made.manifest, { input: 0 }).ended).toEqual({
+    kind: 'crashed',
+    message: 'the code ended its thread with code 4',
+    running: [{ key: 'deed', attempt: 1 }],
+  });
+});
+
+test('a workflow that is not there, and a step of an earlier drive', async () => {
+  const made = await host();
+  expect(await made.begin(made.manifest, { workflow: 'other' }).ended).toMatchObject({ kind: 'unknown_workflow' });
+  const open = [{ key: 'half 1', attempt: attempt(1), askedIn: commitNo(2), lost: 0 }];
+  const drive = made.begin(made.manifest, {
+    input: 1,
+    open,
+    entries: [
+      { kind: 'asked', key: 'half 1', step: 'function' },
+      { kind: 'asked', key: 'half 2', step: 'function' },
+      { kind: 'settled', key: 'half 2', result: { status: 'completed', output: 7, endedAt: instant(Date.now()) } },
+    ],
+  });
+  expect(await drive.ended).toEqual({ kind: 'over' });
+  expect(drive.turns[0]?.entries[0]).toMatchObject({ kind: 'retried', key: 'half 1', failure: { cause: 'lost' } });
+  expect(drive.turns.at(-1)?.entries.at(-1)).toEqual({ kind: 'returned', output: [1, 7] });
+});

@@ -1,0 +1,315 @@
+/** `build`, `deploy`, `dev` and `init` in a project of code workflows. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
+import { createDeploymentBody, activatedAnswer } from '../../lib/api/schemas/deployments.ts';
+import { readArchive } from '../../lib/artifact/read-archive.ts';
+import { fetchOf } from '../client/in-process.ts';
+import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder, typist, url } from './cli-here.ts';
+
+// Threads start, and bundles are made, when the machine lets them.
+vi.setConfig({ testTimeout: 60_000 });
+
+const built = z.strictObject({
+  deploymentId: z.string(),
+  workflows: z.array(z.strictObject({ name: z.string(), version: z.string().exactOptional(), file: z.string() })),
+  sources: z.int(),
+  moduleBytes: z.int(),
+  artifactBytes: z.int(),
+  manifest: z.string(),
+  artifact: z.string(),
+});
+
+const write = (root: string, files: Readonly<Record<string, string>>): void => {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+};
+
+const workflow = (name: string, version?: string, body = 'return input;'): string =>
+  `export const w${`${name}${version ?? ''}`.replaceAll(/\W/g, '')} = defineWorkflow({ name: '${name}'${version === undefined ? '' : `, version: '${version}'`} }, async ({ input }) => { ${body} });\n`;
+const sdk = `import { defineWorkflow } from 'stepwell/sdk';\n`;
+const config = `import { defineConfig } from 'stepwell/sdk';\nexport default defineConfig({ dirs: 'flows' });\n`;
+
+let root: string;
+beforeEach(() => (root = freshFolder()));
+const project = (files: Readonly<Record<string, string>>): void => write(root, { 'stepwell.config.ts': config, ...files });
+const build = async (...args: readonly string[]) => dataIn(await typist({ cwd: root }).type('--json', 'build', ...args), built);
+
+describe('build', () => {
+  test('makes one module of all workflow files, a manifest with their versions, and says how large it is', async () => {
+    project({
+      'flows/orders.ts': `${sdk}import { sum } from './parts/sum.ts';\n${workflow('orders', '10')}${workflow('orders', '2')}${workflow('orders')}export const other = sum;`,
+      'flows/parts/sum.ts': 'export const sum = (one: number, other: number): number => one + other;',
+      'flows/mails.mjs': `${sdk}${workflow('mails')}export default wmails;`,
+      'flows/orders.test.ts': 'throw new Error("a test is no workflow");',
+    });
+    const made = await build();
+    expect(made.workflows).toEqual([
+      { name: 'mails', file: 'flows/mails.mjs' },
+      { name: 'orders', file: 'flows/orders.ts' },
+      { name: 'orders', version: '2', file: 'flows/orders.ts' },
+      { name: 'orders', version: '10', file: 'flows/orders.ts' },
+    ]);
+    const manifest = createDeploymentBody.parse(JSON.parse(readFileSync(made.manifest, 'utf8')));
+    expect(manifest).toMatchObject({
+      runtime: 'code',
+      steps: [],
+      workflows: made.workflows.map(({ file: _file, ...named }) => named),
+    });
+    const archive = await readArchive(readFileSync(made.artifact));
+    if (archive.kind === 'refused') throw new Error(archive.message);
+    expect([...archive.files.keys()]).toEqual([
+      'digests/mails',
+      'digests/orders',
+      'digests/orders@10',
+      'digests/orders@2',
+      'workflows.mjs',
+    ]);
+    const { out } = await typist({ cwd: root }).type('build');
+    expect(out).toContain('orders@10  flows/orders.ts\n');
+    expect(out).toMatch(/[0-9a-f]{24}: \d+ files in one of \d+ bytes, \d+ packed\n/);
+  });
+
+  test('gives the same bytes wherever the project lies, whenever it is built and however deep a package is', async () => {
+    const files = {
+      'stepwell.config.ts': config,
+      'flows/a.ts': `${sdk}import left from 'left';\n${workflow('a', '1', 'return left(input);')}`,
+      'flows/b.ts': `${sdk}${workflow('b')}`,
+      'node_modules/left/package.json': '{"name":"left","version":"1.0.0","main":"index.js"}',
+      'node_modules/left/index.js': `const path = require('node:path'); module.exports = (text) => path.join('left', String(text));`,
+    };
+    write(root, files);
+    const deep = join(freshFolder(), 'some', 'where', 'else');
+    write(deep, Object.fromEntries(Object.entries(files).toReversed()));
+    for (const path of Object.keys(files)) utimesSync(join(deep, path), 1_000_000, 1_000_000);
+    const [here, there] = await Promise.all(
+      [root, deep].map(async (cwd) => dataIn(await typist({ cwd }).type('--json', 'build'), built)),
+    );
+    expect(there?.deploymentId).toBe(here?.deploymentId);
+    expect(readFileSync(there?.artifact ?? '').equals(readFileSync(here?.artifact ?? ''))).toBe(true);
+    expect(here?.workflows).toHaveLength(2);
+  });
+
+  test('takes the configuration of a folder above, several folders, and leaves out what is to be ignored', async () => {
+    write(root, {
+      'stepwell.config.json': JSON.stringify({ dirs: ['one', 'two'], ignorePatterns: ['**/drafts/**'] }),
+      'one/a.ts': sdk + workflow('a'),
+      'two/b.ts': sdk + workflow('b'),
+      'two/drafts/c.ts': 'this is no program',
+      'three/d.ts': 'nor is this',
+    });
+    const below = typist({ cwd: join(root, 'two', 'drafts') });
+    const { workflows } = dataIn(
+      await below.type('--json', 'build', '--out', join(root, 'out'), '--deployment-id', 'mine'),
+      built,
+    );
+    expect(workflows.map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(existsSync(join(root, 'out', 'artifact.tgz'))).toBe(true);
+    expect(JSON.parse(readFileSync(join(root, 'out', 'manifest.json'), 'utf8'))).toMatchObject({ deploymentId: 'mine' });
+  });
+
+  test('takes a workflow that is exported twice for one', async () => {
+    project({
+      'flows/a.ts': `${sdk}${workflow('a')}`,
+      'flows/index.ts': `export * from './a.ts'; export { wa as again } from './a.ts';`,
+    });
+    expect((await build()).workflows).toEqual([{ name: 'a', file: 'flows/a.ts' }]);
+  });
+
+  test('sends what files print while they are imported to stderr', async () => {
+    project({ 'flows/a.ts': `${sdk}console.log('loading');\n${workflow('a')}` });
+    const printed = await typist({ cwd: root }).type('--json', 'build');
+    expect(dataIn(printed, built).workflows).toHaveLength(1);
+    expect(printed.err).toContain('loading');
+  });
+
+  test.each<[string, Readonly<Record<string, string>>, RegExp]>([
+    [
+      'one workflow in two files',
+      { 'flows/a.ts': sdk + workflow('a', '1'), 'flows/b.ts': sdk + workflow('a', '1') },
+      /The workflow a@1 is defined twice: in flows\/a\.ts and in flows\/b\.ts\./,
+    ],
+    ['what does not parse', { 'flows/a.ts': 'export const = 1;' }, /flows\/a\.ts:1:14: /],
+    ['what is not there', { 'flows/a.ts': `import './gone.ts';` }, /flows\/a\.ts:1:8: Could not resolve "\.\/gone\.ts"/],
+    ['what throws', { 'flows/a.ts': `throw new Error('no such setting');` }, /cannot be imported: Error: no such setting\./],
+    ['what exits', { 'flows/a.ts': 'process.exit(3);' }, /cannot be imported: it ended the thread with code 3\./],
+    ['a name that cannot be', { 'flows/a.ts': sdk + workflow('a/b') }, /cannot be imported: TypeError: the name of a workflow/],
+    ['no workflow', { 'flows/a.ts': 'export const a = 1;' }, /No file exports what defineWorkflow made/],
+    ['no file', {}, /There is no workflow file in flows/],
+    ['a version that cannot be', { 'flows/a.ts': sdk + workflow('a', '\\n') }, /\/workflows\/0\/version/],
+  ])('refuses %s', async (_what, files, message) => {
+    project(files);
+    mkdirSync(join(root, 'flows'), { recursive: true });
+    const answer = await typist({ cwd: root }).type('--json', 'build');
+    expect(errorIn(answer).message).toMatch(message);
+    expect(answer.exitCode).not.toBe(0);
+  });
+
+  test.each<[string, Readonly<Record<string, string>>, string, RegExp]>([
+    [
+      'there is no configuration',
+      {},
+      'no_project',
+      /There is no stepwell\.config\.ts in .* or above it: stepwell init writes one\./,
+    ],
+    ['there are two', { 'stepwell.config.ts': config, 'stepwell.config.json': '{}' }, 'config_invalid', /Only one of/],
+    [
+      'it says what cannot be',
+      { 'stepwell.config.json': '{"dirs":[],"worker":{"concurrency":0},"colour":1}' },
+      'config_invalid',
+      /\/dirs: [^]*\/worker\/concurrency: /,
+    ],
+    ['it is no program', { 'stepwell.config.ts': 'export default {' }, 'config_invalid', /stepwell\.config\.ts cannot be read/],
+    ['it exports nothing', { 'stepwell.config.ts': 'export const config = {};' }, 'config_invalid', /says what cannot be/],
+    ['a folder is outside', { 'stepwell.config.json': '{"dirs":"../flows"}' }, 'config_invalid', /\.\.\/flows is outside/],
+  ])('is refused where %s', async (_what, files, code, message) => {
+    write(root, files);
+    const answer = await typist({ cwd: root }).type('--json', 'build');
+    expect(errorIn(answer)).toMatchObject({ code, message: expect.stringMatching(message) });
+  });
+
+  test('a configuration of the application may hold that of a project', async () => {
+    write(root, { 'stepwell.config.json': '{"dirs":"flows","execution":{"mode":"local"}}', 'flows/a.ts': sdk + workflow('a') });
+    expect((await build()).workflows).toHaveLength(1);
+    expectExit(await typist({ cwd: root }).type('check-config'), 0);
+  });
+});
+
+const changed = activatedAnswer.extend({
+  workflows: z.strictObject({ added: z.array(z.string()), removed: z.array(z.string()), changed: z.array(z.string()) }),
+});
+
+/** A key of the service in memory, which takes uploads too. */
+const admin = async (here: CliHere, given: Parameters<CliHere['typistOf']>[1] = {}): Promise<Typist> => {
+  const fetchHere = fetchOf(here.api);
+  return here.typistOf(['admin'], {
+    cwd: root,
+    ...given,
+    fetch: async (target, init = {}) => {
+      if (!target.startsWith('memory:')) return fetchHere(target, init);
+      here.api.world.artifacts.receive(target, z.instanceof(Uint8Array).parse(init.body));
+      return new Response('');
+    },
+  });
+};
+
+describe('deploy', () => {
+  test('builds the project, activates it, and says which workflows came, went and are other ones', async () => {
+    const made = await admin(cliHere());
+    project({
+      'flows/a.ts': sdk + workflow('a', '1'),
+      'flows/b.ts': `${sdk}import { two } from '../lib/two.ts';\n${workflow('b', undefined, 'return two;')}`,
+      'flows/c.ts': sdk + workflow('c'),
+      'lib/two.ts': 'export const two = 2;',
+    });
+    const first = await made.type('deploy');
+    expect(first.out).toMatch(/^\(none\) → [0-9a-f]{24}\n\+ a@1\n\+ b\n\+ c\n$/);
+    write(root, { 'flows/a.ts': sdk + workflow('a', '1') + workflow('a', '2'), 'lib/two.ts': 'export const two = 3;' });
+    rmSync(join(root, 'flows/c.ts'));
+    const second = dataIn(await made.type('--json', 'deploy', '--deployment-id', 'second'), changed);
+    expect(second).toMatchObject({
+      deploymentId: 'second',
+      workflows: { added: ['a@2'], removed: ['c'], changed: ['a@1', 'b'] },
+    });
+    write(root, { 'lib/two.ts': 'export const two = 4;' });
+    expect((await made.type('deploy')).out).toMatch(/^second → [0-9a-f]{24}\n~ b\n$/);
+    expect((await made.type('deploy')).out).toMatch(/^[0-9a-f]{24} is active already\.\n$/);
+  });
+
+  test('--no-activate changes nothing, and says what it would', async () => {
+    const made = await admin(cliHere());
+    project({ 'flows/a.ts': sdk + workflow('a') });
+    expect((await made.type('deploy', '--no-activate')).out).toMatch(/is verified and not active[^]*\+ a\n$/);
+    expect(errorIn(await made.type('--json', 'deployments', 'get')).code).toBe('no_active_deployment');
+  });
+
+  test('speaks to the project’s profile, unless it is told another place', async () => {
+    write(root, { 'stepwell.config.json': '{"dirs":"flows","profile":"staging"}', 'flows/a.ts': sdk + workflow('a') });
+    const nowhere = typist({ cwd: root, env: { HOME: root } });
+    expect(errorIn(await nowhere.type('--json', 'deploy')).message).toContain('There is no profile staging');
+    const told = await admin(cliHere());
+    expectExit(await told.type('deploy'), 0);
+    expect(told.sent.length).toBeGreaterThan(0);
+  });
+
+  test('without a folder and without a project says what is missing', async () => {
+    expect(errorIn(await typist({ cwd: root }).type('--json', 'deploy')).code).toBe('no_project');
+    expect(errorIn(await typist({ cwd: root }).type('--json', 'deploy', '--manifest', 'm.json')).message).toContain(
+      'belong together',
+    );
+  });
+});
+
+describe('dev', () => {
+  const awake = (ms: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms >= 10_000 ? ms : 5);
+      signal.addEventListener('abort', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+
+  test('deploys at every change that makes another artifact, and goes on after one that cannot be built', async () => {
+    project({ 'flows/a.ts': sdk + workflow('a') });
+    const here = cliHere();
+    const made = await admin(here, { sleep: awake });
+    const activations = () => here.api.world.notices.activations.length;
+    const watching = made.type('dev');
+    await expect.poll(activations, { timeout: 30_000 }).toBe(1);
+    write(root, { 'flows/b.ts': sdk + workflow('b') });
+    await expect.poll(activations, { timeout: 30_000 }).toBe(2);
+    const mark = join(root, 'mark');
+    const failing = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(mark)}, ''); throw new Error('not yet');`;
+    write(root, { 'flows/b.ts': failing });
+    await expect.poll(() => existsSync(mark), { timeout: 30_000 }).toBe(true);
+    write(root, { 'flows/b.ts': sdk + workflow('b', '2') });
+    await expect.poll(activations, { timeout: 30_000 }).toBe(3);
+    made.interrupt();
+    const { exitCode, out, err } = await watching;
+    expect(exitCode).toBe(130);
+    expect(out).toMatch(/\+ a\n[^]*\+ b\n[^]*\+ b@2\n- b\n/);
+    expect(err).toContain('not yet');
+  });
+
+  test('goes to no profile unasked', async () => {
+    project({ 'flows/a.ts': sdk + workflow('a') });
+    const home = freshFolder();
+    const made = typist({ cwd: root, env: { HOME: home } });
+    expectExit(await made.type('profiles', 'add', 'prod', '--url', url), 0);
+    expectExit(await made.type('profiles', 'use', 'prod'), 0);
+    expect(errorIn(await made.type('--json', 'dev')).code).toBe('no_connection');
+  });
+});
+
+describe('init', () => {
+  test('writes a project that builds and that the compiler takes, and changes nothing the second time', async () => {
+    const made = typist({ cwd: root });
+    const first = await made.type('--json', 'init');
+    const shape = z.strictObject({ written: z.array(z.string()), kept: z.array(z.string()) });
+    const files = ['stepwell.config.ts', 'workflows/greet.ts', 'tsconfig.json'];
+    expect(dataIn(first, shape)).toEqual({ written: files, kept: [] });
+    expect((await build()).workflows).toEqual([{ name: 'greet', file: 'workflows/greet.ts' }]);
+    const paths = { 'stepwell/sdk': [fileURLToPath(new URL('../../lib/sdk/index.ts', import.meta.url))] };
+    write(root, { 'check.json': JSON.stringify({ extends: './tsconfig.json', compilerOptions: { paths, types: [] } }) });
+    const compiler = createRequire(import.meta.url)
+      .resolve('typescript/package.json')
+      .replace(/package\.json$/, 'bin/tsc');
+    expect(execFileSync(process.execPath, [compiler, '-p', join(root, 'check.json')], { encoding: 'utf8' })).toBe('');
+    write(root, { 'workflows/greet.ts': 'mine' });
+    expect(dataIn(await made.type('--json', 'init'), shape)).toEqual({ written: [], kept: files });
+    expect(readFileSync(join(root, 'workflows/greet.ts'), 'utf8')).toBe('mine');
+  });
+
+  test('takes another kind of configuration for one', async () => {
+    write(root, { 'stepwell.config.mjs': 'export default {};' });
+    expect((await typist({ cwd: root }).type('init')).out).toContain('stepwell.config.mjs was there, and stays as it is');
+    expect(existsSync(join(root, 'stepwell.config.ts'))).toBe(false);
+  });
+});

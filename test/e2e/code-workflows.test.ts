@@ -1,0 +1,348 @@
+/** Code workflows from the command line to their ends, in the embedded cloud: through the API, the queues and the function, as in AWS. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { type CloudHere, startCloudHere } from './cloud-here.ts';
+import { freshFolder, type LocalStart, root, startLocal } from './local-start.ts';
+
+type Place = Pick<CloudHere, 'url' | 'apiKey' | 'call'>;
+
+const examples = join(root, 'examples/code-workflows');
+/** `stepwell` in a project, as a terminal has it. @returns what it printed */
+async function cli({ url, apiKey }: Place, folder: string, ...given: readonly string[]): Promise<string> {
+  const env = { ...process.env, HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: apiKey };
+  const program = [join(root, 'bin/stepwell-cli.mjs'), ...given];
+  return (await promisify(execFile)(process.execPath, program, { cwd: folder, env })).stdout;
+}
+const deploy = (place: Place, folder: string, ...options: readonly string[]): Promise<string> =>
+  cli(place, folder, 'deploy', ...options);
+
+/** A project with these workflows in one file, beside what they write for the test. */
+function project(code: string): string {
+  const folder = freshFolder();
+  mkdirSync(join(folder, 'workflows'));
+  writeFileSync(join(folder, 'stepwell.config.json'), '{}');
+  rewrite(folder, code);
+  return folder;
+}
+function rewrite(folder: string, code: string): void {
+  const imports = [
+    `import { appendFileSync } from 'node:fs';`,
+    `import { setTimeout as wait } from 'node:timers/promises';`,
+    `import { defineWorkflow, NonRetryableError } from 'stepwell/sdk';`,
+    `const note = (file, text) => appendFileSync(file, text + '\\n');`,
+  ];
+  writeFileSync(join(folder, 'workflows/all.ts'), [...imports, code].join('\n'));
+}
+
+let starts = 0;
+async function start(place: Place, workflowName: string, input: unknown = {}, more: object = {}): Promise<string> {
+  const key = { 'idempotency-key': `start-${(starts += 1)}` };
+  const { status, body } = await place.call('POST', '/v1/runs', { workflowName, input, ...more }, key);
+  expect(status, JSON.stringify(body)).toBe(202);
+  return z.looseObject({ runId: z.string() }).parse(body).runId;
+}
+
+const failure = z.looseObject({ code: z.string().optional(), message: z.string() });
+const runShape = z.looseObject({
+  status: z.string(),
+  deploymentId: z.string(),
+  output: z.unknown().optional(),
+  error: failure.optional(),
+  nodes: z.array(
+    z.looseObject({
+      nodeId: z.string(),
+      status: z.string(),
+      attempt: z.int(),
+      childRunId: z.string().optional(),
+      error: failure.optional(),
+    }),
+  ),
+});
+type Run = z.output<typeof runShape>;
+
+/** Looks again and again; a run that never gets there is the test's time-out. */
+async function when(place: Place, id: string, holds: (found: Run) => boolean): Promise<Run> {
+  for (;;) {
+    const found = runShape.parse((await place.call('GET', `/v1/runs/${id}`)).body);
+    if (holds(found)) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+const hasEnded = ({ status }: Run): boolean => status !== 'pending' && status !== 'running';
+const ended = (place: Place, id: string): Promise<Run> => when(place, id, hasEnded);
+const node = ({ nodes }: Run, id: string) => nodes.find(({ nodeId }) => nodeId === id);
+const waits =
+  (id: string) =>
+  (run: Run): boolean =>
+    node(run, id)?.status === 'waiting';
+
+const eventsShape = z.looseObject({
+  data: z.array(z.looseObject({ type: z.string(), payload: z.looseObject({ nodeId: z.string().optional() }) })),
+});
+/** The steps in the order in which events of this kind say them. */
+async function stepsIn(place: Place, id: string, type: string): Promise<readonly (string | undefined)[]> {
+  const { data } = eventsShape.parse((await place.call('GET', `/v1/runs/${id}/events?limit=1000`)).body);
+  return data.flatMap((event) => (event.type === type ? [event.payload.nodeId] : []));
+}
+
+const exampleRuns = z
+  .array(
+    z.strictObject({
+      workflow: z.string(),
+      input: z.unknown(),
+      signals: z.array(z.unknown()).default([]),
+      output: z.unknown().optional(),
+      error: z.unknown().optional(),
+    }),
+  )
+  .parse(JSON.parse(readFileSync(join(examples, 'runs.json'), 'utf8')));
+
+let cloud: CloudHere;
+/** the commits behind the head of each run, as the table took them */
+const commits = new Map<string, number>();
+const putItem = z.looseObject({
+  Item: z.looseObject({ pk: z.looseObject({ S: z.string() }), sk: z.looseObject({ S: z.string() }) }),
+});
+beforeAll(async () => {
+  cloud = await startCloudHere({ 'stepwell:codeTimeoutSeconds': 30 });
+  cloud.cloud.recorder.listen(({ service, operation, input, status }) => {
+    const put = service === 'dynamodb' && operation === 'PutItem' && status === 200 ? putItem.safeParse(input).data : undefined;
+    const runId = put?.Item.sk.S.startsWith('log#') === true ? put.Item.pk.S.split('#').at(-1) : undefined;
+    if (runId !== undefined) commits.set(runId, (commits.get(runId) ?? 0) + 1);
+  });
+});
+afterAll(() => cloud.stop());
+
+describe('examples/code-workflows', { timeout: 60_000 }, () => {
+  test('is deployed by the command line, which says what came', async () => {
+    const printed = await deploy(cloud, examples);
+    for (const { workflow } of exampleRuns) expect(printed).toContain(`+ ${workflow}`);
+  });
+
+  test.each(exampleRuns.map((each) => [`${each.workflow} ${JSON.stringify(each.input)}`, each] as const))(
+    '%s comes to what runs.json says',
+    async (_name, { workflow, input, signals, output, error }) => {
+      const id = await start(cloud, workflow, input);
+      for (const signal of signals) expect((await cloud.call('POST', '/v1/signals', signal)).status).toBe(202);
+      const run = await ended(cloud, id);
+      expect(run).toMatchObject(error === undefined ? { status: 'completed', output } : { status: 'failed', error });
+    },
+  );
+
+  test('a chain of two steps is three commits behind the head, and each is completed once', async () => {
+    const id = await start(cloud, 'fulfil-order', { items: [{ price: 1, quantity: 2 }], discount: 0 });
+    await ended(cloud, id);
+    expect(commits.get(id)).toBe(3);
+    expect(await stepsIn(cloud, id, 'node.completed')).toEqual(['total', 'discount', '.drive.1']);
+  });
+
+  test('ten steps side by side are asked for in one commit', async () => {
+    const id = await start(cloud, 'compare-offers', { shops: Array.from({ length: 10 }, (_, at) => `shop ${at}`) });
+    await ended(cloud, id);
+    expect(commits.get(id)).toBeLessThanOrEqual(11);
+    const completed = await stepsIn(cloud, id, 'node.completed');
+    expect([completed.length, new Set(completed).size]).toEqual([11, 11]);
+  });
+
+  test('a signal that comes after its wait ends it, and so does one that came before', async () => {
+    const request = { requestId: 'late', amount: 500 };
+    const id = await start(cloud, 'await-approval', request);
+    await when(cloud, id, waits('approval'));
+    const signal = { name: 'approval', correlation: 'late', payload: { by: 'Cy' } };
+    expect((await cloud.call('POST', '/v1/signals', signal)).status).toBe(202);
+    expect((await ended(cloud, id)).output).toEqual({ approved: true, by: 'Cy' });
+
+    const early = { name: 'approval', correlation: 'early', payload: { by: 'Di' } };
+    expect((await cloud.call('POST', '/v1/signals', early)).status).toBe(202);
+    const other = await start(cloud, 'await-approval', { ...request, requestId: 'early' });
+    expect((await ended(cloud, other)).output).toEqual({ approved: true, by: 'Di' });
+  });
+
+  test('a step that throws is tried again by its policy, and the failures that count are in the log', async () => {
+    const id = await start(cloud, 'charge-card', { orderId: 'o-9', amount: 9 });
+    const run = await ended(cloud, id);
+    expect([run.status, node(run, 'charge')?.attempt]).toEqual(['completed', 3]);
+    expect(await stepsIn(cloud, id, 'node.retried')).toEqual(['charge', 'charge']);
+  });
+
+  test('a run that fails gives back what it booked, the last booking first', async () => {
+    const id = await start(cloud, 'book-trip', { city: 'Rome', hasGuide: false });
+    expect((await ended(cloud, id)).error).toMatchObject({ code: 'no_guide' });
+    const completed = await stepsIn(cloud, id, 'node.completed');
+    expect(completed.filter((step) => step?.startsWith('rollback') === true)).toEqual(['rollback:hotel', 'rollback:flight']);
+  });
+
+  test('a run of another workflow is waited for, and can be looked at by itself', async () => {
+    const id = await start(cloud, 'welcome-team', { names: ['Ed'] });
+    const run = await ended(cloud, id);
+    const child = node(run, 'welcome')?.childRunId ?? '';
+    expect(await ended(cloud, child)).toMatchObject({ status: 'completed', calledBy: { runId: id, nodeId: 'welcome' } });
+  });
+
+  test('the result of a race does not wait for what lost it', async () => {
+    const id = await start(cloud, 'first-answer', { question: 'Coffee?' });
+    expect((await ended(cloud, id)).output).toBe('Coffee? Yes.');
+    expect(await stepsIn(cloud, id, 'node.completed')).not.toContain('patience');
+  });
+});
+
+const trouble = (version: string): string => `
+export const versioned = defineWorkflow({ name: 'versioned' }, async ({ step }) => {
+  const first = await step.run({ name: 'first' }, () => '${version}');
+  await step.waitForSignal({ signal: 'go on' });
+  return [first, await step.run({ name: 'second' }, () => '${version}')];
+});
+export const strays = defineWorkflow({ name: 'strays' }, async ({ step }) => {
+  await step.run({ name: 'at ' + ('${version}' === 'three' ? 'once' : process.hrtime.bigint()) }, () => 1);
+  await step.sleep('nap', 1);
+  return 'mended';
+});
+export const undone = defineWorkflow({ name: 'undone' }, async ({ input, step }) => {
+  for (const name of ['one', 'two'])
+    await step.run({ name, rollback: () => note(input.file, 'undo ' + name) }, () => note(input.file, name));
+  await step.sleep('long', '1 hour');
+});
+export const heeding = defineWorkflow({ name: 'heeding' }, async ({ input, step }) => {
+  await step.run({ name: 'long' }, async ({ signal }) => {
+    note(input.file, 'begun');
+    await wait(60_000, undefined, { signal }).catch(() => note(input.file, String(Date.now())));
+  });
+});
+export const exits = defineWorkflow({ name: 'exits' }, async ({ step }) => {
+  await step.run({ name: 'before' }, () => 1);
+  return step.run({ name: 'exit', retryPolicy: { maximumAttempts: 2, initialInterval: 1 } }, ({ attempt }) => {
+    if (attempt === 1) process.exit(3);
+    return attempt;
+  });
+});
+export const loops = defineWorkflow({ name: 'loops' }, async ({ step }) =>
+  step.run({ name: 'loop', retryPolicy: { maximumAttempts: 1 } }, () => { for (;;); }));
+export const unstorable = defineWorkflow({ name: 'unstorable' }, async ({ step }) =>
+  step.run({ name: 'big' }, () => ({ of: 10n })));
+`;
+
+describe('a project of one’s own', { timeout: 90_000 }, () => {
+  const folder = project(trouble('one'));
+  beforeAll(() => deploy(cloud, folder, '--deployment-id', 'one'));
+  const noted = (file: string): readonly string[] => {
+    try {
+      return readFileSync(file, 'utf8').trim().split('\n');
+    } catch {
+      return [];
+    }
+  };
+
+  test('a run stays on its code while other code is deployed, and new runs get that', async () => {
+    const id = await start(cloud, 'versioned');
+    await when(cloud, id, waits('go.x20.on'));
+    rewrite(folder, trouble('two'));
+    expect(await deploy(cloud, folder, '--deployment-id', 'two')).toContain('~ versioned');
+    const other = await start(cloud, 'versioned');
+    for (const runId of [id, other])
+      expect((await cloud.call('POST', `/v1/runs/${runId}/signals`, { name: 'go on' })).status).toBe(202);
+    expect(await ended(cloud, id)).toMatchObject({ deploymentId: 'one', output: ['one', 'one'] });
+    expect(await ended(cloud, other)).toMatchObject({ deploymentId: 'two', output: ['two', 'two'] });
+  });
+
+  test('code that asks for something else than before is told of, and its run can be run again on mended code', async () => {
+    const id = await start(cloud, 'strays');
+    const run = await when(cloud, id, ({ nodes }) => nodes.some(({ nodeId, attempt }) => nodeId === '.drive.2' && attempt > 1));
+    expect(run.status).toBe('running');
+    const said = await cli(cloud, folder, 'explain', id);
+    expect(said).toMatch(/step 1 of this run is function "at \d+", and the code of deployment \w+ asks for function "at \d+"/);
+    rewrite(folder, trouble('three'));
+    await deploy(cloud, folder, '--deployment-id', 'three');
+    const other = (await cli(cloud, folder, 'runs', 'rerun', id, '--deployment', 'three')).trim().split(/\s/)[0] ?? '';
+    expect((await ended(cloud, other)).output).toBe('mended');
+    await cli(cloud, folder, 'runs', 'cancel', id);
+    expect((await ended(cloud, id)).status).toBe('cancelled');
+  });
+
+  test('a cancelled run undoes what it did, the last step first', async () => {
+    const file = join(freshFolder(), 'noted');
+    const id = await start(cloud, 'undone', { file });
+    await when(cloud, id, waits('long'));
+    expect((await cloud.call('POST', `/v1/runs/${id}/cancel`, { reason: 'enough' })).status).toBe(200);
+    expect(await ended(cloud, id)).toMatchObject({ status: 'cancelled' });
+    expect(noted(file)).toEqual(['one', 'two', 'undo two', 'undo one']);
+  });
+
+  test('a cancel reaches the signal of the step at work within five seconds', async () => {
+    const file = join(freshFolder(), 'noted');
+    const id = await start(cloud, 'heeding', { file });
+    await expect.poll(() => noted(file), { timeout: 30_000 }).toEqual(['begun']);
+    const cancelledAt = Date.now();
+    expect((await cloud.call('POST', `/v1/runs/${id}/cancel`)).status).toBe(200);
+    await expect.poll(() => noted(file), { timeout: 10_000 }).toHaveLength(2);
+    expect(Number(noted(file)[1]) - cancelledAt).toBeLessThan(5_000);
+    expect((await ended(cloud, id)).status).toBe('cancelled');
+  });
+
+  test('a step whose code exits has failed, is tried again, and what was done before stays', async () => {
+    const id = await start(cloud, 'exits');
+    const run = await ended(cloud, id);
+    expect(run).toMatchObject({ status: 'completed', output: 2 });
+    expect(node(run, 'before')?.attempt).toBe(1);
+  });
+
+  test('an endless loop in a step is ended when the function’s time is nearly over, and is that step’s failure', async () => {
+    const id = await start(cloud, 'loops');
+    expect(await ended(cloud, id)).toMatchObject({ status: 'failed', error: { code: 'code_timed_out', cause: 'timeout' } });
+  });
+
+  test('a result that JSON cannot keep fails its step at once', async () => {
+    const run = await ended(cloud, await start(cloud, 'unstorable'));
+    expect(run.error).toMatchObject({ code: 'result_not_serialisable' });
+    expect(node(run, 'big')?.attempt).toBe(1);
+  });
+});
+
+describe('a kill of everything', () => {
+  let local: LocalStart | undefined;
+  afterAll(() => local?.end('SIGTERM'));
+
+  test('half-way through a run: the steps that were done are not done again', { timeout: 300_000 }, async () => {
+    const directory = freshFolder();
+    const file = join(directory, 'noted');
+    const folder = project(`
+export const slow = defineWorkflow({ name: 'slow' }, async ({ input, step }) => {
+  const done = [];
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) done.push(await step.run({ name }, async () => {
+    note(input.file, name);
+    await wait(1_000);
+    return process.pid;
+  }));
+  return done;
+});`);
+    const first = await startLocal(directory);
+    local = first;
+    await deploy(first, folder);
+    const id = await start(first, 'slow', { file });
+    await when(first, id, (run) => node(run, 'c')?.status === 'completed');
+    await first.end('SIGKILL');
+
+    local = await startLocal(directory);
+    const run = await when(local, id, hasEnded);
+    expect(run.status).toBe('completed');
+    const processes = z.array(z.int()).length(6).parse(run.output);
+    expect(new Set(processes)).toEqual(new Set([first.pid, local.pid]));
+    expect(processes.slice(0, 3)).toEqual([first.pid, first.pid, first.pid]);
+    expect(await stepsIn(local, id, 'node.completed')).toEqual([
+      'a',
+      'b',
+      'c',
+      'd',
+      'e',
+      'f',
+      expect.stringMatching(/^\.drive\./),
+    ]);
+    const begun = readFileSync(file, 'utf8').trim().split('\n');
+    // Only the one that was at work at the kill was begun twice.
+    for (const name of ['a', 'b', 'c']) expect(begun.filter((each) => each === name)).toEqual([name]);
+    expect(begun.length).toBeLessThanOrEqual(7);
+  });
+});

@@ -1,0 +1,82 @@
+/** Runs of code that is replayed over HTTP: started like any other, and shown by their steps. */
+import { expect, test } from 'vitest';
+import { environment, projectId } from '../../lib/engine/ids.ts';
+import { after, days, hours, minutes } from '../../lib/engine/time.ts';
+import { Plans } from '../../lib/service/graph.ts';
+import { driveCodeRun } from '../../lib/service/drive-code-run.ts';
+import { codeManifest } from '../service/code-house.ts';
+import { type Stage, StagedCode, fn } from '../service/staged-code.ts';
+import { simulatedTypes } from '../simulation/random-graph.ts';
+import { type Http, http, textIn } from './http.ts';
+
+async function shipped(workflows?: Parameters<typeof codeManifest>[1]): Promise<readonly [Http, string]> {
+  const api = http();
+  const { world } = api;
+  const now = world.clock.now();
+  const scope = { projectId: projectId('acme'), environment: environment('test') };
+  const manifest = codeManifest('dep_1', workflows);
+  await world.deployments.create(scope, { manifest, createdAt: now, createdBy: null, verifiedAt: now });
+  const history = [{ deploymentId: manifest.deploymentId, at: now, by: null }];
+  await world.deployments.movePointer(scope, 0, { revision: 1, history });
+  return [api, await api.key(['admin'])];
+}
+
+const start = (api: Http, key: string) =>
+  api.call('POST', '/v1/runs', { key, body: { workflowName: 'order', input: { n: 1 } }, headers: { 'Idempotency-Key': 'k' } });
+
+async function drive({ world }: Http, stages: readonly Stage[]): Promise<void> {
+  const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true } };
+  const programs = new StagedCode(() => world.clock, stages);
+  const driver = { deps, plans: new Plans(simulatedTypes), by: 'code', programs };
+  const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
+  for (const job of world.jobs.takeMessages()) if (job.kind === 'drive') await driveCodeRun(driver, job, delivery);
+}
+
+test('it is shown with the version that its author named, and its steps by their names; drives are in its events alone', async () => {
+  const [api, key] = await shipped();
+  const started = await start(api, key);
+  expect(started).toMatchObject({ status: 202, body: { status: 'pending', deploymentId: 'dep_1' } });
+  const path = `/v1/runs/${textIn(started, 'runId')}`;
+  expect((await api.call('GET', path, { key })).body).toMatchObject({ version: '1', workflowVersion: null, nodes: [] });
+  const wakeAt = after(api.world.clock.now(), hours(1));
+  await drive(api, [[fn('charge card')], [{ kind: 'sleep', key: 'nap', wakeAt }]]);
+  const shown = await api.call('GET', path, { key });
+  expect(shown.body).toMatchObject({
+    status: 'running',
+    deploymentId: 'dep_1',
+    input: { n: 1 },
+    used: { nodeExecutions: 1, tokens: 0 },
+    nodes: [
+      { nodeId: 'charge.x20.card', type: 'function', label: 'charge card', status: 'completed', attempt: 1 },
+      { nodeId: 'nap', type: 'sleep', label: 'nap', status: 'waiting' },
+    ],
+  });
+  const { body } = await api.call('GET', `${path}/events`, { key });
+  expect(JSON.stringify(body)).toContain('"nodeId":".drive.1"');
+  const list = await api.call('GET', '/v1/runs', { key });
+  expect(list.body).toMatchObject({ data: [{ version: '1', workflowVersion: null, workflowName: 'order' }] });
+  expect((await api.call('POST', `${path}/wake`, { key })).body).toEqual({ accepted: true, woken: ['nap'] });
+  await drive(api, [[fn('charge card')], [{ kind: 'sleep', key: 'nap', wakeAt }]]);
+  expect((await api.call('GET', path, { key })).body).toMatchObject({ status: 'completed', output: ['charge card', 'nap'] });
+});
+
+test('a version that nobody named is null', async () => {
+  const [api, key] = await shipped([{ name: 'order' }]);
+  const started = await start(api, key);
+  expect((await api.call('GET', `/v1/runs/${textIn(started, 'runId')}`, { key })).body).toMatchObject({ version: null });
+});
+
+test('it is given no messages, and is run again only from its beginning', async () => {
+  const [api, key] = await shipped();
+  const runId = textIn(await start(api, key), 'runId');
+  const message = { queueName: '__wkf_workflow_order', message: { runId } };
+  expect(await api.call('POST', '/v1/queue/publish', { key, body: message })).toMatchObject({ status: 404 });
+  const again = (body: object) =>
+    api.call('POST', `/v1/runs/${runId}/rerun`, {
+      key,
+      body,
+      headers: { 'Idempotency-Key': JSON.stringify(body).length.toString() },
+    });
+  expect(await again({ fromNode: 'a' })).toMatchObject({ status: 400, body: { errors: [{ place: '/fromNode' }] } });
+  expect(await again({})).toMatchObject({ status: 202, body: { rerunOf: runId, deploymentId: 'dep_1' } });
+});

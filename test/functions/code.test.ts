@@ -1,0 +1,96 @@
+/** The function that runs code: what its queue may hold, and what it touches of the world while it drives a run. */
+import { expect, test } from 'vitest';
+import { firstAttempt, firstCommit, nodeId, topLevel } from '../../lib/engine/ids.ts';
+import { jobBody, parseJob } from '../../lib/codec/jobs.ts';
+import { after, minutes } from '../../lib/engine/time.ts';
+import type { DriveJob } from '../../lib/ports/jobs.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { type RunsCode, takeCodeJob } from '../../functions/code/take.ts';
+import { begun, statusOf } from '../service/code-house.ts';
+import { fn } from '../service/staged-code.ts';
+
+/** What the role of this function allows (`lib/constructs/function-shapes.ts`); whatever else is asked for is denied. */
+const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
+  clock: 'all',
+  ids: 'all',
+  settings: 'all',
+  metrics: 'all',
+  log: 'all',
+  index: ['markDue'],
+  blobs: ['put', 'get'],
+  deployments: ['deployment', 'letGo'],
+  signals: ['keep', 'enter', 'at'],
+  jobs: 'all',
+  timers: 'all',
+  notices: 'all',
+};
+
+const restricted = (deps: Deps): Deps =>
+  new Proxy(deps, {
+    get: (target, name) => {
+      const may = typeof name === 'string' ? allowed[name] : undefined;
+      if (may === undefined) throw new Error(`access denied: ${String(name)}`);
+      const port: unknown = Reflect.get(target, name);
+      if (may === 'all' || typeof port !== 'object' || port === null) return port;
+      return new Proxy(port, {
+        get: (inner, method) => {
+          if (typeof method !== 'string' || !may.includes(method))
+            throw new Error(`access denied: ${String(name)}.${String(method)}`);
+          const member: unknown = Reflect.get(inner, method);
+          return typeof member === 'function' ? member.bind(inner) : member;
+        },
+      });
+    },
+  });
+
+const driven = async (stages: Parameters<typeof begun>[0]) => {
+  const { home, code, run } = await begun(stages);
+  const runner: RunsCode = {
+    ...home.worker,
+    by: 'code',
+    deps: restricted(home.deps),
+    programs: code,
+    bundles: { deliver: () => Promise.reject(new Error('no message was sent')) },
+  };
+  const take = (job: Parameters<typeof takeCodeJob>[1], isRedelivered = false) =>
+    takeCodeJob(runner, parseJob(jobBody(job)), { isRedelivered, mustEndAt: after(home.world.clock.now(), minutes(15)) });
+  return { home, code, run, take };
+};
+
+test('a drive is taken from its queue, and what it asks for goes by queues that its role may send to', async () => {
+  const { home, run, take } = await driven([
+    [fn('a', { hasRollback: true })],
+    [{ kind: 'signal-send', key: 'tell', signal: 's', correlation: '1', data: 'x'.repeat(50_000) }],
+    [
+      { kind: 'signal-wait', key: 'wait', signal: 's', correlation: '1' },
+      { kind: 'workflow', key: 'sub', workflowName: 'flow', input: {} },
+    ],
+  ]);
+  const [job] = home.world.jobs.takeMessages();
+  if (job === undefined) throw new Error('nothing was sent');
+  expect(job).toMatchObject({ kind: 'drive', run });
+  await take(job);
+  await take(job, true);
+  expect(await statusOf(home, run)).toBe('running');
+  expect(home.world.jobs.sent).toEqual([]);
+  // The signal that is there is not given here: to look at the run is asked of the worker.
+  expect(home.world.jobs.delayed.map(({ job: { kind } }) => kind)).toEqual(expect.arrayContaining(['child', 'nudge']));
+  for (const look of home.world.jobs.takeDue()) await home.take(look);
+  expect(home.world.jobs.messages).toMatchObject([{ kind: 'drive', nodeId: '.drive.2' }]);
+});
+
+test('a run that ends here lets go of its deployment', async () => {
+  const { home, run, take } = await driven([[fn('a')]]);
+  for (const job of home.world.jobs.takeMessages()) await take(job);
+  expect(await statusOf(home, run)).toBe('completed');
+  expect((await home.world.log.head(run))?.projection.status).toBe('completed');
+});
+
+test('what the worker does is no business of this queue, nor a drive of a run of another kind', async () => {
+  const { run, take } = await driven([[fn('a')]]);
+  const attempt = { run, commit: firstCommit, nodeId: nodeId('a'), iteration: topLevel, attempt: firstAttempt };
+  await expect(take({ kind: 'node', ...attempt, resend: 0 })).rejects.toThrow('the code queue holds a job of kind node');
+  await expect(take({ kind: 'message', ...attempt, resend: 0 })).rejects.toThrow(`${run.runId} is no run of a deployment's code`);
+  const unknown: DriveJob = { kind: 'drive', ...attempt, resend: 0 };
+  await expect(take(unknown)).resolves.toBeUndefined();
+});

@@ -1,0 +1,24 @@
+/** A history that is kept for ever, and what the code came to on it when it was recorded. */
+import type { History, RunFacts, Turn } from '../../lib/engine/durable/turn.ts';
+import type { JsonValue } from '../../lib/engine/json.ts';
+import { saidOf } from '../program/driven-run.ts';
+
+export interface KeptHistory {
+  readonly program: string;
+  readonly run: RunFacts;
+  readonly input: JsonValue;
+  /** one for each drive, and one for the whole log */
+  readonly drives: readonly {
+    readonly history: History<JsonValue>;
+    /** its first turn in short, with what the code returned */
+    readonly first: readonly string[];
+  }[];
+}
+
+export const firstOf = (turn: Pick<Turn, 'entries'>): readonly string[] =>
+  turn.entries.map((entry) => {
+    if (entry.kind === 'returned') return `returned ${JSON.stringify(entry.output)}`;
+    if (entry.kind === 'threw') return `threw ${entry.failure.code ?? entry.failure.cause}: ${entry.failure.message}`;
+    if (entry.kind === 'asked') return `asked ${entry.command.kind} ${entry.command.key}`;
+    return saidOf(entry);
+  });

@@ -1,0 +1,604 @@
+/** How a drive is begun, overtaken, cancelled, handed on and ended; and what it says of code that is not what it was. */
+import { describe, expect, test } from 'vitest';
+import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
+import { type Workflow, type WorkflowFunction, defineWorkflow } from '../../lib/sdk/index.ts';
+import { DrivenRun } from './driven-run.ts';
+import { replayOnly } from './replay-only.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+const flow = (fn: WorkflowFunction<unknown, unknown>, spec: object = {}): Workflow[] => [
+  defineWorkflow({ name: 'test', ...spec }, fn),
+];
+
+describe('others commit in between', () => {
+  test.each([
+    ['told at once', true],
+    ['told by the answer', false],
+  ])(
+    '%s: a result in hand is kept, the body is not run again, and the code sees the order of the log',
+    async (_how, tellsAtOnce) => {
+      const clock = new VirtualClock();
+      const bodies: string[] = [];
+      const order: string[] = [];
+      const code = flow(async ({ step }) => {
+        order.length = 0;
+        await Promise.all([
+          step.waitForSignal({ signal: 'go' }).then(() => order.push('signal')),
+          step
+            .run({ name: 'work' }, async () => {
+              bodies.push('work');
+              await clock.sleep(seconds(1));
+            })
+            .then(() => order.push('work')),
+        ]);
+        return order.join(', ');
+      });
+      const run = new DrivenRun(code, {}, clock);
+      run.tellsAtOnce = tellsAtOnce;
+      run.beforeTurn = ({ entries }) => {
+        // The result of the work is on its way, and the signal comes first.
+        if (entries.some(({ kind }) => kind === 'completed')) run.signal('go', null);
+        return 'commit';
+      };
+      await run.toTheEnd();
+      expect(run.output).toBe('signal, work');
+      expect(bodies).toEqual(['work']);
+      expect(run.said).toEqual(['asked go', 'asked work', 'completed work#1', 'returned']);
+    },
+  );
+
+  test('a signal that comes while a body is at work is told at once, and the code goes on where it stands', async () => {
+    const clock = new VirtualClock();
+    let passes = 0;
+    const code = flow(async ({ step }) => {
+      passes += 1;
+      const [, told] = await Promise.all([
+        step.run({ name: 'long' }, () => clock.sleep(minutes(10))),
+        step.waitForSignal({ signal: 'go' }).then(() => step.run({ name: 'after' }, () => clock.now())),
+      ]);
+      return told;
+    });
+    const run = new DrivenRun(code, {}, clock);
+    run.tellsAtOnce = true;
+    clock.later(minutes(3), () => run.signal('go', 1));
+    await run.toTheEnd();
+    expect(run.output).toBe(run.facts.createdAt + 180_000);
+    expect(passes).toBe(1);
+  });
+
+  test('a drive that others have overtaken for good stops', async () => {
+    const code = flow(async ({ step }) => step.run({ name: 'a' }, () => 1));
+    const run = new DrivenRun(code);
+    run.beforeTurn = () => {
+      run.cancel();
+      return 'commit';
+    };
+    await run.toTheEnd();
+    expect(run.state.progress).toMatchObject({ status: 'cancelled', reason: 'enough' });
+    expect(run.said).toEqual([]);
+    expect(run.ends).toEqual([{ kind: 'over' }]);
+  });
+});
+
+describe('time', () => {
+  test('no body begins after the time to hand on, and the next drive goes on with what was in hand', async () => {
+    const clock = new VirtualClock();
+    const begun: number[] = [];
+    const code = flow(async ({ step }) => {
+      for (let each = 0; each < 6; each += 1)
+        await step.run({ name: 'work' }, async () => {
+          begun.push(clock.now());
+          await clock.sleep(seconds(10));
+        });
+      return 'done';
+    });
+    const run = new DrivenRun(code, { driveMs: 25_000 }, clock);
+    await run.toTheEnd();
+    expect(run.output).toBe('done');
+    expect(begun).toHaveLength(6);
+    expect(run.turns.map(({ next }) => next).filter((next) => next === 'hands_on')).toHaveLength(2);
+    expect(run.said.filter((each) => each.startsWith('retried'))).toEqual([]);
+    expect(run.commits).toHaveLength(1 + 6 + 1 + 2);
+  });
+
+  test('what is at work then is waited for, and recorded as it ends', async () => {
+    const clock = new VirtualClock();
+    const code = flow(async ({ step }) =>
+      Promise.all(
+        [30, 20, 50].map((wait) => step.run({ name: `${wait} s` }, async () => clock.sleep(seconds(wait)).then(() => wait))),
+      ),
+    );
+    const run = await new DrivenRun(code, { driveMs: 10_000 }, clock).toTheEnd();
+    expect(run.output).toEqual([30, 20, 50]);
+    expect(run.turns.map(({ next }) => next)).toEqual(['goes_on', 'goes_on', 'goes_on', 'hands_on', 'rests']);
+    expect(run.ends).toHaveLength(2);
+  });
+
+  test('code that awaits something that is no step is looked at five times, and then the run has failed', async () => {
+    const stuck = flow(async ({ step }) => {
+      await step.run({ name: 'a' }, () => 1);
+      await new Promise(() => {});
+    });
+    const run = await new DrivenRun(stuck).toTheEnd();
+    expect(run.failure).toMatchObject({ code: 'code_stalled' });
+    expect(run.said).toEqual(['asked a', 'completed a#1']);
+  });
+
+  test('code that awaits something else for a while is waited for, live and replayed', async () => {
+    const clock = new VirtualClock();
+    const slow = flow(async ({ step }) => {
+      await clock.sleep(seconds(20));
+      const one = await step.run({ name: 'a' }, () => 1);
+      await step.sleep('nap', '1h');
+      await clock.sleep(seconds(20));
+      return one;
+    });
+    expect((await new DrivenRun(slow, {}, clock).toTheEnd()).output).toBe(1);
+  });
+});
+
+describe('idempotent steps', () => {
+  const chainOf = (clock: VirtualClock, idempotent: boolean, begun: string[] = []) =>
+    flow(async ({ step }) => {
+      for (let each = 0; each < 5; each += 1)
+        await step.run({ name: 'work', idempotent }, ({ key }) => {
+          begun.push(key);
+          return clock.sleep(durationMs(10));
+        });
+    });
+
+  test.each([
+    [false, 10 + 5 * 20],
+    [true, 10 + 5 * 10 + 10],
+  ])('marked so: %s; a chain of five with commits of 10 ms takes %i ms', async (idempotent, tookMs) => {
+    const clock = new VirtualClock();
+    const run = new DrivenRun(chainOf(clock, idempotent), {}, clock);
+    run.beforeTurn = () => clock.sleep(durationMs(10)).then(() => 'commit');
+    await run.toTheEnd();
+    expect(clock.now() - run.facts.createdAt).toBe(tookMs);
+    expect(run.commits).toHaveLength(1 + 5 + 1);
+  });
+
+  test('what began before its turn was committed is stopped when that does not happen, and begins anew', async () => {
+    const clock = new VirtualClock();
+    const begun: string[] = [];
+    const code = flow(async ({ step }) => {
+      const signal = step.waitForSignal({ signal: 'go' });
+      await step.run({ name: 'a', idempotent: true }, () => 1);
+      await step.run({ name: 'b' }, async ({ signal: stop }) => {
+        begun.push('b');
+        await clock.sleep(seconds(1));
+        begun.push(stop.aborted ? 'b was stopped' : 'b is done');
+      });
+      return signal;
+    });
+    const run = new DrivenRun(code, {}, clock);
+    run.beforeTurn = async ({ entries }): Promise<'commit'> => {
+      await clock.sleep(durationMs(10));
+      if (entries.some(({ kind }) => kind === 'completed')) run.signal('go', 7);
+      return 'commit';
+    };
+    await run.toTheEnd();
+    expect(run.output).toEqual({ data: 7 });
+    expect(begun).toEqual(['b', 'b', 'b was stopped', 'b is done']);
+  });
+});
+
+describe('cancelled', () => {
+  test('a body is told by its signal, what it comes to is not recorded, and the drive is over', async () => {
+    const clock = new VirtualClock();
+    const told: unknown[] = [];
+    const code = flow(async ({ step }) =>
+      step.run({ name: 'long' }, async ({ signal }) => {
+        signal.addEventListener('abort', () => told.push(signal.reason));
+        await clock.sleep(minutes(10), signal);
+        told.push('ended');
+        return 1;
+      }),
+    );
+    const run = new DrivenRun(code, {}, clock);
+    clock.later(minutes(1), () => run.cancel());
+    await run.toTheEnd();
+    expect(run.state.progress).toMatchObject({ status: 'cancelled' });
+    expect(told).toEqual([expect.objectContaining({ message: 'the run has ended' }), 'ended']);
+    expect(run.said).toEqual(['asked long']);
+    expect(run.ends).toEqual([{ kind: 'over' }]);
+    expect(clock.now() - run.facts.createdAt).toBe(60_000);
+  });
+
+  test('a body that heeds no signal is left behind after 5 s, and its late failure breaks nothing', async () => {
+    const clock = new VirtualClock();
+    const code = flow(async ({ step }) =>
+      step.run({ name: 'deaf' }, async () => {
+        await clock.sleep(minutes(10));
+        throw new Error('late');
+      }),
+    );
+    const run = new DrivenRun(code, {}, clock);
+    clock.later(minutes(1), () => run.cancel());
+    await run.toTheEnd();
+    expect(clock.now() - run.facts.createdAt).toBe(65_000);
+    await clock.until(clock.sleep(minutes(20)));
+  });
+
+  test('a drive that is killed says what was at work', async () => {
+    const clock = new VirtualClock();
+    const code = flow(async ({ step }) =>
+      Promise.all(
+        [1, 2].map((each) =>
+          step.run({ name: `deaf ${each}`, retryPolicy: { maximumAttempts: 1 } }, () => clock.sleep(minutes(10))),
+        ),
+      ),
+    );
+    const run = new DrivenRun(code, {}, clock);
+    clock.later(minutes(1), () => void run.drive.kill('its time was over'));
+    await run.toTheEnd();
+    expect(run.ends[0]).toEqual({
+      kind: 'timed_out',
+      message: 'its time was over',
+      running: [
+        { key: 'deaf 1', attempt: 1 },
+        { key: 'deaf 2', attempt: 1 },
+      ],
+    });
+    expect(run.failure).toMatchObject({ code: 'timed_out' });
+  });
+});
+
+describe('rollbacks', () => {
+  const undone: string[] = [];
+  const booking = (
+    end: (step: Parameters<WorkflowFunction<unknown, unknown>>[0]['step']) => Promise<unknown>,
+    spec: object = {},
+  ) => {
+    undone.length = 0;
+    return flow(async ({ step }) => {
+      for (const name of ['flight', 'hotel', 'car'])
+        await step.run(
+          { name, rollback: ({ output, key, attempt }) => undone.push(`${key}#${attempt} ${output}`) },
+          () => `a ${name}`,
+        );
+      await step.run({ name: 'mail' }, () => 'sent');
+      return end(step);
+    }, spec);
+  };
+
+  test('run when the run fails: the last one done first, each a step of its own', async () => {
+    const run = await new DrivenRun(
+      booking(async () => {
+        throw new Error('no');
+      }),
+    ).toTheEnd();
+    expect(undone).toEqual(['rollback:car#1 a car', 'rollback:hotel#1 a hotel', 'rollback:flight#1 a flight']);
+    expect(run.failure).toMatchObject({ message: 'no' });
+    expect(run.said.slice(-8)).toEqual([
+      'threw',
+      'asked rollback:car',
+      'completed rollback:car#1',
+      'asked rollback:hotel',
+      'completed rollback:hotel#1',
+      'asked rollback:flight',
+      'completed rollback:flight#1',
+      'rolled-back',
+    ]);
+    expect(run.ends).toHaveLength(1);
+  });
+
+  test('run when it is cancelled while it rests', async () => {
+    const run = new DrivenRun(booking((step) => step.sleep('long', '1 day')));
+    await run.driveOnce();
+    run.cancel('they changed their minds');
+    await run.toTheEnd();
+    expect(undone).toHaveLength(3);
+    expect(run.state.progress).toMatchObject({ status: 'cancelled', reason: 'they changed their minds' });
+  });
+
+  test('run when it is cancelled while a body is at work, once that has stopped', async () => {
+    const clock = new VirtualClock();
+    const run = new DrivenRun(
+      booking((step) =>
+        step.run({ name: 'long', rollback: () => undone.push('never done') }, async ({ signal }) => {
+          await clock.sleep(minutes(10), signal);
+          await clock.sleep(seconds(2));
+          undone.push('stopped');
+        }),
+      ),
+      {},
+      clock,
+    );
+    clock.later(minutes(1), () => run.cancel());
+    await run.toTheEnd();
+    expect(undone).toEqual(['stopped', 'rollback:car#1 a car', 'rollback:hotel#1 a hotel', 'rollback:flight#1 a flight']);
+    expect(run.state.progress).toMatchObject({ status: 'cancelled' });
+    expect(run.ends).toHaveLength(1);
+  });
+
+  test('are not run when it is run once more, and are when that fails too, for what the first one did', async () => {
+    const run = await new DrivenRun(
+      booking(
+        async () => {
+          undone.push('failed');
+          throw new Error('no');
+        },
+        { retryPolicy: { maximumAttempts: 2 } },
+      ),
+    ).toTheEnd();
+    expect(undone).toEqual([
+      'failed',
+      'failed',
+      'rollback:car#1 a car',
+      'rollback:hotel#1 a hotel',
+      'rollback:flight#1 a flight',
+    ]);
+    expect(run.failure.message).toBe('no');
+  });
+
+  test('that fail are tried again, and what could not be undone is said of the run', async () => {
+    let tries = 0;
+    const code = flow(async ({ step }) => {
+      await step.run({ name: 'a', rollback: () => undone.push('a') }, () => 1);
+      await step.run(
+        {
+          name: 'b',
+          retryPolicy: { maximumAttempts: 3, initialInterval: '5s' },
+          rollback: () => {
+            tries += 1;
+            throw new Error('cannot');
+          },
+        },
+        () => 1,
+      );
+      throw new Error('no');
+    });
+    undone.length = 0;
+    const run = await new DrivenRun(code).toTheEnd();
+    expect(tries).toBe(3);
+    expect(undone).toEqual(['a']);
+    expect(run.failure).toMatchObject({ message: 'no', details: { rollbackFailures: [{ step: 'b', message: 'cannot' }] } });
+    expect(run.clock.now() - run.facts.createdAt).toBe(15_000);
+  });
+
+  test.each(['die-before', 'die-after'] as const)(
+    'go on where they were when the machine dies (%s) at each of their commits',
+    async (fate) => {
+      for (let dies = 4; dies <= 9; dies += 1) {
+        const run = new DrivenRun(
+          booking(async () => {
+            throw new Error('no');
+          }),
+        );
+        let turn = 0;
+        run.beforeTurn = () => ((turn += 1) === dies ? fate : 'commit');
+        await run.toTheEnd();
+        expect(run.failure).toMatchObject({ message: 'no' });
+        expect([...new Set(undone.map((each) => each.replace(/#\d/, '')))]).toEqual([
+          'rollback:car a car',
+          'rollback:hotel a hotel',
+          'rollback:flight a flight',
+        ]);
+        expect(undone.length).toBeLessThanOrEqual(4);
+      }
+    },
+  );
+
+  test('are run for what was done after the time to hand on, too', async () => {
+    const clock = new VirtualClock();
+    undone.length = 0;
+    const code = flow(async ({ step }) => {
+      await Promise.all([
+        step.run({ name: 'late', rollback: () => undone.push('late') }, () => clock.sleep(seconds(20))),
+        step.run({ name: 'bad', retryPolicy: { maximumAttempts: 1 } }, () => {
+          throw new Error('no');
+        }),
+      ]);
+    });
+    await new DrivenRun(code, { driveMs: 10_000 }, clock).toTheEnd();
+    expect(undone).toEqual(['late']);
+  });
+
+  test('are handed on when the time is over', async () => {
+    const clock = new VirtualClock();
+    undone.length = 0;
+    const code = flow(async ({ step }) => {
+      for (const name of ['a', 'b', 'c'])
+        await step.run({ name, rollback: () => clock.sleep(seconds(10)).then(() => undone.push(name)) }, () => 1);
+      throw new Error('no');
+    });
+    const run = await new DrivenRun(code, { driveMs: 15_000 }, clock).toTheEnd();
+    expect(undone).toEqual(['c', 'b', 'a']);
+    expect(run.turns.filter(({ next }) => next === 'hands_on')).toHaveLength(1);
+  });
+});
+
+describe('code that is not what it was', () => {
+  const before = flow(async ({ step }) => {
+    await step.run({ name: 'first' }, () => 1);
+    await step.run({ name: 'charge' }, () => 2);
+    await step.runWorkflow({ name: 'ship' });
+  });
+  const resting = async () => {
+    const run = new DrivenRun(before);
+    await run.driveOnce();
+    return run.history;
+  };
+
+  test.each([
+    [
+      'a renamed step',
+      async ({ step }) => {
+        await step.run({ name: 'first' }, () => 1);
+        await step.run({ name: 'bill' }, () => 2);
+      },
+      2,
+      { key: 'charge', kind: 'function' },
+      { key: 'bill', kind: 'function' },
+    ],
+    [
+      'a removed step',
+      async ({ step }) => {
+        await step.run({ name: 'first' }, () => 1);
+        return 'done';
+      },
+      2,
+      { key: 'charge', kind: 'function' },
+      null,
+    ],
+    [
+      'an added step',
+      async ({ step }) => {
+        await step.run({ name: 'zeroth' }, () => 1);
+        await step.run({ name: 'first' }, () => 1);
+      },
+      1,
+      { key: 'first', kind: 'function' },
+      { key: 'zeroth', kind: 'function' },
+    ],
+    [
+      'another kind of step',
+      async ({ step }) => {
+        await step.run({ name: 'first' }, () => 1);
+        await step.sleep('charge', 5);
+      },
+      2,
+      { key: 'charge', kind: 'function' },
+      { key: 'charge', kind: 'sleep' },
+    ],
+    [
+      'another workflow that is called',
+      async ({ step }) => {
+        await step.run({ name: 'first' }, () => 1);
+        await step.run({ name: 'charge' }, () => 1);
+        await step.runWorkflow({ name: 'send' }, null, { name: 'ship' });
+      },
+      3,
+      { key: 'ship', kind: 'workflow', target: 'ship' },
+      { key: 'ship', kind: 'workflow', target: 'send' },
+    ],
+    [
+      'code that throws first',
+      async () => {
+        throw new Error('x');
+      },
+      1,
+      { key: 'first', kind: 'function' },
+      null,
+    ],
+    [
+      'code that never gets there',
+      async () => {
+        await new Promise(() => {});
+      },
+      1,
+      { key: 'first', kind: 'function' },
+      null,
+    ],
+  ] satisfies [string, WorkflowFunction<unknown, unknown>, number, object, object | null][])(
+    '%s is said with both, the step and the deployment, and nothing is committed',
+    async (_what, fn, position, recorded, asked) => {
+      const { end, turn, waitedMs } = await replayOnly(flow(fn), await resting());
+      expect(end).toMatchObject({ kind: 'diverged', details: { deploymentId: 'dep-2', position, recorded, asked } });
+      expect(end).toMatchObject({
+        message: expect.stringMatching(
+          new RegExp(`^step ${position} of this run is .*, and the code of deployment dep-2 `),
+        ) as string,
+      });
+      expect(turn).toBeUndefined();
+      expect(waitedMs).toBe(_what === 'code that never gets there' ? 30_000 : 0);
+    },
+  );
+
+  test('a run that has diverged goes on with the right code', async () => {
+    const run = new DrivenRun(before, { children: { ship: () => ({ status: 'completed', output: 'shipped' }) } });
+    await run.driveOnce();
+    await run.wakeDue();
+    run.workflows = flow(async ({ step }) => step.run({ name: 'other' }, () => 1));
+    await run.driveOnce();
+    expect(run.ends.at(-1)).toMatchObject({ kind: 'diverged' });
+    run.workflows = before;
+    await run.toTheEnd();
+    expect(run.output).toBe(null);
+    expect(run.clock.now() - run.facts.createdAt).toBe(5_000);
+  });
+
+  test('a step beyond the history is simply new', async () => {
+    const { asked } = await replayOnly(
+      flow(async ({ step }) => {
+        await step.run({ name: 'first' }, () => 1);
+        await step.run({ name: 'charge' }, () => 2);
+        await Promise.all([step.runWorkflow({ name: 'ship' }), step.run({ name: 'new' }, () => 3)]);
+      }),
+      await resting(),
+    );
+    expect(asked).toEqual(['new']);
+  });
+
+  test('the next attempt of a workflow may not use a key for something else', async () => {
+    const code = flow(
+      async ({ step, run }) => {
+        if (run.attempt === 1) await step.run({ name: 'a' }, () => 1);
+        else await step.sleep('a', 5);
+        throw new Error('no');
+      },
+      { retryPolicy: { maximumAttempts: 2 } },
+    );
+    const run = new DrivenRun(code);
+    await run.driveOnce();
+    run.clock.skipTo(run.openNodes[0]?.status === 'queued' ? (run.openNodes[0].notBefore ?? run.clock.now()) : run.clock.now());
+    await run.driveOnce();
+    expect(run.ends.at(-1)).toMatchObject({
+      kind: 'diverged',
+      details: { recorded: { key: 'a', kind: 'function' }, asked: { key: 'a', kind: 'sleep' } },
+    });
+  });
+});
+
+describe('what cannot be driven', () => {
+  const some = defineWorkflow({ name: 'test', version: '1' }, () => 1);
+  const empty = { entries: [], kept: [], open: [], attempt: 1, stepAttempts: 0 } as never;
+  test.each([
+    ['no list', { test: some }, 'unloadable', 'exports no list'],
+    ['something else in it', [some, {}], 'unloadable', 'workflows[1]'],
+    ['no such workflow', [], 'unknown_workflow', 'no workflow test'],
+    ['no such version', [some], 'unknown_workflow', 'no workflow test'],
+    [
+      'a policy that is none',
+      [defineWorkflow({ name: 'test', retryPolicy: { maximumAttempts: -1 } }, () => 1)],
+      'unloadable',
+      'maximumAttempts',
+    ],
+  ])('%s: it is said, and nothing is committed', async (_what, workflows, kind, message) => {
+    const { end, turn } = await replayOnly(workflows, empty);
+    expect(end).toMatchObject({ kind, message: expect.stringContaining(message) as string });
+    expect(turn).toBeUndefined();
+  });
+
+  test('of two that bear one name the last is meant, and each version has its own', async () => {
+    const all = [defineWorkflow({ name: 'test' }, () => 'old'), some, defineWorkflow({ name: 'test' }, () => 'new')];
+    expect((await replayOnly(all, empty)).turn?.entries).toEqual([{ kind: 'returned', output: 'new' }]);
+    expect((await replayOnly(all, empty, { version: '1' })).turn?.entries).toEqual([{ kind: 'returned', output: 1 }]);
+  });
+
+  test('a host that breaks ends the drive as crashed', async () => {
+    const run = new DrivenRun(flow(async ({ step }) => step.run({ name: 'a', retryPolicy: { maximumAttempts: 1 } }, () => 1)));
+    run.beforeTurn = () => {
+      if (run.turns.length === 0 && run.ends.length === 0) throw new Error('the line is cut');
+      return 'commit';
+    };
+    await run.toTheEnd();
+    expect(run.ends[0]).toEqual({ kind: 'crashed', message: 'the line is cut', running: [] });
+    expect(run.output).toBe(1);
+  });
+
+  test('a step that nobody awaits breaks nothing when it fails', async () => {
+    const code = flow(async ({ step }) => {
+      void step.run({ name: 'audit', retryPolicy: { maximumAttempts: 1 } }, () => {
+        throw new Error('nobody hears it');
+      });
+      await step.run({ name: 'work' }, () => new Promise((resolve) => setImmediate(() => resolve(durationMs(1)))));
+      return 'done';
+    });
+    const run = await new DrivenRun(code).toTheEnd();
+    expect(run.output).toBe('done');
+    expect(run.node('audit')).toMatchObject({ status: 'failed' });
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import type { Deps } from '../../lib/service/deps.ts';
+import { replaced } from '../service/replaced.ts';
+import { roughWeather } from './faults.ts';
+import { isCaught } from './seeds.ts';
+import type { SimulationOptions } from './simulation.ts';
+
+describe('the checker catches a planted bug', () => {
+  const bugs: Record<string, Partial<SimulationOptions>> = {
+    'a refused put taken for a win': {
+      planted: (world) => ({
+        ...world,
+        log: replaced(world.log, {
+          put: async (...given) => {
+            await world.log.put(...given);
+            return { kind: 'stored' };
+          },
+        }),
+      }),
+    },
+    'a put that does not ask whether the slot is free': { planted: overwriting },
+    'no sweep': { withoutSweep: true },
+    'no due entries': { planted: (world) => ({ ...world, index: replaced(world.index, { markDue: async () => undefined }) }) },
+    'reservations that forget': {
+      planted: (world) => ({
+        ...world,
+        reservations: { reserve: async () => ({ kind: 'reserved' }), release: async () => undefined },
+      }),
+    },
+    'a signal that is free again once it is given': {
+      planted: (world) => ({
+        ...world,
+        signals: replaced(world.signals, { take: (...given) => world.signals.release(...given) }),
+      }),
+    },
+    'a signal that is given up once its claimer is dead': {
+      planted: (world) => ({
+        ...world,
+        signals: replaced(world.signals, {
+          at: async (place) => {
+            const { waiters, signals } = await world.signals.at(place);
+            return { waiters, signals: signals.filter(({ state }) => state !== 'claimed') };
+          },
+        }),
+      }),
+    },
+    'waits that are entered nowhere': {
+      planted: (world) => ({ ...world, signals: replaced(world.signals, { enter: async () => undefined }) }),
+    },
+    'a head that is never told of the end': {
+      planted: (world) => ({ ...world, log: replaced(world.log, { project: async () => undefined }) }),
+    },
+  };
+
+  it.each(Object.entries(bugs))('%s', async (_name, bug) => {
+    expect(await isCaught({ rates: roughWeather, ...bug }, 60)).toBe(true);
+  });
+});
+
+/** Answers every put with success, and lets the later one stand. */
+function overwriting(world: Deps): Deps {
+  const over = new Map<string, Parameters<Deps['log']['put']>[1]>();
+  return {
+    ...world,
+    log: replaced(world.log, {
+      put: async (run, commit, expiresAt) => {
+        const result = await world.log.put(run, commit, expiresAt);
+        if (result.kind === 'occupied') over.set(`${run.runId}#${commit.number}`, commit);
+        return { kind: 'stored' };
+      },
+      commitsAfter: async (run, from) =>
+        (await world.log.commitsAfter(run, from)).map((commit) => over.get(`${run.runId}#${commit.number}`) ?? commit),
+    }),
+  };
+}
