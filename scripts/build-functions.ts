@@ -1,5 +1,5 @@
 /** Bundles the functions in one esbuild call: `functions/<name>/handler.ts` → `dist/functions/<name>/index.mjs`. */
-import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -70,7 +70,7 @@ export async function buildFunctions(
   for (const name of functionNames) if (!names.includes(name)) rmSync(join(outdir, name), { recursive: true, force: true });
   if (names.length === 0) return [];
   const runsScripts = names.includes(scripting);
-  await bundle({
+  const { outputFiles } = await bundle({
     entryPoints: [
       ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
       ...names.flatMap((name) =>
@@ -81,6 +81,7 @@ export async function buildFunctions(
       ),
     ],
     outdir,
+    write: false,
     outExtension: { '.js': '.mjs' },
     bundle: true,
     format: 'esm',
@@ -97,11 +98,24 @@ export async function buildFunctions(
     legalComments: 'none',
     logLevel: 'warning',
   });
-  if (runsScripts) copyFileSync(require.resolve(sandboxFiles.engine.source), join(outdir, scripting, sandboxFiles.engine.name));
+  for (const { path, contents } of outputFiles) place(path, contents);
+  if (runsScripts) {
+    const engine = readFileSync(require.resolve(sandboxFiles.engine.source));
+    place(join(outdir, scripting, sandboxFiles.engine.name), engine);
+  }
   return names.map((name) => {
     const file = join(outdir, name, 'index.mjs');
     return { name, file, bytes: statSync(file).size };
   });
+}
+
+/** Whole or not at all, and only what has changed: whoever else starts from this checkout now reads the same files. */
+function place(file: string, contents: Uint8Array): void {
+  if (existsSync(file) && readFileSync(file).equals(contents)) return;
+  mkdirSync(dirname(file), { recursive: true });
+  const fresh = `${file}.${process.pid}.new`;
+  writeFileSync(fresh, contents);
+  renameSync(fresh, file);
 }
 
 async function main() {

@@ -69,6 +69,8 @@ async function underLimits(
     stop.signal.addEventListener('abort', () => resolve({ outcome: timedOut(watched.node), printed: [] }), { once: true });
   });
   const watching = watchAttempt(decider, watched, stop, done.signal);
+  // Heard below, when the attempt is over: until then a watcher that breaks would end the whole process.
+  watching.catch(() => undefined);
   try {
     // Raced as well as aborted: a call that does not heed the signal must not hold the worker.
     return await Promise.race([attempt(stop.signal), aborted]);

@@ -7,7 +7,7 @@ import { localKey } from '../../lib/local/local-key.ts';
 import { place } from '../../lib/local/place.ts';
 import { synthesize } from '../../lib/local/synth/synthesize.ts';
 import { loadAssembly } from '../../lib/local/template/assembly.ts';
-import { type Answer, freshFolder, root } from './local-start.ts';
+import { type Answer, readyFolder, root } from './local-start.ts';
 
 export interface CloudHere {
   readonly cloud: Cloud;
@@ -21,15 +21,20 @@ export interface CloudHere {
   stop(): Promise<void>;
 }
 
+/** The bundles are those of the synthesis of this test run, which came before. */
+const asBundled = { 'stepwell:buildsFunctions': false };
+
 /** @param settings of the context, such as `stepwell:requireHttps` */
-export async function startCloudHere(settings: Readonly<Record<string, unknown>> = {}): Promise<CloudHere> {
-  const directory = freshFolder();
+export async function startCloudHere(settings?: Readonly<Record<string, unknown>>): Promise<CloudHere> {
+  const directory = readyFolder();
   const complaints: string[] = [];
   const cloud = await startCloud({
     directory,
     port: 0,
     threads: 8,
-    assembly: synthesize(root, directory, settings).then((synthesis) => loadAssembly(synthesis.directory)),
+    assembly: synthesize(root, directory, settings === undefined ? {} : { ...settings, ...asBundled }).then((synthesis) =>
+      loadAssembly(synthesis.directory),
+    ),
     warn: (line) => void complaints.push(line),
     onDeath: (why) => void complaints.push(why),
   });

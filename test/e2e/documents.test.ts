@@ -1,11 +1,11 @@
 /** What README.md, docs/API.md and docs/LENSES.md tell a reader to paste works as it is written, and answers what they say. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { freshFolder, root, startLocal, type LocalStart } from './local-start.ts';
+import { freshFolder, readyFolder, root, startLocal, type LocalStart } from './local-start.ts';
 
 interface Block {
   /** the heading it stands under */
@@ -35,7 +35,7 @@ const folder = freshFolder();
 const state = join(folder, '.stepwell');
 let local: LocalStart;
 beforeAll(async () => {
-  mkdirSync(state, { mode: 0o700 });
+  readyFolder(state);
   symlinkSync(join(root, 'examples'), join(folder, 'examples'));
   const { scripts } = packageShape.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
   const pack = scripts.pack.replaceAll(/(?<= )(bin|scripts)\//g, `${join(root, '/')}$1/`);

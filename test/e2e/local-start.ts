@@ -1,15 +1,25 @@
 /** `npm start` in a process of its own, on a folder and a port of its own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
 import * as z from 'zod';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const freshFolder = (): string => mkdtempSync(join(tmpdir(), 'stepwell-e2e-'));
+
+/** A state folder that finds the synthesis of this test run: a start on it synthesizes only where it is told something else. */
+export function readyFolder(directory = freshFolder()): string {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const ready = inject('synthesis');
+  for (const name of ['cloud-assembly', 'cache']) symlinkSync(join(ready, name), join(directory, name));
+  copyFileSync(join(ready, 'cloud-assembly.sha256'), join(directory, 'cloud-assembly.sha256'));
+  return directory;
+}
 
 const infoShape = z.object({ url: z.string(), apiKey: z.string(), pid: z.number() });
 

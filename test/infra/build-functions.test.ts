@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -97,4 +97,17 @@ test('the same sources make the same bundle, byte for byte', async () => {
   const first = read();
   await buildFunctions(places);
   expect(read()).toBe(first);
+});
+
+test('what another process may be reading is left alone where it is right, and replaced as a whole where it is not', async () => {
+  const places = sourcesOf({ api: 'export const handler = async () => 1;', sweep: 'export const handler = async () => 1;' });
+  const file = (name: string) => join(places.outdir, name, 'index.mjs');
+  await buildFunctions(places);
+  const before = [statSync(file('api')), statSync(file('sweep'))];
+  writeFileSync(join(places.sources, 'sweep', 'handler.ts'), 'export const handler = async () => 2;');
+  await buildFunctions(places);
+  const after = [statSync(file('api')), statSync(file('sweep'))];
+  expect(after.map(({ ino }, index) => ino === before[index]?.ino)).toEqual([true, false]);
+  expect(after[0]?.mtimeMs).toBe(before[0]?.mtimeMs);
+  expect(readdirSync(join(places.outdir, 'sweep')).toSorted()).toEqual(['index.mjs', 'index.mjs.map']);
 });

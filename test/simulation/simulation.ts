@@ -1,6 +1,6 @@
 /** One seed, one world: the real engine and service over simulated ports, random workflows, faults, and the checker. */
 import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
-import { type RunAddress, type Scope, environment, projectId, signalId, workflowName } from '../../lib/engine/ids.ts';
+import { type RunAddress, type Scope, environment, projectId, signalId, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { after, durationMs, hours, instant, minutes, seconds } from '../../lib/engine/time.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
@@ -75,6 +75,8 @@ export interface SimulationReport {
   readonly letIn: number;
   readonly hadToWait: number;
   readonly together: number;
+  /** events of nodes in passes of loops */
+  readonly inPasses: number;
   readonly tookMs: number;
   /** the same for the same seed, byte for byte */
   readonly summary: readonly string[];
@@ -112,7 +114,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const places = new PlaceWatch(options.limits?.maxConcurrentRuns);
   const budgets = new BudgetWatch(options.limits?.budget);
   const readers = new Readers(options.seed, time, memory);
+  let inPasses = 0;
   const committed = (run: RunAddress, commit: Commit): void => {
+    inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
     checker.committed(run, commit, time.now);
     watch.committed(run, commit, time.now);
     budgets.committed(run, commit);
@@ -387,6 +391,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     letIn: places.let,
     hadToWait: places.waited,
     together: places.together,
+    inPasses,
     summary: checker.summary,
   };
 }

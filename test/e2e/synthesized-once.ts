@@ -1,0 +1,24 @@
+/** The product is bundled and synthesized once for all the tests that run it. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TestProject } from 'vitest/node';
+import { synthesize } from '../../lib/local/synth/synthesize.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** a state folder with a synthesis, and with the compiled code of those who used it */
+    readonly synthesis: string;
+  }
+}
+
+export default async function synthesizeOnce(project: TestProject): Promise<() => void> {
+  const folder = mkdtempSync(join(tmpdir(), 'stepwell-synthesis-'));
+  mkdirSync(join(folder, 'cache'));
+  await synthesize(root, folder);
+  project.provide('synthesis', folder);
+  return () => rmSync(folder, { recursive: true, force: true });
+}
