@@ -23,7 +23,9 @@ export interface WatchedArguments {
   readonly step: StepSurface;
 }
 
-export const isWorkflow = (value: unknown): value is { readonly fn: (given: WatchedArguments) => unknown } =>
+export const isWorkflow = (
+  value: unknown,
+): value is Pick<AnyWorkflow, 'spec'> & { readonly fn: (given: WatchedArguments) => unknown } =>
   typeof value === 'object' && value !== null && workflowMark in value && 'fn' in value && typeof value.fn === 'function';
 
 export type Body = (context: { readonly signal: AbortSignal; readonly attempt: number; readonly key: string }) => unknown;

@@ -115,7 +115,7 @@ export class House {
   /** Until the run has ended. */
   async untilEnded(runId: string): Promise<void> {
     for (let looks = 0; ;) {
-      const canGoOn = await this.#goOn(Infinity);
+      const canGoOn = await this.#goOn(Infinity, () => this.#come.has(runId));
       const come = this.#come.get(runId);
       if (come?.kind === 'ended') return;
       if (come?.kind === 'stuck') throw stuckFault(come.end);
@@ -134,18 +134,18 @@ export class House {
     while (await this.#goOn(moment)) continue;
   }
 
-  /** One at a time moves the world on. @returns whether anything can still happen before `limit` */
-  #goOn(limit: number): Promise<boolean> {
-    const mine = this.#last.then(() => this.#step(limit));
+  /** One at a time moves the world on, until what is asked for is done. @returns whether anything can still happen before `limit` */
+  #goOn(limit: number, isDone: () => boolean = () => false): Promise<boolean> {
+    const mine = this.#last.then(() => isDone() || this.#step(limit, isDone));
     this.#last = mine.catch(() => {});
     return mine;
   }
 
-  async #step(limit: number): Promise<boolean> {
+  async #step(limit: number, isDone: () => boolean): Promise<boolean> {
     this.#take();
     await this.#time.quiet();
     if (this.#trouble !== undefined) throw new TestFault('unexpected', 'the kit is at fault', { cause: this.#trouble.of });
-    if (this.#hasMessages()) return true;
+    if (this.#hasMessages() || isDone()) return true;
     if (this.#tasks.size === 0) return this.#pass(limit);
     if (this.#given.stubs.areAtWork ? this.#looks === 0 : !this.#time.isPaused) {
       if (this.#seenMoves !== this.#time.moves) this.#idleSince = performance.now();

@@ -9,7 +9,7 @@ import { MemoryClock } from '../memory/clock.ts';
 import type { DriveEnd } from '../ports/programs.ts';
 import { beginDrive } from '../program/begin-drive.ts';
 import { ReplayDivergence, TestFault } from './errors.ts';
-import type { AnyWorkflow } from './given-workflow.ts';
+import { type AnyWorkflow, isWorkflow } from './given-workflow.ts';
 import { readHistory } from './read-history.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -24,11 +24,20 @@ const patienceMs = 250;
 
 /**
  * Replays a history (`run.history()`, or what `stepwell runs export-test` has written) against the workflow as it is now. No body
- * is run. @throws ReplayDivergence where the code asks for something else than it did, or, if the run had completed, does not
+ * is run.
+ * @param given the workflow, or a module that exports the one of the history's name
+ * @throws ReplayDivergence where the code asks for something else than it did, or, if the run had completed, does not
  * return any more; TestFault `history_unreadable`
  */
-export async function replay(workflow: AnyWorkflow, history: unknown): Promise<Replayed> {
+export async function replay(
+  given: AnyWorkflow | Readonly<Record<string, unknown>>,
+  history: unknown,
+): Promise<Replayed> {
   const document = readHistory(history);
+  const { workflowName } = document.run;
+  const exported: readonly unknown[] = Object.values(given);
+  const workflow = isWorkflow(given) ? given : exported.find((each) => isWorkflow(each) && each.spec.name === workflowName);
+  if (!isWorkflow(workflow)) throw new TestFault('workflow_unknown', `there is no workflow ${workflowName} here`);
   const { turn, end } = await played(workflow, document);
   if (end.kind === 'diverged') throw new ReplayDivergence(end.message, end.details);
   if (end.kind !== 'over') throw new TestFault('workflow_unusable', end.message);
