@@ -67,6 +67,12 @@ const plan = {
   // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
   bundles: { rooms: ['engine', 'ports', 'artifact', 'codec', 'program'], packages: ['zod'], node: 'any' },
   memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
+  // Plays the authors' workflows in their tests: the service over stores in memory, and time that is moved.
+  testing: {
+    rooms: ['engine', 'ports', 'codec', 'memory', 'service', 'program', 'sdk'],
+    packages: ['zod'],
+    node: [],
+  },
   // Runs the template, not the code: of the product it knows names.
   local: {
     rooms: ['contract'],

@@ -109,6 +109,15 @@ export const register: Register = (program, act) => {
     .action(act(async () => (await import('../runs/list-tags.ts')).listTags));
 
   runs
+    .command('export-test <runId>')
+    .description('write the history of a run of code, and a test that replays it')
+    .option('--into <folder>', 'into this folder', 'tests')
+    .option('--name <name>', 'of the two files; the workflow’s and the end of the run’s id')
+    .option('--import <module>', 'where the workflow is, from that folder; ../workflows/<workflow>.ts')
+    .addOption(new Option('--runner <runner>', 'what runs the test').choices(['vitest', 'node']).default('vitest'))
+    .action(act(async () => (await import('../runs/export-test.ts')).exportTest));
+
+  runs
     .command('view <runId>')
     .description("look up a widget's templates in a run as it is now")
     .option('--config <json>', 'any JSON, with templates such as {{ctx.order.total}} in it')

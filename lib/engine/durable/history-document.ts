@@ -1,0 +1,156 @@
+/**
+ * A run's history as a document: what its code asked for and was told, in order, so that the code of another day can be replayed
+ * on it. It is made from the events that readers outside see, and so by whoever can read those.
+ */
+import { invariant } from '../invariant.ts';
+import type { JsonValue } from '../json.ts';
+import type { Failure } from '../log/events.ts';
+import type { PublicEventName } from '../log/event-names.ts';
+import { type StepKind, stepKinds } from './step.ts';
+import { replayVersionKey } from './replay-version.ts';
+
+export const historyFormat = 'stepwell.history';
+/** Of the document's shape. A reader refuses what it does not know. */
+export const historyVersion = 1;
+
+/** Times are RFC 3339 in UTC. */
+export type DocumentResult =
+  | { readonly status: 'completed'; readonly output: JsonValue; readonly endedAt: string }
+  | { readonly status: 'failed'; readonly failure: Failure; readonly endedAt: string };
+
+export type DocumentEntry =
+  | { readonly kind: 'asked'; readonly key: string; readonly step: StepKind; readonly target?: string }
+  | { readonly kind: 'settled'; readonly key: string; readonly result: DocumentResult };
+
+export type DocumentEnd =
+  | { readonly status: 'open' }
+  | { readonly status: 'completed'; readonly output: JsonValue }
+  | { readonly status: 'failed'; readonly error: Failure }
+  | { readonly status: 'cancelled' };
+
+export interface HistoryDocument {
+  readonly format: typeof historyFormat;
+  readonly version: typeof historyVersion;
+  /** how the run is replayed (`replay-version.ts`) */
+  readonly replayVersion: number;
+  readonly run: {
+    readonly id: string;
+    readonly workflowName: string;
+    readonly version: string | null;
+    readonly createdAt: string;
+    readonly deadlineAt: string;
+  };
+  readonly input: JsonValue;
+  /** of the workflow, from 1 */
+  readonly attempt: number;
+  /** what earlier attempts of the workflow have completed */
+  readonly kept: readonly {
+    readonly key: string;
+    readonly step: StepKind;
+    readonly output: JsonValue;
+    readonly endedAt: string;
+  }[];
+  /** of this attempt; what undid it is not a part of it */
+  readonly entries: readonly DocumentEntry[];
+  readonly end: DocumentEnd;
+}
+
+interface ReadableEvent {
+  readonly type: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** Whose value it is that stands elsewhere. */
+export type ValuePlace = 'input' | 'output' | { readonly nodeId: string };
+
+const begins: ReadonlySet<string> = new Set<PublicEventName>(['node.queued', 'node.waiting', 'signal.awaited', 'subflow.called']);
+const failures: ReadonlySet<string> = new Set<PublicEventName>([
+  'node.failed',
+  'node.timed_out',
+  'node.blocked',
+  'node.invalidated',
+]);
+
+/**
+ * @param events all of the run's, in order
+ * @param valueAt gives what an event names by a reference
+ */
+export function historyDocument(
+  run: HistoryDocument['run'],
+  events: readonly ReadableEvent[],
+  valueAt: (place: ValuePlace, ref: string) => JsonValue,
+): HistoryDocument {
+  const value = (payload: unknown, place: ValuePlace): JsonValue => {
+    const given = recordOf(payload);
+    const { ref } = given;
+    if (typeof ref === 'string') return valueAt(place, ref);
+    invariant('value' in given, 'an event of the run has no value where it should have one');
+    return given['value'] as JsonValue;
+  };
+  const steps = new Map<string, { readonly key: string; readonly step: StepKind }>();
+  const kept = new Map<string, HistoryDocument['kept'][number]>();
+  let [entries, attempt, isUndoing]: [DocumentEntry[], number, boolean] = [[], 1, false];
+  let [input, end, replayVersion]: [JsonValue, DocumentEnd, number] = [null, { status: 'open' }, 1];
+  for (const { type, payload } of events) {
+    const node = typeof payload['nodeId'] === 'string' ? payload['nodeId'] : undefined;
+    const step = node === undefined ? undefined : steps.get(node);
+    if (type === 'input.set') input = value(payload['input'], 'input');
+    else if (type === 'system.set' && payload['key'] === replayVersionKey)
+      replayVersion = Number(value(payload['value'], 'input'));
+    else if (type === 'run.completed') end = { status: 'completed', output: value(payload['output'], 'output') };
+    else if (type === 'run.failed' || type === 'run.timed_out') end = { status: 'failed', error: failureIn(payload['error']) };
+    else if (type === 'run.cancelled') end = { status: 'cancelled' };
+    else if (type === 'rollback.started') isUndoing = true;
+    else if (isUndoing || node === undefined) {
+      if (type !== 'run.retried') continue;
+      for (const each of entries) keep(each);
+      [entries, attempt] = [[], attempt + 1];
+      steps.clear();
+    } else if (begins.has(type) && step === undefined) ask(node, recordOf(payload['step']));
+    else if (step !== undefined && (type === 'node.completed' || failures.has(type))) {
+      const endedAt = String(payload['endedAt']);
+      const result: DocumentResult =
+        type === 'node.completed'
+          ? { status: 'completed', output: value(payload['output'], { nodeId: node }), endedAt }
+          : { status: 'failed', failure: failureIn(payload['failure']), endedAt };
+      entries.push({ kind: 'settled', key: step.key, result });
+    }
+  }
+  return {
+    format: historyFormat,
+    version: historyVersion,
+    replayVersion,
+    run,
+    input,
+    attempt,
+    kept: [...kept.values()],
+    entries,
+    end,
+  };
+
+  function ask(nodeId: string, mark: Readonly<Record<string, unknown>>): void {
+    const { key, target } = mark;
+    const kind = stepKinds.find((each) => each === mark['kind']);
+    if (kind === undefined || kind === 'drive' || typeof key !== 'string') return;
+    steps.set(nodeId, { key, step: kind });
+    entries.push({ kind: 'asked', key, step: kind, ...(typeof target === 'string' ? { target } : {}) });
+  }
+
+  function keep(entry: DocumentEntry): void {
+    if (entry.kind === 'asked' || entry.result.status === 'failed') return;
+    const { key, result } = entry;
+    const step = [...steps.values()].find((each) => each.key === key)?.step;
+    if (step !== undefined) kept.set(key, { key, step, output: result.output, endedAt: result.endedAt });
+  }
+}
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
+
+/** As an event of the log has it. */
+const failureIn = (given: unknown): Failure => {
+  const { cause, message } = recordOf(given);
+  invariant(typeof cause === 'string' && typeof message === 'string', 'a failure has a cause and a message');
+  return given as Failure;
+};
+

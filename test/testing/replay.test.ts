@@ -1,0 +1,100 @@
+/** Histories: what a run has left is replayed against code of another day. */
+import { expect, test } from 'vitest';
+import { type WorkflowArguments, defineWorkflow } from '../../lib/sdk/index.ts';
+import { ReplayDivergence, WorkflowTest, replay } from '../../lib/testing/index.ts';
+import { child, shop, twenty, yearly } from './orders.ts';
+
+const saved = async (run: { history(): Promise<unknown> }): Promise<unknown> => JSON.parse(JSON.stringify(await run.history()));
+
+test('the code that wrote a history comes to the same again, without running a body', async () => {
+  const bench = new WorkflowTest({ workflows: [twenty, child] });
+  const run = await bench.start(twenty, null);
+  const output = await run.result();
+  const before = bench.calls('chain').length;
+  expect(await replay(twenty, await saved(run))).toEqual({ status: 'completed', output });
+  expect(bench.calls('chain').length).toBe(before);
+});
+
+test('a run under way goes on where it stands', async () => {
+  const bench = new WorkflowTest({ workflows: [child] });
+  const run = await bench.start(child, { n: 1 });
+  await bench.advance(0);
+  const history = await saved(run);
+  expect(history).toMatchObject({ format: 'stepwell.history', version: 1, end: { status: 'open' }, input: { n: 1 } });
+  expect(await replay(child, history)).toEqual({ status: 'goes_on', asks: [] });
+  const longer = defineWorkflow({ name: 'child' }, async ({ step }: WorkflowArguments<unknown>) => {
+    await Promise.all([step.run({ name: 'double' }, () => 0), step.sleep('rest', 1), step.run({ name: 'new' }, () => 0)]);
+  });
+  await expect(replay(longer, history)).resolves.toEqual({ status: 'goes_on', asks: ['new'] });
+});
+
+test('a renamed, a removed and an added step are divergences, and are named', async () => {
+  const bench = new WorkflowTest({ workflows: [child] });
+  const run = await bench.start(child, { n: 1 });
+  await run.result();
+  const history = await saved(run);
+  const as = (body: (given: WorkflowArguments<unknown>) => Promise<unknown>) => defineWorkflow({ name: 'child' }, body);
+  const renamed = as(({ step }) => step.run({ name: 'twice' }, () => 2));
+  const of = await replay(renamed, history).catch((error: unknown) => error);
+  expect(of).toBeInstanceOf(ReplayDivergence);
+  expect(of).toMatchObject({
+    code: 'replay_diverged',
+    details: { position: 1, recorded: { key: 'double', kind: 'function' }, asked: { key: 'twice', kind: 'function' } },
+  });
+  const removed = as(async ({ step }) => {
+    await step.run({ name: 'double' }, () => 2);
+    return step.run({ name: 'plus one' }, () => 3);
+  });
+  await expect(replay(removed, history)).rejects.toThrow(/step 2 of this run is sleep "rest", .* asks for function "plus one"/);
+  const added = as(async ({ step }) => {
+    await step.run({ name: 'double' }, () => 2);
+    await step.sleep('rest', '1 hour');
+    await step.run({ name: 'plus one' }, () => 3);
+    await step.run({ name: 'tell' }, () => 4);
+  });
+  await expect(replay(added, history)).rejects.toThrow('this run has completed here, and the code now asks for "tell"');
+  const ends = as(async () => 1);
+  await expect(replay(ends, history)).rejects.toThrow('returns before it asks for it');
+});
+
+test('a failed run fails again, and what undid it is not a part of its history', async () => {
+  const bench = new WorkflowTest({ workflows: [shop] });
+  const run = await bench.start(shop, { amount: 5 });
+  await run.result().catch(() => {});
+  const history = await saved(run);
+  expect(JSON.stringify(history)).not.toContain('rollback');
+  expect(await replay(shop, history)).toMatchObject({ status: 'failed', error: { code: 'no_carrier' } });
+});
+
+test('of a workflow that was run once more, what was done before is kept', async () => {
+  let tries = 0;
+  const again = defineWorkflow(
+    { name: 'again', retryPolicy: { maximumAttempts: 3 } },
+    async ({ step, run }: WorkflowArguments<null>) => {
+      await step.run({ name: 'first' }, () => 'done');
+      if (run.attempt < 2) throw new Error('not yet');
+      return step.run({ name: 'second' }, () => (tries += 1));
+    },
+  );
+  const run = await new WorkflowTest({ workflows: [again] }).start(again, null);
+  expect(await run.result()).toBe(1);
+  const history = await saved(run);
+  expect(history).toMatchObject({ attempt: 2, kept: [{ key: 'first', output: 'done' }] });
+  expect(await replay(again, history)).toEqual({ status: 'completed', output: 1 });
+});
+
+test('a value that is kept beside the log is in the document', async () => {
+  const large = defineWorkflow({ name: 'large' }, ({ input, step }: WorkflowArguments<{ readonly n: number }>) =>
+    step.run({ name: 'fill' }, () => Array.from({ length: input.n }, (_, index) => index * 7_919)),
+  );
+  const run = await new WorkflowTest({ workflows: [large] }).start(large, { n: 30_000 });
+  expect((await run.result()).length).toBe(30_000);
+  expect(await replay(large, await saved(run))).toMatchObject({ status: 'completed' });
+});
+
+test.each([
+  ['nothing', null],
+  ['a later format', { format: 'stepwell.history', version: 2 }],
+])('%s is no history', async (_what, given) => {
+  await expect(replay(yearly, given)).rejects.toMatchObject({ code: 'history_unreadable' });
+});

@@ -1,0 +1,196 @@
+/** The bench: time, stubs, signals, cancels, errors, and the types that go through. */
+import { expect, expectTypeOf, test } from 'vitest';
+import { type WorkflowArguments, defineWorkflow, NonRetryableError } from '../../lib/sdk/index.ts';
+import { RunError, TestFault, WorkflowTest } from '../../lib/testing/index.ts';
+import { child, shop, twenty, yearly } from './orders.ts';
+
+const silent = { print: () => {} };
+
+test('a year of sleep is over at once, and the code and the test see that it was a year', async () => {
+  const bench = new WorkflowTest({ workflows: [yearly], startAt: new Date('2027-03-01T00:00:00Z') });
+  const run = await bench.start(yearly, null, { deadline: '2 years' });
+  const begun = performance.now();
+  expect(await run.result()).toBe(365);
+  expect(performance.now() - begun).toBeLessThan(1_000);
+  expect(bench.now().toISOString()).toBe('2028-02-29T06:00:00.000Z');
+  expect(await run.steps()).toEqual([
+    { key: 'a year', kind: 'sleep', status: 'completed', attempts: 1, output: null },
+    { key: 'days', kind: 'function', status: 'completed', attempts: 1, output: 365 },
+  ]);
+});
+
+test('a sleep beyond the deadline of seven days fails the run, as it does on the platform', async () => {
+  const bench = new WorkflowTest({ workflows: [yearly] });
+  const run = await bench.start(yearly, null);
+  await expect(run.result()).rejects.toMatchObject({ name: 'RunError', status: 'failed', code: 'deadline_exceeded' });
+});
+
+test('twenty steps of all kinds come to their result', async () => {
+  const bench = new WorkflowTest({ workflows: [twenty, child] });
+  const run = await bench.start(twenty, null);
+  expect(await run.result()).toMatchObject({ many: [10, 20, 30, 40, 50], sum: 41, raced: 'fast', beside: 'beside' });
+  expect(bench.calls('chain').map(({ key }) => key)).toEqual(['chain', 'chain:1', 'chain:2', 'chain:3', 'chain:4']);
+  expect(bench.calls('chain:2')).toEqual([{ runId: run.id, key: 'chain:2', name: 'chain', attempt: 1 }]);
+});
+
+test('a stub stands in for a body: a value, a function, an error that is tried again, one that is not', async () => {
+  const bench = new WorkflowTest({ workflows: [shop], ...silent });
+  let tries = 0;
+  bench.stub('ship', ({ attempt }: { attempt: number }) => {
+    tries += 1;
+    if (attempt < 3) throw new Error('the line is busy');
+    return { parcel: 'p-1' };
+  });
+  const run = await bench.start(shop, { amount: 5 });
+  expect(await run.result()).toEqual({ charge: { id: 'ch-charge', amount: 5 }, parcel: 'p-1' });
+  expect([tries, bench.calls('ship').map(({ attempt }) => attempt)]).toEqual([3, [1, 2, 3]]);
+  bench.stub('charge', { id: 'none', amount: 0 }).stub('ship', new NonRetryableError('closed', { code: 'closed' }));
+  const other = await bench.start(shop, { amount: 5 });
+  await expect(other.result()).rejects.toMatchObject({ code: 'closed', cause: 'invalid', message: 'closed', status: 'failed' });
+  expect(bench.calls('rollback:charge')).toMatchObject([{ runId: other.id, key: 'rollback:charge' }]);
+});
+
+test('a key goes before a name', async () => {
+  const bench = new WorkflowTest({ workflows: [twenty, child] });
+  bench.stub('chain', -1).stub('chain:3', 'the fourth').stub('side 2', () => 'second');
+  const result = await (await bench.start(twenty, null)).result();
+  expect([result.came.slice(0, 5), result.many]).toEqual([
+    [-1, -1, -1, 'the fourth', -1],
+    [10, 'second', 30, 40, 50],
+  ]);
+});
+
+test('a run that failed says why, and what it did is undone', async () => {
+  const bench = new WorkflowTest({ workflows: [shop], ...silent });
+  const run = await bench.start(shop, { amount: 5 });
+  const failed: unknown = await run.result().catch((error: unknown) => error);
+  expect(failed).toBeInstanceOf(RunError);
+  expect(failed).toMatchObject({ runId: run.id, code: 'no_carrier', cause: 'invalid', message: 'there is no carrier' });
+  expect(await run.steps()).toMatchObject([
+    { key: 'charge', status: 'completed' },
+    { key: 'ship', status: 'failed', error: { code: 'no_carrier', message: 'there is no carrier' } },
+    { key: 'rollback:charge', kind: 'rollback', status: 'completed', output: null },
+  ]);
+});
+
+const decide = defineWorkflow(
+  { name: 'decide' },
+  async ({ input, step }: WorkflowArguments<{ readonly about: string; readonly waits: boolean }>) => {
+    const own = await step.waitForSignal<{ readonly by: string }>({ signal: 'vote', timeout: '2 days' });
+    const other = input.waits ? await step.waitForSignal<string>({ signal: 'note', correlation: input.about }) : null;
+    return { by: own?.data.by ?? null, note: other?.data ?? null };
+  },
+);
+
+test('a signal is kept until it is waited for, and a wait without one is over in time', async () => {
+  const bench = new WorkflowTest({ workflows: [decide] });
+  const voted = await bench.start(decide, { about: 'x', waits: true });
+  await voted.sendSignal('vote', { by: 'Ada' });
+  await bench.sendSignal({ signal: 'note', correlation: 'x', data: 'well' });
+  expect(await voted.result()).toEqual({ by: 'Ada', note: 'well' });
+  const alone = await bench.start(decide, { about: 'y', waits: false });
+  expect(await alone.result()).toEqual({ by: null, note: null });
+  expect(bench.now()).toEqual(new Date('2026-01-03T00:00:00Z'));
+  await expect(alone.sendSignal('vote')).rejects.toMatchObject({ code: 'run_ended' });
+});
+
+test('a run that waits for what nobody has sent is not played to its deadline, unless time is', async () => {
+  const bench = new WorkflowTest({ workflows: [decide] });
+  const run = await bench.start(decide, { about: 'z', waits: true });
+  await bench.advance('2 days');
+  await expect(run.result()).rejects.toMatchObject({ name: 'TestFault', code: 'nothing_comes' });
+  await bench.advance('6 days');
+  await expect(run.result()).rejects.toMatchObject({ code: 'deadline_exceeded' });
+});
+
+test('time goes on as far as it is told to', async () => {
+  const bench = new WorkflowTest({ workflows: [child] });
+  const run = await bench.start(child, { n: 1 });
+  await bench.advance(0);
+  expect((await run.steps()).map(({ key, status }) => `${key} ${status}`)).toEqual(['double completed', 'rest waiting']);
+  await bench.advance('59 minutes');
+  expect((await run.steps()).at(-1)).toMatchObject({ key: 'rest', status: 'waiting' });
+  await bench.advance('1 minute');
+  expect((await run.steps()).at(-1)).toMatchObject({ key: 'plus one', status: 'completed', output: 3 });
+  expect(await run.result()).toBe(3);
+  expect(bench.now()).toEqual(new Date('2026-01-01T01:00:00Z'));
+});
+
+const busy = defineWorkflow({ name: 'busy' }, ({ step }: WorkflowArguments<null>) =>
+  step.run({ name: 'work', retryPolicy: { maximumAttempts: 1 } }, async ({ signal }) => {
+    await new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('told to stop')));
+    });
+  }),
+);
+
+test('a cancel reaches the body that is at work', async () => {
+  const bench = new WorkflowTest({ workflows: [busy] });
+  const run = await bench.start(busy, null);
+  await bench.advance(0);
+  await run.cancel('enough');
+  await expect(run.result()).rejects.toMatchObject({ status: 'cancelled', code: 'run_cancelled', message: 'enough' });
+  expect(bench.now().getTime() - Date.UTC(2026, 0, 1)).toBeLessThan(10_000);
+});
+
+test('a body that never ends is ended when time is told to go on', async () => {
+  const bench = new WorkflowTest({ workflows: [busy] });
+  const run = await bench.start(busy, null);
+  await bench.advance('20 minutes');
+  await expect(run.result()).rejects.toMatchObject({ code: 'code_timed_out' });
+});
+
+test('a body may take real time, and code may await what is no step for a moment', async () => {
+  const slow = defineWorkflow({ name: 'slow' }, async ({ step }: WorkflowArguments<null>) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return step.run({ name: 'work' }, () => new Promise<string>((resolve) => setTimeout(() => resolve('done'), 300)));
+  });
+  const bench = new WorkflowTest({ workflows: [slow] });
+  expect(await (await bench.start(slow, null)).result()).toBe('done');
+  expect(bench.now()).toEqual(new Date('2026-01-01T00:00:00Z'));
+});
+
+test('code that does not ask for the same again is found out by name', async () => {
+  let times = 0;
+  const fickle = defineWorkflow({ name: 'fickle' }, async ({ step }: WorkflowArguments<null>) => {
+    await step.run({ name: `go ${(times += 1)}` }, () => 1);
+    await step.sleep('rest', '1 hour');
+  });
+  const run = await new WorkflowTest({ workflows: [fickle] }).start(fickle, null);
+  await expect(run.result()).rejects.toMatchObject({
+    name: 'ReplayDivergence',
+    details: { position: 1, recorded: { key: 'go 1' }, asked: { key: 'go 2' } },
+  });
+});
+
+test('what the test has not given is not known, as a workflow and as a child', async () => {
+  const bench = new WorkflowTest({ workflows: [twenty] });
+  await expect(bench.start(yearly, null)).rejects.toMatchObject({ code: 'workflow_unknown' });
+  const run = await bench.start(twenty, null);
+  await expect(run.result()).rejects.toMatchObject({ status: 'failed', details: { step: 'child' } });
+  expect(TestFault.name).toBe('TestFault');
+});
+
+test('the same seed is the same run', async () => {
+  const played = async (seed: number) => {
+    const run = await new WorkflowTest({ workflows: [twenty, child], seed }).start(twenty, null);
+    return [run.id, await run.result()];
+  };
+  expect(await played(4)).toEqual(await played(4));
+  expect(await played(4)).not.toEqual(await played(5));
+});
+
+test('types go through from the input to the result', async () => {
+  const bench = new WorkflowTest({ workflows: [child, shop, yearly] });
+  const run = await bench.start(child, { n: 2 });
+  expectTypeOf(run.result).returns.resolves.toEqualTypeOf<number>();
+  // @ts-expect-error -- the input is an object with a number
+  await bench.start(child, { n: '2' });
+  // @ts-expect-error -- and cannot be left away
+  await bench.start(child);
+  const dated = defineWorkflow({ name: 'dated' }, () => ({ at: new Date(0), none: undefined }));
+  const other = new WorkflowTest({ workflows: [dated] });
+  const ran = await other.start(dated);
+  expectTypeOf(ran.result).returns.resolves.toEqualTypeOf<{ at: string; none?: never }>();
+  expect(await ran.result()).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+});
