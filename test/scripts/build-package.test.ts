@@ -68,6 +68,7 @@ it('asks for the packages that it uses, and for no more', () => {
     'canonicalize',
     'cdk-nag',
     'commander',
+    'esbuild',
     'tar-stream',
     'zod',
   ]);
