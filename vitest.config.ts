@@ -21,7 +21,11 @@ export default defineConfig({
       project('conformance', ['test/conformance/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('infra', ['test/infra/**/*.test.ts'], { testTimeout: 120_000, hookTimeout: 120_000 }),
       project('bench', ['test/bench/**/*.test.ts'], { testTimeout: 300_000, hookTimeout: 300_000 }),
-      project('e2e', ['test/e2e/**/*.test.ts'], { testTimeout: 300_000, hookTimeout: 120_000 }),
+      project('e2e', ['test/e2e/**/*.test.ts'], {
+        globalSetup: './test/e2e/synthesized-once.ts',
+        testTimeout: 300_000,
+        hookTimeout: 120_000,
+      }),
     ],
     coverage: { provider: 'v8', include: ['lib/engine/**'] },
   },

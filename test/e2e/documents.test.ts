@@ -1,6 +1,6 @@
 /** What README.md, docs/API.md and docs/LENSES.md tell a reader to paste works as it is written, and answers what they say. */
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
