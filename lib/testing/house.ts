@@ -287,7 +287,12 @@ export class House {
     this.#isShipped = true;
     const at = this.world.clock.now();
     const { deployments } = this.world;
-    await deployments.create(scope, { manifest: manifestOf(this.#given.workflows), createdAt: at, createdBy: null, verifiedAt: at });
+    await deployments.create(scope, {
+      manifest: manifestOf(this.#given.workflows),
+      createdAt: at,
+      createdBy: null,
+      verifiedAt: at,
+    });
     await deployments.movePointer(scope, 0, { revision: 1, history: [{ deploymentId: deployed, at, by: null }] });
   }
 }

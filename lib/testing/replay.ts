@@ -29,10 +29,7 @@ const patienceMs = 250;
  * @throws ReplayDivergence where the code asks for something else than it did, or, if the run had completed, does not
  * return any more; TestFault `history_unreadable`
  */
-export async function replay(
-  given: AnyWorkflow | Readonly<Record<string, unknown>>,
-  history: unknown,
-): Promise<Replayed> {
+export async function replay(given: AnyWorkflow | Readonly<Record<string, unknown>>, history: unknown): Promise<Replayed> {
   const document = readHistory(history);
   const { workflowName } = document.run;
   const exported: readonly unknown[] = Object.values(given);

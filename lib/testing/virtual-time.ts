@@ -77,4 +77,4 @@ export class VirtualTime {
   }
 }
 
-export const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

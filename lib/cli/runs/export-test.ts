@@ -60,10 +60,18 @@ function valueIn(run: Run, place: ValuePlace): JsonValue {
   const value = place === 'input' ? run.input : place === 'output' ? run.output : node?.output;
   if (value !== undefined) return value;
   const what = typeof place === 'object' ? `the output of ${node?.label ?? place.nodeId}` : `the ${place} of the run`;
-  throw new CliFault('value_omitted', `The service leaves out ${what}, which is too large: there is no whole history of ${run.runId}.`);
+  throw new CliFault(
+    'value_omitted',
+    `The service leaves out ${what}, which is too large: there is no whole history of ${run.runId}.`,
+  );
 }
 
-function testText(name: string, { run: { id, workflowName }, end }: HistoryDocument, from: string, runner: 'vitest' | 'node'): string {
+function testText(
+  name: string,
+  { run: { id, workflowName }, end }: HistoryDocument,
+  from: string,
+  runner: 'vitest' | 'node',
+): string {
   const came = end.status === 'completed' || end.status === 'failed' ? end.status : 'goes_on';
   const imports = {
     vitest: `import { expect, test } from 'vitest';\n`,

@@ -14,7 +14,7 @@ export const historyFormat = 'stepwell.history';
 export const historyVersion = 1;
 
 /** Times are RFC 3339 in UTC. */
-export type DocumentResult =
+type DocumentResult =
   | { readonly status: 'completed'; readonly output: JsonValue; readonly endedAt: string }
   | { readonly status: 'failed'; readonly failure: Failure; readonly endedAt: string };
 
@@ -22,7 +22,7 @@ export type DocumentEntry =
   | { readonly kind: 'asked'; readonly key: string; readonly step: StepKind; readonly target?: string }
   | { readonly kind: 'settled'; readonly key: string; readonly result: DocumentResult };
 
-export type DocumentEnd =
+type DocumentEnd =
   | { readonly status: 'open' }
   | { readonly status: 'completed'; readonly output: JsonValue }
   | { readonly status: 'failed'; readonly error: Failure }
@@ -153,4 +153,3 @@ const failureIn = (given: unknown): Failure => {
   invariant(typeof cause === 'string' && typeof message === 'string', 'a failure has a cause and a message');
   return given as Failure;
 };
-
