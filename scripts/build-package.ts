@@ -1,6 +1,6 @@
 /**
  * `npm run build`: the package `stepwell`, in dist/package unless told otherwise: the construct with the functions' bundles, the
- * SDK, the client, the guard of an application and the command line, as JavaScript with types. It asks for no package that they
+ * SDK, the testing kit, the client, the guard of an application and the command line, as JavaScript with types. It asks for no package that they
  * do not use.
  */
 import { execFileSync } from 'node:child_process';
@@ -13,7 +13,13 @@ import { buildFunctions } from './build-functions.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** What the package is imported by, and the room behind it. */
-const doors = { '.': 'constructs', './client': 'client', './app-host': 'app-host' } as const;
+const doors = {
+  '.': 'constructs',
+  './sdk': 'sdk',
+  './testing': 'testing',
+  './client': 'client',
+  './app-host': 'app-host',
+} as const;
 /** An application has these itself: two copies of a construct library are no library. */
 const peers = ['aws-cdk-lib', 'constructs'] as const;
 /** What the product is built from; a package that the doors use has its version from here. */

@@ -70,9 +70,10 @@ it('asks for the packages that it uses, and for no more', () => {
     'commander',
     'esbuild',
     'tar-stream',
+    'ulid',
     'zod',
   ]);
-  expect(Object.keys(manifest.exports)).toEqual(['.', './client', './app-host']);
+  expect(Object.keys(manifest.exports)).toEqual(['.', './sdk', './testing', './client', './app-host']);
   expect(existsSync(join(modules, 'stepwell', 'README.md'))).toBe(true);
   const names = readdirSync(join(modules, 'stepwell'), { recursive: true, encoding: 'utf8' });
   expect(names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))).toEqual([]);
@@ -118,6 +119,30 @@ app.synth();
     .parse(JSON.parse(readFileSync(join(out, 'Mine.template.json'), 'utf8')));
   const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
   expect(functions).toHaveLength(functionNames.length);
+});
+
+it('plays a workflow that was written with its SDK, which asks for no package', async () => {
+  const sdk = join(modules, 'stepwell', 'sdk');
+  const imported = readdirSync(sdk).flatMap((file) => [
+    ...readFileSync(join(sdk, file), 'utf8').matchAll(/from ['"]([^'".][^'"]*)['"]/g),
+  ]);
+  expect(imported).toEqual([]);
+  const program = join(application, 'play.mjs');
+  writeFileSync(
+    program,
+    `import { defineWorkflow } from 'stepwell/sdk';
+import { WorkflowTest, replay } from 'stepwell/testing';
+const later = defineWorkflow({ name: 'later' }, async ({ input, step }) => {
+  await step.sleep('a day', '1 day');
+  return step.run({ name: 'greet' }, () => 'Hello, ' + input.name);
+});
+const bench = new WorkflowTest({ workflows: [later] }).crashAt('greet', 'before');
+const run = await bench.start(later, { name: 'Ada' });
+console.log(JSON.stringify([await run.result(), bench.now(), await replay(later, await run.history())]));
+`,
+  );
+  const { stdout } = await run(process.execPath, [program]);
+  expect(JSON.parse(stdout)).toEqual(['Hello, Ada', '2026-01-02T00:00:00.000Z', { status: 'completed', output: 'Hello, Ada' }]);
 });
 
 it('brings the command line', async () => {

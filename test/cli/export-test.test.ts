@@ -1,0 +1,127 @@
+/** `runs export-test`: the history of a run comes out of the service as the testing kit reads it, with a test that runs. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import * as z from 'zod';
+import { environment, projectId } from '../../lib/engine/ids.ts';
+import { after, days, minutes } from '../../lib/engine/time.ts';
+import { VirtualTime } from '../../lib/testing/virtual-time.ts';
+import { beginDrive } from '../../lib/program/begin-drive.ts';
+import { type WorkflowArguments, defineWorkflow } from '../../lib/sdk/index.ts';
+import { Plans } from '../../lib/service/graph.ts';
+import { type Driver, driveCodeRun } from '../../lib/service/drive-code-run.ts';
+import { replay } from '../../lib/testing/index.ts';
+import { instantGraph } from '../functions/http.ts';
+import { codeManifest } from '../service/code-house.ts';
+import { type CliHere, type Typist, cliHere, dataIn, errorIn, expectExit, freshFolder } from './cli-here.ts';
+
+const order = defineWorkflow(
+  { name: 'order', version: '1' },
+  async ({ input, step }: WorkflowArguments<{ readonly size: number; readonly text?: string }>) => {
+    const filled = await step.run({ name: 'fill the box' }, () => 'x'.repeat(input.size));
+    const [one, two] = await Promise.all([
+      step.run({ name: 'one' }, () => 1),
+      step.run({ name: 'two', retryPolicy: { maximumAttempts: 1 } }, () => Promise.reject(new Error('no two'))).catch(() => 2),
+    ]);
+    return { length: filled.length, one, two, last: await step.run({ name: 'text' }, () => input.text ?? '') };
+  },
+);
+
+let here: CliHere;
+let admin: Typist;
+let cwd: string;
+beforeEach(async () => {
+  here = cliHere();
+  cwd = freshFolder();
+  admin = await here.typistOf(['admin'], { cwd });
+});
+
+/** A run of it, driven to its end. */
+async function ran(input: object): Promise<string> {
+  const { world } = here.api;
+  const scope = { projectId: projectId('acme'), environment: environment('test') };
+  const manifest = codeManifest('v1');
+  const at = world.clock.now();
+  await world.deployments.create(scope, { manifest, createdAt: at, createdBy: null, verifiedAt: at });
+  await world.deployments.movePointer(scope, 0, {
+    revision: 1,
+    history: [{ deploymentId: manifest.deploymentId, at, by: null }],
+  });
+  writeFileSync(join(cwd, 'input.json'), JSON.stringify(input));
+  const { out } = await admin.type('runs', 'start', 'order', '--input-file', 'input.json');
+  const clock = new VirtualTime(world.clock).ofPrograms;
+  const driver: Driver = {
+    deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
+    by: 'worker',
+    plans: new Plans({ compile: () => never(), evaluate: () => never() }),
+    programs: { begin: (_scope, _manifest, task, host) => beginDrive([order], task, host, { deploymentId: 'v1', clock }) },
+  };
+  for (const job of world.jobs.takeMessages()) {
+    if (job.kind !== 'drive') throw new Error(job.kind);
+    await driveCodeRun(driver, job, { isRedelivered: false, mustEndAt: after(at, minutes(15)) });
+  }
+  return out.trim();
+}
+
+const never = (): never => {
+  throw new Error('there are no graphs here');
+};
+
+const written = z.strictObject({ written: z.array(z.string()) });
+const historyIn = (path: string): unknown => JSON.parse(readFileSync(join(cwd, path), 'utf8'));
+
+test('writes a history that the code can be replayed on, and a test of it', async () => {
+  const id = await ran({ size: 20 });
+  const name = `order-${id.slice(-6).toLowerCase()}`;
+  const answer = await admin.type('--json', 'runs', 'export-test', id);
+  expect(dataIn(answer, written).written).toEqual([`tests/${name}.history.json`, `tests/${name}.test.ts`]);
+  const history = historyIn(`tests/${name}.history.json`);
+  expect(history).toMatchObject({
+    format: 'stepwell.history',
+    version: 1,
+    run: { id, workflowName: 'order', version: '1' },
+    input: { size: 20 },
+    end: { status: 'completed', output: { length: 20, one: 1, two: 2 } },
+  });
+  expect(await replay(order, history)).toEqual({ status: 'completed', output: { length: 20, one: 1, two: 2, last: '' } });
+  expect(await replay({ order, other: 1 }, history)).toMatchObject({ status: 'completed' });
+  const other = defineWorkflow({ name: 'order' }, ({ step }) => step.run({ name: 'fill a bag' }, () => ''));
+  await expect(replay(other, history)).rejects.toMatchObject({ code: 'replay_diverged' });
+  const text = readFileSync(join(cwd, 'tests', `${name}.test.ts`), 'utf8');
+  expect(text).toContain(`import * as workflows from "../workflows/order.ts";`);
+  expect(text).toContain(`expect((await replay(workflows, history)).status).toBe('completed');`);
+  const again = await admin.type('--json', 'runs', 'export-test', id);
+  expect([again.exitCode, errorIn(again).code]).toEqual([1, 'file_exists']);
+});
+
+test('names, places and runners are the caller’s', async () => {
+  const id = await ran({ size: 1 });
+  const options = ['--into', 'replays', '--name', 'first', '--import', '../flows.ts', '--runner', 'node'];
+  expectExit(await admin.type('runs', 'export-test', id, ...options), 0);
+  const text = readFileSync(join(cwd, 'replays', 'first.test.ts'), 'utf8');
+  expect(text).toContain(`import { test } from 'node:test';`);
+  expect(text).toContain(`from "../flows.ts";`);
+  expectExit(await admin.type('runs', 'export-test', id, '--name', '../out'), 3);
+});
+
+test('values that events name by a reference are in the history', async () => {
+  const text = Array.from({ length: 20_000 }, (_, index) => index * 7_919).join();
+  const id = await ran({ size: 1, text });
+  expectExit(await admin.type('runs', 'export-test', id, '--name', 'large'), 0);
+  expect(JSON.stringify(await here.clientOf(await here.api.key(['admin'])).listRunEvents(id))).toContain('"ref"');
+  const history = historyIn('tests/large.history.json');
+  expect(await replay(order, history)).toEqual({ status: 'completed', output: { length: 1, one: 1, two: 2, last: text } });
+});
+
+test('a run whose values are too large for the service to show is refused, and so is one of a graph', async () => {
+  const id = await ran({ size: 5_000_000 });
+  const large = await admin.type('--json', 'runs', 'export-test', id);
+  expect([large.exitCode, errorIn(large)]).toMatchObject([1, { code: 'value_omitted' }]);
+  expect(errorIn(large).message).toContain('fill the box');
+  expect(existsSync(join(cwd, 'tests'))).toBe(false);
+  const key = await here.api.key(['admin']);
+  await here.api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+  const { out } = await admin.type('runs', 'start', 'flow');
+  const graph = await admin.type('--json', 'runs', 'export-test', out.trim());
+  expect([graph.exitCode, errorIn(graph).code]).toEqual([1, 'no_history']);
+});
