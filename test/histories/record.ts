@@ -10,6 +10,7 @@ import { replayOnly } from '../program/replay-only.ts';
 import { type KeptHistory, firstOf } from './kept.ts';
 import { programs } from './programs.ts';
 
+const checkout = new URL('../..', import.meta.url).href;
 const folder = fileURLToPath(new URL(`replay-${replayVersion}/`, import.meta.url));
 mkdirSync(folder, { recursive: true });
 for (const [program, { workflow, options = {}, play }] of Object.entries(programs)) {
@@ -28,5 +29,6 @@ for (const [program, { workflow, options = {}, play }] of Object.entries(program
     drives.push({ history, first: firstOf(turn ?? { entries: [] }) });
   }
   const kept: KeptHistory = { program, run: run.facts, input, drives };
-  writeFileSync(path, `${JSON.stringify(kept, null, 1)}\n`);
+  // Stacks name files: where this checkout lies is nobody's concern later.
+  writeFileSync(path, `${JSON.stringify(kept, null, 1).replaceAll(checkout, 'file:///project/')}\n`);
 }
