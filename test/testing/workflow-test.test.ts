@@ -186,9 +186,9 @@ test('the same seed is the same run', async () => {
 test('types go through from the input to the result', async () => {
   const bench = new WorkflowTest({ workflows: [child, shop, yearly] });
   const run = await bench.start(child, { n: 2 });
-  expectTypeOf(run.result).returns.resolves.toEqualTypeOf<number>();
+  expectTypeOf(await run.result()).toEqualTypeOf<number>();
   // The input is an object with a number, and cannot be left away.
-  const start = bench.start<{ n: number }, number, { n: number }>;
+  const start = (...given: Parameters<typeof bench.start<{ n: number }, number, { n: number }>>) => bench.start(...given);
   expectTypeOf<Parameters<typeof start>[1]>().toEqualTypeOf<{ n: number }>();
   const dated = defineWorkflow({ name: 'dated' }, () => ({ at: new Date(0), none: undefined }));
   const other = new WorkflowTest({ workflows: [dated] });
