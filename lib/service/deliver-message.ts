@@ -5,12 +5,13 @@
 import type { FetchFact } from '../engine/fetch/decide.ts';
 import { type Message, laneOf, messageIn, messageKey } from '../engine/fetch/message.ts';
 import { type Handed, verdictOf } from '../engine/fetch/verdict.ts';
-import { type NodeRef, nodeKey } from '../engine/ids.ts';
+import type { NodeRef } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import type { FetchHead } from '../engine/log/head.ts';
-import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
+import type { OpenNode } from '../engine/log/node-state.ts';
+import { wantedNode } from '../engine/log/wanted-node.ts';
 import { type Instant, durationMs, instant } from '../engine/time.ts';
 import type { Bundles } from '../ports/bundles.ts';
 import type { MessageJob } from '../ports/jobs.ts';
@@ -36,7 +37,7 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
   if (fold === undefined) return;
   const { head } = fold;
   invariant(head.kind === 'fetch', `${head.address.runId} is no run of a deployment's code`);
-  const open = wanted(fold, job);
+  const open = wantedNode(fold.state, job, job.attempt);
   if (open === undefined) {
     // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit.
     if (delivery.isRedelivered) await mendAndHandOn(deliverer, fold);
@@ -45,11 +46,6 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
   } else {
     await deliver(deliverer, { fold, head, open }, delivery);
   }
-}
-
-function wanted({ state }: RunFold, job: MessageJob): OpenNode | undefined {
-  const node = state.nodes.get(nodeKey(job));
-  return node !== undefined && isOpen(node) && node.attempt === job.attempt ? node : undefined;
 }
 
 interface Delivered {

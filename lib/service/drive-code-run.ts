@@ -7,7 +7,8 @@ import { nodeKey } from '../engine/ids.ts';
 import { invariant, unreachable } from '../engine/invariant.ts';
 import type { Failure } from '../engine/log/events.ts';
 import type { CodeHead } from '../engine/log/head.ts';
-import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
+import type { OpenNode } from '../engine/log/node-state.ts';
+import { wantedNode } from '../engine/log/wanted-node.ts';
 import { type Instant, between, durationMs, instant, seconds } from '../engine/time.ts';
 import type { Manifest } from '../ports/deployments.ts';
 import type { DriveJob } from '../ports/jobs.ts';
@@ -38,7 +39,7 @@ export async function driveCodeRun(driver: Driver, job: DriveJob, delivery: Deli
   if (fold === undefined) return;
   const { head } = fold;
   invariant(head.kind === 'code', `${head.address.runId} is no run of code that is replayed`);
-  const asked = wanted(fold, job);
+  const asked = wantedNode(fold.state, job, job.attempt);
   if (asked === undefined) {
     // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit.
     if (delivery.isRedelivered) await lookNow(driver, fold);
@@ -59,11 +60,6 @@ async function lookBeside(driver: Driver, fold: RunFold, open: OpenNode): Promis
   const { deps } = driver;
   await deps.log.beat(fold.head.address, { node: nodeKey(open), at: deps.clock.now(), resends: 0 }, fold.head.expiresAt);
   await lookNow(driver, fold);
-}
-
-function wanted({ state }: RunFold, job: DriveJob): OpenNode | undefined {
-  const node = state.nodes.get(nodeKey(job));
-  return node !== undefined && isOpen(node) && node.attempt === job.attempt ? node : undefined;
 }
 
 interface Driven {

@@ -5,6 +5,7 @@ import { inline } from '../json.ts';
 import type { Ending, Failure, RunEvent } from '../log/events.ts';
 import { type RunState, applyEvent, fork, isTerminal } from '../log/fold.ts';
 import { type NodeState, type OpenNode, isOpen } from '../log/node-state.ts';
+import { wantedNode } from '../log/wanted-node.ts';
 import type { Attempt } from '../ids.ts';
 import type { Instant } from '../time.ts';
 import type { CodeTools } from './facts.ts';
@@ -28,10 +29,7 @@ export const hasEnded = ({ state }: Draft): boolean => isTerminal(state.progress
 export const nodeOf = ({ state }: Draft, ref: NodeRef): NodeState | undefined => state.nodes.get(nodeKey(ref));
 
 /** The node, where it is open and at this attempt. */
-export function wanted(draft: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined {
-  const node = nodeOf(draft, ref);
-  return node !== undefined && isOpen(node) && node.attempt === attempt ? node : undefined;
-}
+export const wanted = ({ state }: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined => wantedNode(state, ref, attempt);
 
 export const openNodes = ({ state }: Draft): readonly OpenNode[] =>
   [...state.open.keys()].flatMap((key) => {

@@ -7,7 +7,8 @@ import { type Attempt, type NodeId, type NodeRef, commitNo, firstAttempt, nodeKe
 import { type JsonValue, type Payload, inline } from '../json.ts';
 import type { Failure, RunEvent } from '../log/events.ts';
 import { type RunState, applyEvent, emptyState, fork, isTerminal } from '../log/fold.ts';
-import { type OpenNode, isOpen } from '../log/node-state.ts';
+import type { OpenNode } from '../log/node-state.ts';
+import { wantedNode } from '../log/wanted-node.ts';
 import { type DurationMs, type Instant, after, durationMs } from '../time.ts';
 import { type Message, messageKey, storedMessage } from './message.ts';
 import type { Verdict } from './verdict.ts';
@@ -226,10 +227,7 @@ function send(draft: Draft, { id, message }: NewMessage, notBefore?: Instant): v
 const isKnown = (draft: Draft, { id }: NewMessage): boolean =>
   draft.state.nodes.has(nodeKey({ nodeId: id, iteration: topLevel }));
 
-function wanted(draft: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined {
-  const node = draft.state.nodes.get(nodeKey(ref));
-  return node !== undefined && isOpen(node) && node.attempt === attempt ? node : undefined;
-}
+const wanted = ({ state }: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined => wantedNode(state, ref, attempt);
 
 /** The first sign of work makes the run a running one. */
 function run(draft: Draft): void {

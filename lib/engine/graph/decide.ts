@@ -2,12 +2,13 @@
  * Facts in, events out. A pure function of the fold: it can be asked again after every lost commit, and a million
  * times in a simulation. A fact about an attempt that is no longer wanted gives no event.
  */
-import { type Attempt, type NodeRef, attempt as attemptNo, nodeKey, topLevel } from '../ids.ts';
+import { type Attempt, type NodeRef, attempt as attemptNo, topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { Failure, Gate, RunEvent, TokenCount, Via } from '../log/events.ts';
 import { type RunState, emptyState } from '../log/fold.ts';
-import { type ChildWait, type OpenNode, type SignalWait, type WaitingNode, endsBy, isOpen } from '../log/node-state.ts';
+import { type ChildWait, type OpenNode, type SignalWait, type WaitingNode, endsBy } from '../log/node-state.ts';
+import { wantedNode } from '../log/wanted-node.ts';
 import { backoff } from '../retry/backoff.ts';
 import { retryableCauses } from '../retry/causes.ts';
 import { type Instant, after } from '../time.ts';
@@ -281,10 +282,7 @@ function retryOf(draft: Draft, node: PlanNode, open: OpenNode, failure: Failure,
 }
 
 /** The node, if it is open and still at this attempt. */
-function wanted(draft: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined {
-  const node = draft.state.nodes.get(nodeKey(ref));
-  return node !== undefined && isOpen(node) && node.attempt === attempt ? node : undefined;
-}
+const wanted = ({ state }: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined => wantedNode(state, ref, attempt);
 
 function planned(draft: Draft, ref: NodeRef): Place {
   const node = draft.tools.plan.nodes.get(ref.nodeId);
