@@ -8,8 +8,11 @@ import type { Delta, DeltaPut } from '../ports/streams.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
 
-/** After each write, whatever its size: at most four a second. The first one waits for nothing. */
-export const betweenWrites = durationMs(250);
+/**
+ * After each write, whatever its size. Three a second leave room for the one that ends the stream and waits for nothing: at
+ * most four in any second, and no attempt's outcome is held up for the count. The first one waits for nothing.
+ */
+export const betweenWrites = durationMs(334);
 /** In UTF-16 units, of one delta: far below what an item holds. */
 const mostInDelta = 65_536;
 /** Said and not written yet. More means that nothing can be written, and the rest is not kept in memory for that. */
