@@ -163,6 +163,7 @@ const code = exactly<CodeState>()(
     attempt,
     since: eventId,
     calls: z.record(nodeId, z.number()).exactOptional(),
+    endedIn: z.number().exactOptional(),
     ending: ending.exactOptional(),
   }),
 );

@@ -27,7 +27,7 @@ export interface StepOptions<Output> {
   readonly retryPolicy?: RetryPolicy;
   /** Undoes the step when the run fails or is cancelled after it was done. The last step done is undone first. */
   readonly rollback?: (context: RollbackContext<Output>) => unknown;
-  /** To do it twice is no harm: what it came to may be written down while the next step is at work. */
+  /** To do it twice is no harm: what it came to may be written down while the next step, idempotent too, is at work. */
   readonly idempotent?: boolean;
 }
 

@@ -159,13 +159,20 @@ describe('idempotent steps', () => {
     expect(run.commits).toHaveLength(1 + 5 + 1);
   });
 
-  test('what began before its turn was committed is stopped when that does not happen, and begins anew', async () => {
+  test.each([
+    [
+      true,
+      'begins before its turn is committed, is stopped when that does not happen, and begins anew',
+      ['b', 'b', 'b was stopped', 'b is done'],
+    ],
+    [false, 'begins when its turn is committed, and once', ['b', 'b is done']],
+  ])('what comes behind one, itself marked so: %s, %s', async (idempotent, _what, expected) => {
     const clock = new VirtualClock();
     const begun: string[] = [];
     const code = flow(async ({ step }) => {
       const signal = step.waitForSignal({ signal: 'go' });
       await step.run({ name: 'a', idempotent: true }, () => 1);
-      await step.run({ name: 'b' }, async ({ signal: stop }) => {
+      await step.run({ name: 'b', idempotent }, async ({ signal: stop }) => {
         begun.push('b');
         await clock.sleep(seconds(1));
         begun.push(stop.aborted ? 'b was stopped' : 'b is done');
@@ -180,7 +187,7 @@ describe('idempotent steps', () => {
     };
     await run.toTheEnd();
     expect(run.output).toEqual({ data: 7 });
-    expect(begun).toEqual(['b', 'b', 'b was stopped', 'b is done']);
+    expect(begun).toEqual(expected);
   });
 });
 

@@ -23,6 +23,7 @@ export class Checker {
   commits = 0;
   /** the longest time that an open run stood still between two commits */
   longestStillMs = 0;
+  readonly #open = new Set<string>();
   readonly #lastCommitAt = new Map<string, number>();
 
   /** A put was answered with success, or is known to have landed. */
@@ -37,6 +38,8 @@ export class Checker {
     watched.commits.set(commit.number, text);
     try {
       applyCommit(watched.state, commit);
+      if (isTerminal(watched.state.progress)) this.#open.delete(address.runId);
+      else this.#open.add(address.runId);
     } catch (trouble) {
       runInvariant(2, false, `${address.runId}: ${trouble instanceof Error ? trouble.message : String(trouble)}`);
     }
@@ -46,12 +49,19 @@ export class Checker {
     this.acknowledged.set(address.runId, address);
   }
 
-  /** All runs that were acknowledged have ended. */
+  /** All runs that were acknowledged have ended, and all that they called. */
   get isQuiet(): boolean {
-    return [...this.acknowledged.keys()].every((runId) => {
-      const watched = this.#runs.get(runId);
-      return watched !== undefined && isTerminal(watched.state.progress);
-    });
+    return this.#open.size === 0 && [...this.acknowledged.keys()].every((runId) => this.#runs.has(runId));
+  }
+
+  /** How the run ended, by its own log. */
+  endOf(runId: string): string | undefined {
+    const progress = this.#runs.get(runId)?.state.progress;
+    return progress !== undefined && isTerminal(progress) ? progress.status : undefined;
+  }
+
+  stateOf(runId: string): RunState | undefined {
+    return this.#runs.get(runId)?.state;
   }
 
   async judge(log: RunLog): Promise<void> {

@@ -1,6 +1,7 @@
 /** Watches that no more runs are at work than their workflow allows, that each has a place to itself, and that none begins without one. */
 import { type RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
+import { callerOf } from '../../lib/engine/log/lineage.ts';
 import { runInvariant } from './violation.ts';
 
 const endings: ReadonlySet<string> = new Set(['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED']);
@@ -9,6 +10,7 @@ export class PlaceWatch {
   readonly #most: number;
   readonly #atWork = new Map<string, number>();
   readonly #ended = new Set<string>();
+  readonly #called = new Set<string>();
   /** runs that were let in */
   let = 0;
   /** runs that came when all places were taken */
@@ -20,7 +22,11 @@ export class PlaceWatch {
     this.#most = most;
   }
 
-  committed({ runId }: RunAddress, { events }: Commit): void {
+  committed({ runId }: RunAddress, commit: Commit): void {
+    const { events } = commit;
+    // What is called by others has places of its own, if any.
+    if (callerOf({ commit }) !== undefined) this.#called.add(runId);
+    if (this.#called.has(runId)) return;
     for (const event of events) {
       if (event.type === 'PLACE_AWAITED' && this.#atWork.size >= this.#most) this.waited += 1;
       if (event.type === 'PLACE_TAKEN') {

@@ -5,7 +5,7 @@ import { isCaught, seeds } from './seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
 describe('places in rough weather', () => {
-  const crowd = { rates: roughWeather, runs: 6, isShared: true } as const;
+  const crowd = { rates: roughWeather, runs: 6, isShared: true, code: 0 } as const;
 
   it('are never more than there are, each for one run, and every run gets its turn', async () => {
     const together = new Map<number, number>();

@@ -1,9 +1,11 @@
 /**
- * A process: one invocation that can die at any port call. What it awaited then never comes; the world goes on.
- * Every port is wrapped here, so that each call is a moment of virtual time at which a fault can strike.
+ * A process: one invocation that can die at any port call, stand still, and have a clock of its own. What a dead one awaited
+ * never comes; the world goes on. Every port is wrapped here, so that each call is a moment of virtual time at which a fault
+ * can strike.
  */
-import type { Deps } from '../../lib/service/deps.ts';
+import { type DurationMs, type Instant, instant } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
+import type { Deps } from '../../lib/service/deps.ts';
 import type { Faults } from './faults.ts';
 import type { Prng } from './prng.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -14,20 +16,62 @@ export interface Surroundings {
   readonly faults: Faults;
 }
 
+/** Clocks of machines that are kept in step by their maker are within a second; these are worse. */
+const mostWrongMs = 90_000;
+const longestFreezeMs = 1_200_000;
+
+/** Marks what a read gave that had a hole: it does not tell what was true at its time. */
+export const torn = Symbol('torn');
+const isTorn = (value: unknown): boolean => typeof value === 'object' && value !== null && torn in value;
+
+/** What no death can keep from happening, and no fault from being answered. */
+const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
+
 export class Process {
   isAlive = true;
+  /** when the last answer to a read of a log was true: whatever was committed later, it does not know of */
+  lastReadAt = 0;
   readonly #around: Surroundings;
-  readonly #died: () => void;
+  #wrongMs: number;
+  #frozenUntil = 0;
+  /** Is called when it dies, for what it has at work. */
+  onDeath: () => void = () => {};
 
-  constructor(around: Surroundings, died: () => void) {
+  constructor(around: Surroundings) {
     this.#around = around;
-    this.#died = died;
+    this.#wrongMs = around.faults.strikes('wrongClock') ? this.#someWrong() : 0;
   }
 
   die(): void {
     if (!this.isAlive) return;
     this.isAlive = false;
-    this.#died();
+    this.onDeath();
+  }
+
+  #someWrong(): number {
+    return this.#around.prng.whole(-mostWrongMs, mostWrongMs);
+  }
+
+  now(): Instant {
+    return instant(this.#around.time.now + this.#wrongMs);
+  }
+
+  /** Happens in the life of this process: not when it is dead, and later when it stands still. */
+  in(ms: number, happen: () => void): void {
+    const { time } = this.#around;
+    time.in(ms, () => {
+      if (!this.isAlive) return;
+      if (time.now < this.#frozenUntil) this.in(this.#frozenUntil - time.now, happen);
+      else happen();
+    });
+  }
+
+  sleep(wait: DurationMs, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted === true) return resolve();
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+      this.in(wait, resolve);
+    });
   }
 
   /** One port call: it takes a while, has its effect at one moment, and is answered later, unless a fault strikes. */
@@ -40,26 +84,34 @@ export class Process {
       const diesAfter = faults.strikes('crashAfter');
       const isRefused = faults.strikes('refused');
       const isAnswerLost = faults.strikes('lostAnswer');
+      if (faults.strikes('clockJump')) this.#wrongMs = this.#someWrong();
+      if (faults.strikes('frozen')) this.#frozenUntil = time.now + prng.whole(1_000, longestFreezeMs);
       const latencyMs = faults.strikes('slow') ? prng.whole(1_000, 20_000) : prng.whole(1, 12);
-      const answer = (settle: () => void): void => time.in(prng.whole(0, 4), () => (this.isAlive ? settle() : undefined));
+      const answer = (settle: () => void): void => this.in(prng.whole(0, 4), settle);
+      // A request that is on its way arrives, whatever becomes of its sender.
       time.in(latencyMs, () => {
         if (isRefused) return answer(() => reject(new Unavailable(name)));
+        const effectiveAt = time.now;
         effect().then(
           (value) => {
             if (diesAfter) return this.die();
-            answer(() => (isAnswerLost ? reject(new Unavailable(`the answer of ${name}`)) : resolve(value)));
+            answer(() => {
+              if (isAnswerLost) return reject(new Unavailable(`the answer of ${name}`));
+              if (name === 'log.commitsAfter' && !isTorn(value)) this.lastReadAt = effectiveAt;
+              resolve(value);
+            });
           },
           (trouble: unknown) => answer(() => reject(trouble)),
         );
       });
-      // A lost answer is learnt of only by waiting; a slow request outlives its caller's patience.
     });
   }
 
   /** The ports as this process reaches them. */
   deps(world: Deps): Deps {
-    const { time, prng } = this.#around;
-    const reach = <Port extends object>(port: Port, portName: string): Port =>
+    const { prng } = this.#around;
+    const reached = new Map<string, object>();
+    const reach = (port: object, portName: string): object =>
       new Proxy(port, {
         get: (target, method) => {
           const member: unknown = Reflect.get(target, method);
@@ -68,29 +120,24 @@ export class Process {
             this.call(() => Reflect.apply(member, target, given) as Promise<unknown>, `${portName}.${String(method)}`);
         },
       });
-    const clock: Deps['clock'] = {
-      now: () => time.now,
-      sleep: (wait, signal) =>
-        new Promise((resolve) => {
-          if (signal?.aborted === true) return resolve();
-          signal?.addEventListener('abort', () => resolve(), { once: true });
-          time.in(wait, () => (this.isAlive ? resolve() : undefined));
-        }),
+    const clock: Deps['clock'] = { now: () => this.now(), sleep: (wait, signal) => this.sleep(wait, signal) };
+    const ids: Deps['ids'] = {
+      runId: (at) => world.ids.runId(at),
+      nonce: () => world.ids.nonce(),
+      chance: () => prng.next(),
     };
-    return {
-      ...world,
-      log: reach(world.log, 'log'),
-      index: reach(world.index, 'index'),
-      jobs: reach(world.jobs, 'jobs'),
-      timers: reach(world.timers, 'timers'),
-      blobs: reach(world.blobs, 'blobs'),
-      notices: reach(world.notices, 'notices'),
-      workflows: reach(world.workflows, 'workflows'),
-      reservations: reach(world.reservations, 'reservations'),
-      deployments: reach(world.deployments, 'deployments'),
-      signals: reach(world.signals, 'signals'),
-      clock,
-      ids: { runId: (at) => world.ids.runId(at), nonce: () => world.ids.nonce(), chance: () => prng.next() },
-    };
+    return new Proxy(world, {
+      get: (target, name) => {
+        if (name === 'clock') return clock;
+        if (name === 'ids') return ids;
+        const port: unknown = Reflect.get(target, name);
+        if (typeof name === 'symbol' || typeof port !== 'object' || port === null || untouched.has(name)) return port;
+        const known = reached.get(name);
+        if (known !== undefined) return known;
+        const made = reach(port, name);
+        reached.set(name, made);
+        return made;
+      },
+    });
   }
 }

@@ -1,6 +1,9 @@
-/** A queue within what SQS promises: at least once, groups one at a time where it is FIFO, dead letters after five tries. */
-import type { Prng } from './prng.ts';
+/**
+ * A queue within what SQS promises: at least once, groups one at a time where it is FIFO, in batches that may mix groups, dead
+ * letters after five tries, which their operator may put back.
+ */
 import type { Faults } from './faults.ts';
+import type { Prng } from './prng.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export interface QueueRules {
@@ -12,7 +15,7 @@ export interface QueueRules {
 
 interface Kept<Body> {
   readonly body: Body;
-  readonly group: string;
+  readonly lane: string;
   receives: number;
 }
 
@@ -21,46 +24,42 @@ export interface Received<Body> {
   readonly isRedelivered: boolean;
 }
 
-/** What a delivery came to: every message deleted, or left to come back. A dead taker says nothing at all. */
-export type Take<Body> = (batch: readonly Received<Body>[], done: (isDone: boolean) => void) => void;
+/** What a delivery came to: those of the batch that must come back; all others are deleted. A dead taker says nothing at all. */
+export type Take<Body> = (batch: readonly Received<Body>[], done: (failed: readonly Received<Body>[]) => void) => void;
 
 const mostReceives = 5;
 const deduplicationMs = 300_000;
-/** How long after sending a poller has the message; now and then a queue is behind. */
-const hop = (prng: Prng, isBrisk: boolean): number =>
-  !isBrisk && prng.isLucky(0.02) ? prng.whole(1_000, 120_000) : prng.whole(2, 60);
+
+export interface QueueSurroundings {
+  readonly time: VirtualTime;
+  readonly prng: Prng;
+  readonly faults: Faults;
+}
 
 export class Queue<Body> {
   readonly #rules: QueueRules;
   readonly #time: VirtualTime;
   readonly #prng: Prng;
   readonly #faults: Faults;
-  readonly #isBrisk: boolean;
   readonly #take: Take<Body>;
   readonly #dead: (body: Body) => void;
-  readonly #groups = new Map<string, Kept<Body>[]>();
+  readonly #lanes = new Map<string, Kept<Body>[]>();
   readonly #locked = new Set<string>();
   readonly #seen = new Map<string, number>();
   #anonymous = 0;
-  sends = 0;
+  /** batches of which some came back and some did not */
+  partial = 0;
 
-  constructor(
-    rules: QueueRules,
-    around: { time: VirtualTime; prng: Prng; faults: Faults; isBrisk: boolean },
-    take: Take<Body>,
-    dead: (body: Body) => void,
-  ) {
+  constructor(rules: QueueRules, around: QueueSurroundings, take: Take<Body>, dead: (body: Body) => void) {
     this.#rules = rules;
     this.#time = around.time;
     this.#prng = around.prng;
     this.#faults = around.faults;
-    this.#isBrisk = around.isBrisk;
     this.#take = take;
     this.#dead = dead;
   }
 
   send(body: Body, group: string, deduplicationId: string | undefined, delayMs = 0): void {
-    this.sends += 1;
     if (this.#rules.isFifo && deduplicationId !== undefined) {
       const seenAt = this.#seen.get(deduplicationId);
       if (seenAt !== undefined && this.#time.now - seenAt < deduplicationMs) return;
@@ -69,48 +68,86 @@ export class Queue<Body> {
     const copies = !this.#rules.isFifo && this.#faults.strikes('duplicate') ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       const lane = this.#rules.isFifo ? group : `#${(this.#anonymous += 1)}`;
-      this.#time.in(delayMs + hop(this.#prng, this.#isBrisk), () => {
-        this.#groups.set(lane, [...(this.#groups.get(lane) ?? []), { body, group: lane, receives: 0 }]);
-        this.#deliver(lane);
-      });
+      const hopMs = this.#faults.strikes('late') ? this.#prng.whole(1_000, 120_000) : this.#prng.whole(2, 60);
+      this.#time.in(delayMs + hopMs, () => this.#put({ body, lane, receives: 0 }));
     }
   }
 
+  #put(message: Kept<Body>): void {
+    const waiting = this.#lanes.get(message.lane) ?? [];
+    waiting.push(message);
+    this.#lanes.set(message.lane, waiting);
+    this.#deliver(message.lane);
+  }
+
   #deliver(lane: string): void {
-    if (this.#locked.has(lane)) return;
-    const waiting = this.#groups.get(lane) ?? [];
-    const batch = waiting.slice(0, this.#rules.batchSize);
-    if (batch.length === 0) return void this.#groups.delete(lane);
-    const [first] = batch;
-    if (first !== undefined && first.receives >= mostReceives) {
+    const batch = this.#takeFrom(lane, this.#rules.batchSize);
+    if (batch.length === 0) return;
+    for (const other of this.#othersFor(batch)) batch.push(...this.#takeFrom(other, this.#rules.batchSize - batch.length));
+    this.#hand(batch);
+  }
+
+  /** Of several groups now and then, where a batch has room for them. */
+  #othersFor(batch: readonly Kept<Body>[]): readonly string[] {
+    if (!this.#rules.isFifo || batch.length >= this.#rules.batchSize || !this.#prng.isLucky(0.5)) return [];
+    return [...this.#lanes.keys()];
+  }
+
+  #takeFrom(lane: string, most: number): Kept<Body>[] {
+    if (this.#locked.has(lane) || most <= 0) return [];
+    const waiting = this.#lanes.get(lane) ?? [];
+    for (let first = waiting[0]; first !== undefined && first.receives >= mostReceives; first = waiting[0]) {
       waiting.shift();
-      this.#dead(first.body);
-      return this.#deliver(lane);
+      this.#bury(first);
+    }
+    if (waiting.length === 0) {
+      this.#lanes.delete(lane);
+      return [];
     }
     this.#locked.add(lane);
+    return waiting.slice(0, most);
+  }
+
+  #bury(message: Kept<Body>): void {
+    this.#dead(message.body);
+    if (!this.#faults.strikes('redriven')) return;
+    this.#time.in(this.#prng.whole(60_000, 7_200_000), () => this.#put({ ...message, receives: 0 }));
+  }
+
+  #hand(batch: readonly Kept<Body>[]): void {
+    const lanes = new Set(batch.map(({ lane }) => lane));
     for (const message of batch) message.receives += 1;
     let isSettled = false;
     const release = (): void => {
-      this.#locked.delete(lane);
-      this.#deliver(lane);
-    };
-    this.#time.in(this.#rules.visibilityMs, () => {
-      if (isSettled) return;
       isSettled = true;
-      release();
+      for (const lane of lanes) this.#locked.delete(lane);
+      for (const lane of lanes) this.#deliver(lane);
+    };
+    this.#time.in(this.#rules.visibilityMs, () => (isSettled ? undefined : release()));
+    if (this.#faults.strikes('lostDelivery')) return;
+    const received = batch.map(({ body, receives }) => ({ body, isRedelivered: receives > 1 }));
+    this.#take(received, (failed) => {
+      // Too late: the messages had become visible again, and a late delete of a FIFO receipt is refused.
+      if (isSettled || this.#faults.strikes('undeleted')) return;
+      if (failed.length > 0 && failed.length < batch.length) this.partial += 1;
+      const done = new Set(batch.filter((_, index) => !failed.some((each) => each === received[index])));
+      this.#forget(done);
+      if (failed.length === 0) return release();
+      // A group with a failed message waits until that is visible again.
+      for (const lane of new Set([...done].map((message) => message.lane)))
+        if (!batch.some((message) => message.lane === lane && !done.has(message))) this.#locked.delete(lane);
+      for (const lane of lanes) this.#deliver(lane);
     });
-    this.#take(
-      batch.map(({ body, receives }) => ({ body, isRedelivered: receives > 1 })),
-      (isDone) => {
-        // Too late: the messages had become visible again, and a late delete of a FIFO receipt is refused.
-        if (isSettled || !isDone) return;
-        isSettled = true;
-        this.#groups.set(
+  }
+
+  #forget(done: ReadonlySet<Kept<Body>>): void {
+    for (const { lane } of done) {
+      const waiting = this.#lanes.get(lane);
+      if (waiting !== undefined)
+        this.#lanes.set(
           lane,
-          (this.#groups.get(lane) ?? []).filter((message) => !batch.includes(message)),
+          waiting.filter((message) => !done.has(message)),
         );
-        release();
-      },
-    );
+    }
   }
 }

@@ -89,6 +89,18 @@ export const simulatedPlaces = [0, 1, 2].map((index) => ({ name: `signal-${index
 /** How many of the nodes await signals: in some workflows few or none, in others so many that they crowd at their places. */
 const shareOfWaits = [0.03, 0.08, 0.3];
 
+/** Called by others, and calls nothing. */
+export const leafVersion: WorkflowVersion = {
+  name: workflowName('leaf-graph'),
+  version: 1,
+  nodes: [
+    { id: nodeId('start'), type: 'work', config: { ms: 50 } },
+    { id: nodeId('end'), type: 'end', config: {} },
+  ],
+  edges: [{ source: nodeId('start'), target: nodeId('end') }],
+  options: {},
+};
+
 /** @param isBrisk no node sleeps or awaits a signal */
 export function randomVersion(prng: Prng, name: string, isBrisk: boolean): WorkflowVersion {
   const waits = isBrisk ? 0 : prng.pick(shareOfWaits);
@@ -146,8 +158,16 @@ function randomNode(prng: Prng, id: string, { isBrisk, waits }: Mix): NodeDefini
     isDisabled: prng.isLucky(0.03),
   };
   if (prng.isLucky(waits)) {
-    const patience = prng.pick([{}, { ms: 20_000 }, { ms: 600_000 }, { ms: 7_200_000, continues: true }]);
+    // In the passes of nested loops a hundred of them would wait for as many signals.
+    const endless = id.includes('.') ? { ms: 60_000 } : {};
+    const patience = prng.pick([endless, { ms: 20_000 }, { ms: 600_000 }, { ms: 7_200_000, continues: true }]);
     return { id: nodeId(id), type: 'wait', config: { policy, ...prng.pick(simulatedPlaces), ...patience } };
+  }
+  if (prng.isLucky(0.04)) {
+    const calls = prng.pick(['leaf-graph', 'leaf-code', 'nobody']);
+    const patience = isBrisk ? {} : prng.pick([{}, {}, { ms: 20_000 }]);
+    const config = { policy, calls, goesOn: prng.isLucky(0.3), cancels: prng.isLucky(0.3), ...patience };
+    return { id: nodeId(id), type: 'call', config };
   }
   const dice = prng.next();
   if (dice < 0.12) return { id: nodeId(id), type: 'choice', config: { policy, takes: prng.pick(['left', 'right']) } };

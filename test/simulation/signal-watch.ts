@@ -2,7 +2,7 @@
  * Watches signals beside the system: none is given twice, and one that was acknowledged reaches a wait that it fits while
  * both last (invariant 11).
  */
-import type { RunAddress } from '../../lib/engine/ids.ts';
+import type { RunAddress, Scope } from '../../lib/engine/ids.ts';
 import { nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
@@ -20,14 +20,15 @@ interface Span {
 }
 
 export interface SentSignal {
+  readonly scope: Scope;
   readonly signalId: string;
   readonly name: string;
   readonly correlation: string;
   readonly keptUntil: Instant;
 }
 
-const placeOf = ({ name, correlation }: { readonly name: string; readonly correlation: string }): string =>
-  JSON.stringify([name, correlation]);
+const placeOf = (scope: Scope, { name, correlation }: { readonly name: string; readonly correlation: string }): string =>
+  JSON.stringify([scope.environment, name, correlation]);
 
 export class SignalWatch {
   readonly #waits = new Map<string, Span>();
@@ -52,14 +53,15 @@ export class SignalWatch {
         event.type === 'RUN_CANCELLED'
       )
         this.#endAll(run, now);
-      else if ('nodeId' in event) this.#ofNode(event, `${run.runId}#${nodeKey(event)}`, now);
+      else if ('nodeId' in event) this.#ofNode(run, event, now);
     }
   }
 
-  #ofNode(event: Extract<RunEvent, { nodeId: unknown }>, wait: string, now: Instant): void {
+  #ofNode(run: RunAddress, event: Extract<RunEvent, { nodeId: unknown }>, now: Instant): void {
+    const wait = `${run.runId}#${nodeKey(event)}`;
     switch (event.type) {
       case 'SIGNAL_AWAITED':
-        this.#waits.set(wait, { place: placeOf(event), what: wait, from: now, until: Infinity });
+        this.#waits.set(wait, { place: placeOf(run, event), what: wait, from: now, until: Infinity });
         break;
       case 'SIGNAL_RECEIVED': {
         runInvariant(11, !this.#givenAt.has(event.signalId), `signal ${event.signalId} was given twice`);
@@ -85,7 +87,7 @@ export class SignalWatch {
     runInvariant(11, !isDelivered || givenAt !== undefined, `signal ${signal.signalId} was called delivered, and was not`);
     if (this.#kept.has(signal.signalId)) return;
     this.#kept.set(signal.signalId, {
-      place: placeOf(signal),
+      place: placeOf(signal.scope, signal),
       what: signal.signalId,
       from: now,
       until: Math.min(signal.keptUntil, givenAt ?? Infinity),

@@ -115,6 +115,8 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       if (drive?.step?.kind !== 'drive') return;
       run(draft);
       emit(draft, { type: 'NODE_FAILED', ...fact.node, attempt: fact.attempt, failure: fact.failure, ...spanOf(draft, drive) });
+      // Machines that died before it had anything to undo are no reason to leave it undone.
+      if (Number(drive.step.key) <= (draft.state.code?.endedIn ?? 0)) return askForDrive(draft);
       return leaveUndone(draft, { ...fact.failure, code: 'drive_lost' });
     }
     case 'cancel-requested':

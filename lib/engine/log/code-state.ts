@@ -15,4 +15,6 @@ export interface CodeState {
   readonly calls?: Readonly<Record<NodeId, number>>;
   /** what was done is being undone, and then the run ends so */
   readonly ending?: Ending;
+  /** how many drives there had been when that began: one of them may be lost, and what was done is undone by another */
+  readonly endedIn?: number;
 }

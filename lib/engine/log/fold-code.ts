@@ -47,7 +47,7 @@ const hasFailedCall = (node: NodeState): boolean =>
 export function beginRollback(state: RunState, { ending }: Extract<RunEvent, { type: 'ROLLBACK_STARTED' }>): void {
   const code = codeOf(state);
   invariant(code.ending === undefined, 'a rollback began twice');
-  state.code = { ...code, ending };
+  state.code = { ...code, ending, endedIn: code.drives };
 }
 
 function codeOf({ code }: RunState): CodeState {

@@ -51,7 +51,7 @@ export {
 } from './run-state.ts';
 
 /** Raised when a stored fold would mean something else than the same log folded anew. */
-export const foldSchema = 5;
+export const foldSchema = 6;
 
 /** Folds the next commit into the state. The commit must be the next one, and nothing may follow an ending. */
 export function applyCommit(state: RunState, commit: Commit): void {

@@ -215,6 +215,25 @@ describe('undoing', () => {
     expect(run.state.open.size).toBe(0);
   });
 
+  test('a drive that is lost when there is something to undo is followed by another, and by one only', () => {
+    const run = begun();
+    const failure = { cause: 'error', message: 'no money' } as const;
+    run.turn([run.failed('pay'), { kind: 'threw', failure }]);
+    expect(run.state.code?.ending).toMatchObject({ status: 'failed' });
+    const lost = () =>
+      run.say({
+        kind: 'node-lost',
+        node: run.driven.node,
+        attempt: run.driven.attempt,
+        failure: { cause: 'lost', message: 'gone' },
+      });
+    lost();
+    expect(run.state.progress.status).toBe('running');
+    expect(run.drives).toHaveLength(1);
+    lost();
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: failure });
+  });
+
   test('a cancelled run cancels what is open, is driven at once to undo what was done, and a second cancel changes nothing', () => {
     const run = begun();
     run.say({ kind: 'cancel-requested', reason: 'enough' });

@@ -1,0 +1,200 @@
+/** The functions of a simulated world: who takes a message, in which environment, and what becomes of it when that one dies. */
+import type { DeploymentId, RunAddress } from '../../lib/engine/ids.ts';
+import { unreachable } from '../../lib/engine/invariant.ts';
+import { after, durationMs, minutes } from '../../lib/engine/time.ts';
+import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import { byRun, collectResults } from '../../lib/service/collect-results.ts';
+import type { Decider } from '../../lib/service/decide-run.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { driveCodeRun } from '../../lib/service/drive-code-run.ts';
+import { failLostNode } from '../../lib/service/fail-lost-node.ts';
+import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
+import { nudgeRun } from '../../lib/service/nudge-run.ts';
+import { recoverRuns } from '../../lib/service/recover-runs.ts';
+import { runNode, wakeNode } from '../../lib/service/run-node.ts';
+import { tendChild } from '../../lib/service/tend-child.ts';
+import { tendPlace } from '../../lib/service/tend-place.ts';
+import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import type { EffectWatch } from './effect-watch.ts';
+import { Process, type Surroundings } from './process.ts';
+import { simulatedPrograms } from './programs.ts';
+import type { Received } from './queue.ts';
+import { type BodyWorld, type CodeWorkflow, workflowOf } from './random-code.ts';
+import { simulatedTypes } from './random-graph.ts';
+import type { Takers } from './world.ts';
+
+interface Warm {
+  readonly folds: WarmFolds;
+  readonly plans: Plans;
+}
+
+export type Invocation = Decider & Warm & { readonly process: Process };
+
+type Failed = readonly Received<Job>[];
+
+/** How long before its end a sweep stops to begin minutes. */
+const sweepMs = durationMs(55_000);
+
+export class Functions implements Takers {
+  /** what went wrong that no fault explains */
+  readonly problems: unknown[] = [];
+  /** what the modules of deployments export */
+  readonly deployed = new Map<DeploymentId, readonly CodeWorkflow[]>();
+  world: Deps | undefined;
+  readonly #around: Surroundings;
+  readonly #effects: EffectWatch;
+  readonly #idle: Warm[] = [];
+
+  constructor(around: Surroundings, effects: EffectWatch) {
+    this.#around = around;
+    this.#effects = effects;
+  }
+
+  /** Runs one invocation in a warm or a new environment. A crash loses the environment and says nothing. */
+  invoke(by: string, work: (invocation: Invocation) => Promise<void>, done: (isDone: boolean) => void = () => {}): void {
+    const { world } = this;
+    if (world === undefined) throw new Error('the world is not there yet');
+    if (this.#around.faults.strikes('deployed')) this.#idle.length = 0;
+    const warm = this.#idle.pop() ?? { folds: new WarmFolds(), plans: new Plans(simulatedTypes) };
+    const process = new Process(this.#around);
+    work({ deps: process.deps(world), by, ...warm, process }).then(
+      () => {
+        if (!process.isAlive) return;
+        this.#idle.push(warm);
+        done(true);
+      },
+      (trouble: unknown) => {
+        if (!process.isAlive) return;
+        if (!isExpected(trouble)) this.problems.push(trouble);
+        this.#idle.push(warm);
+        done(false);
+      },
+    );
+  }
+
+  readonly jobs = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void => {
+    if (received === undefined) return done([]);
+    const { body: job, isRedelivered } = received;
+    const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, minutes(15)) };
+    this.invoke(
+      'worker',
+      async (invocation) => {
+        const worker = { ...invocation, runAttempt: this.#attempts(invocation.process) };
+        switch (job.kind) {
+          case 'node':
+            return runNode(worker, job, delivery);
+          case 'message':
+          case 'drive':
+            return worker.deps.jobs.send([job]);
+          case 'wake':
+            return wakeNode(worker, job, delivery);
+          case 'nudge':
+            return nudgeRun(worker, job);
+          case 'child':
+            return tendChild(worker, job);
+          case 'place':
+            return tendPlace(worker, job);
+          default:
+            return unreachable(job);
+        }
+      },
+      (isDone) => done(isDone ? [] : [received]),
+    );
+  };
+
+  readonly drives = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void => {
+    if (received === undefined) return done([]);
+    const { body: job, isRedelivered } = received;
+    if (job.kind !== 'drive') throw new Error(`the code queue holds a job of kind ${job.kind}`);
+    const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, minutes(15)) };
+    this.invoke(
+      'code',
+      async (invocation) => {
+        const { process } = invocation;
+        const world = this.#bodies(process);
+        const programs = simulatedPrograms(process, (id) => this.deployed.get(id)?.map((each) => workflowOf(each, world)) ?? []);
+        await driveCodeRun({ ...invocation, programs }, job, delivery);
+      },
+      (isDone) => done(isDone ? [] : [received]),
+    );
+  };
+
+  readonly results = (
+    batch: readonly Received<ResultMessage>[],
+    done: (failed: readonly Received<ResultMessage>[]) => void,
+  ): void => {
+    const failed: Received<ResultMessage>[] = [];
+    this.invoke(
+      'collect',
+      async (decider) => {
+        const received = batch.map(({ body, isRedelivered }) => ({ result: body, isRedelivered }));
+        for (const results of byRun(received)) {
+          try {
+            await collectResults(decider, results);
+          } catch (trouble) {
+            if (!isExpected(trouble)) this.problems.push(trouble);
+            failed.push(...batch.filter(({ body }) => body.run.runId === results.run.runId));
+          }
+        }
+      },
+      (isDone) => done(isDone ? failed : batch),
+    );
+  };
+
+  readonly dead = (message: Job | ResultMessage): void =>
+    this.invoke(
+      'dead-letter',
+      (decider) => failLostNode(decider, message),
+      (isDone) => void (isDone || this.#around.time.in(60_000, () => this.dead(message))),
+    );
+
+  sweepEachMinute(): void {
+    const { time } = this.#around;
+    this.invoke('sweep', async (decider) => {
+      const { failed } = await recoverRuns(decider, after(time.now, sweepMs));
+      for (const { trouble } of failed) if (!isExpected(trouble)) this.problems.push(trouble);
+    });
+    time.in(60_000, () => this.sweepEachMinute());
+  }
+
+  /** What the code of a run is, as long as it lives. */
+  async codeOf(run: RunAddress): Promise<CodeWorkflow | undefined> {
+    const head = await this.world?.log.head(run);
+    if (head?.kind !== 'code') return undefined;
+    return this.deployed.get(head.deploymentId)?.find(({ name }) => name === head.workflow.name);
+  }
+
+  #attempts(process: Process): RunAttempt {
+    const { prng } = this.#around;
+    return async (node, _input, attempt) => {
+      const ms = Number(node.config['ms'] ?? 5);
+      const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));
+      this.#effects.begins(attempt.token, attempt.number, process);
+      await process.sleep(durationMs(prng.whole(1, ms * 2)), attempt.signal);
+      const tokens = { tokens: { input: ms % 7, output: attempt.number } };
+      return isBad
+        ? { outcome: { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' }, ...tokens }, printed: [] }
+        : { outcome: { kind: 'finished', output: { value: prng.whole(0, 99) }, handle: 'output', ...tokens }, printed: [] };
+    };
+  }
+
+  #noting(watch: () => void): void {
+    try {
+      watch();
+    } catch (trouble) {
+      this.problems.push(trouble);
+    }
+  }
+
+  #bodies(process: Process): BodyWorld {
+    return {
+      began: (runId, { key, attempt }, mayOverlap) =>
+        // What is thrown here the code would take for a failure of its own.
+        this.#noting(() => this.#effects.beginsStep(runId, key, attempt, { by: process, mayOverlap })),
+      undone: (runId, { key }) => this.#effects.undoes(runId, key),
+      sleep: (ms, signal) => process.sleep(ms, signal),
+    };
+  }
+}
+
+const isExpected = (trouble: unknown): boolean => trouble instanceof Error && trouble.name === 'Unavailable';

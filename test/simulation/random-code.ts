@@ -1,0 +1,229 @@
+/**
+ * Random workflows as code: steps that work, fail and are tried again, sleeps, signals and calls, one after another and side by
+ * side, drawn from the seed. Where no race and no signal decides, what a run comes to is known beforehand (`expectedOf`).
+ */
+import { durationMs } from '../../lib/engine/time.ts';
+import { type Step, type StepContext, type Workflow, defineWorkflow } from '../../lib/sdk/index.ts';
+import type { Prng } from './prng.ts';
+import { simulatedPlaces } from './random-graph.ts';
+
+export type Part =
+  | {
+      readonly kind: 'step';
+      readonly ms: number;
+      /** attempts that fail before one does not */
+      readonly failures: number;
+      readonly mostAttempts: number;
+      readonly hasRollback: boolean;
+    }
+  | { readonly kind: 'sleep'; readonly ms: number }
+  | { readonly kind: 'signal'; readonly place: (typeof simulatedPlaces)[number]; readonly ms: number }
+  | { readonly kind: 'send'; readonly place: (typeof simulatedPlaces)[number] }
+  | { readonly kind: 'child'; readonly name: string; readonly ms: number }
+  | { readonly kind: 'throw' }
+  | { readonly kind: Join; readonly parts: readonly Part[] };
+
+type Join = 'seq' | 'all' | 'allSettled' | 'race' | 'any';
+
+export interface CodeWorkflow {
+  readonly name: string;
+  readonly part: Part;
+  /** attempts of the workflow as a whole */
+  readonly mostAttempts: number;
+  /** its steps may be done twice: a body may begin while what came before it is still being written down */
+  readonly isIdempotent: boolean;
+}
+
+/** What a body of a step asks of its world. */
+export interface BodyWorld {
+  /** A body has begun, in the process that the drive is in. */
+  began(runId: string, context: StepContext, mayOverlap: boolean): void;
+  undone(runId: string, context: StepContext): void;
+  sleep(ms: ReturnType<typeof durationMs>, signal: AbortSignal): Promise<void>;
+}
+
+/** No time limit. */
+const endless = 0;
+/** As many failures as no policy allows for. */
+const always = 1_000;
+
+/** What code may call: names of workflows that call nothing themselves. */
+export const leafNames = { graph: 'leaf-graph', code: 'leaf-code' } as const;
+
+export function randomCode(prng: Prng, name: string, mix: { readonly isBrisk: boolean }): CodeWorkflow {
+  const mostAttempts = prng.isLucky(0.2) ? 2 : 1;
+  return { name, mostAttempts, isIdempotent: prng.isLucky(0.2), part: randomPart(prng, prng.whole(1, 3), mix) };
+}
+
+function randomPart(prng: Prng, depth: number, mix: { readonly isBrisk: boolean }): Part {
+  if (depth > 0 && prng.isLucky(depth === 3 ? 1 : 0.55)) {
+    const kind = prng.pick(['seq', 'seq', 'seq', 'all', 'all', 'allSettled', 'race', 'any'] as const);
+    return { kind, parts: Array.from({ length: prng.whole(1, 4) }, () => randomPart(prng, depth - 1, mix)) };
+  }
+  const dice = prng.next();
+  if (dice < 0.12 && !mix.isBrisk) return { kind: 'sleep', ms: prng.pick([0, 300, 20_000, 600_000, 7_200_000]) };
+  if (dice < 0.2 && !mix.isBrisk)
+    return { kind: 'signal', place: prng.pick(simulatedPlaces), ms: prng.pick([endless, 20_000, 600_000]) };
+  if (dice < 0.26) return { kind: 'send', place: prng.pick(simulatedPlaces) };
+  if (dice < 0.36) {
+    const patience = mix.isBrisk ? endless : prng.pick([endless, endless, 30_000]);
+    return { kind: 'child', name: prng.pick([leafNames.graph, leafNames.code]), ms: patience };
+  }
+  if (dice < 0.39) return { kind: 'throw' };
+  const failures = prng.pick([0, 0, 0, 0, 1, 2, always]);
+  return {
+    kind: 'step',
+    ms: prng.pick([0, 0, 5, 50, 800, 12_000, 200_000]),
+    failures,
+    // Attempts that are lost with their machine are numbered too: what fails a few times must be given some more.
+    mostAttempts: failures === 0 || failures === always ? prng.pick([1, 3]) : 10,
+    hasRollback: prng.isLucky(0.3),
+  };
+}
+
+export const leafCode: CodeWorkflow = {
+  name: leafNames.code,
+  mostAttempts: 1,
+  isIdempotent: false,
+  part: { kind: 'step', ms: 50, failures: 1, mostAttempts: 10, hasRollback: false },
+};
+
+/** @param world of the process whose thread runs the code */
+export function workflowOf({ name, part, mostAttempts, isIdempotent }: CodeWorkflow, world: BodyWorld): Workflow {
+  const spec = { name, retryPolicy: { maximumAttempts: mostAttempts, initialInterval: 2_000 } };
+  return defineWorkflow<unknown, string>(spec, async ({ step, run }) =>
+    play(part, { step, runId: run.id, world, isIdempotent }, '0'),
+  );
+}
+
+interface Going {
+  readonly step: Step;
+  readonly runId: string;
+  readonly world: BodyWorld;
+  readonly isIdempotent: boolean;
+}
+
+async function play(part: Part, going: Going, path: string): Promise<string> {
+  const { step, runId, world, isIdempotent } = going;
+  switch (part.kind) {
+    case 'step':
+      return step.run(
+        {
+          name: `work-${path}`,
+          idempotent: isIdempotent,
+          retryPolicy: { initialInterval: 1_000, maximumAttempts: part.mostAttempts },
+          ...(part.hasRollback ? { rollback: (context) => world.undone(runId, context) } : {}),
+        },
+        async (context) => {
+          world.began(runId, context, isIdempotent);
+          if (part.ms > 0) await world.sleep(durationMs(part.ms), context.signal);
+          if (context.attempt <= part.failures) throw new Error(`no ${path}`);
+          return `did ${path}`;
+        },
+      );
+    case 'sleep':
+      await step.sleep(`nap-${path}`, part.ms);
+      return `slept ${path}`;
+    case 'signal': {
+      const { name, correlation } = part.place;
+      const waited = { name: `wait-${path}`, signal: name, correlation, ...(part.ms === endless ? {} : { timeout: part.ms }) };
+      return `heard ${JSON.stringify(await step.waitForSignal(waited))}`;
+    }
+    case 'send': {
+      const { name, correlation } = part.place;
+      return `sent ${(await step.sendSignal({ name: `send-${path}`, signal: name, correlation, data: path })).signalId.length > 0}`;
+    }
+    case 'child': {
+      const options = { name: `call-${path}`, ...(part.ms === endless ? {} : { timeout: part.ms }) };
+      await step.runWorkflow({ name: part.name }, {}, options);
+      return `called ${path}`;
+    }
+    case 'throw':
+      throw new Error(`thrown ${path}`);
+    case 'seq': {
+      const all: string[] = [];
+      for (const [index, each] of part.parts.entries()) all.push(await caught(() => play(each, going, `${path}.${index}`)));
+      return `(${all.join(', ')})`;
+    }
+    case 'all':
+      // Which of several failures comes first is a matter of time.
+      return `[${(await Promise.all(each(part.parts, going, path)).catch(() => Promise.reject(new Error(`not all ${path}`)))).join(', ')}]`;
+    case 'allSettled': {
+      const settled = await Promise.allSettled(each(part.parts, going, path));
+      return `{${settled.map((one) => (one.status === 'fulfilled' ? one.value : spelled(one.reason))).join(', ')}}`;
+    }
+    case 'race':
+      return `first ${await Promise.race(each(part.parts, going, path))}`;
+    case 'any':
+      return `any ${await Promise.any(each(part.parts, going, path))}`;
+  }
+}
+
+const each = (parts: readonly Part[], going: Going, path: string): readonly Promise<string>[] =>
+  parts.map((one, index) => play(one, going, `${path}.${index}`));
+
+async function caught(go: () => Promise<string>): Promise<string> {
+  try {
+    return await go();
+  } catch (error) {
+    return `caught ${spelled(error)}`;
+  }
+}
+
+const spelled = (error: unknown): string => {
+  if (error instanceof AggregateError) return `none of ${error.errors.map(spelled).join(', ')}`;
+  return error instanceof Error ? error.message : 'nothing that is an error';
+};
+
+/** What time decides, and not the code alone: who is first, and what is sent from outside. */
+const isByChance = (part: Part): boolean => {
+  switch (part.kind) {
+    case 'race':
+    case 'any':
+    case 'signal':
+      return true;
+    case 'child':
+      return part.ms !== endless;
+    case 'seq':
+    case 'all':
+    case 'allSettled':
+      return part.parts.some(isByChance);
+    default:
+      return false;
+  }
+};
+
+export type Expected = { readonly status: 'completed'; readonly output: string } | { readonly status: 'failed' };
+
+/** What a run of it comes to that nobody cancels, whatever befalls it; undefined where that is a matter of chance. */
+export async function expectedOf({ part, isIdempotent }: CodeWorkflow): Promise<Expected | undefined> {
+  if (isByChance(part)) return undefined;
+  try {
+    return { status: 'completed', output: await play(part, { step: perfect(), runId: '', world: nowhere, isIdempotent }, '0') };
+  } catch {
+    return { status: 'failed' };
+  }
+}
+
+const nowhere: BodyWorld = { began: () => {}, undone: () => {}, sleep: async () => {} };
+
+/** A platform on which nothing ever goes wrong, and which remembers nothing. */
+function perfect(): Step {
+  return {
+    run: async ({ retryPolicy: { maximumAttempts = 1 } = {} }, body) => {
+      const signal = new AbortController().signal;
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return (await body({ signal, attempt, key: '' })) as never;
+        } catch (error) {
+          if (attempt >= maximumAttempts) throw error;
+        }
+      }
+    },
+    sleep: async () => {},
+    sleepUntil: async () => {},
+    runWorkflow: async () => null as never,
+    waitForSignal: async () => null,
+    sendSignal: async () => ({ signalId: 'one' }),
+  };
+}

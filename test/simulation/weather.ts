@@ -1,0 +1,66 @@
+/** Many seeds in rough weather, and what came of them all together. */
+import { expect } from 'vitest';
+import { type FaultKind, noFaults, roughWeather } from './faults.ts';
+import { simulate } from './simulation.ts';
+
+/** Kinds that need a rare occasion: a dead letter, several messages at once, a second listing. */
+const rare: ReadonlySet<string> = new Set<FaultKind>([
+  'redriven',
+  'partlySent',
+  'stale',
+  'doubleTimer',
+  'lateTimer',
+  'earlyTimer',
+]);
+
+/** How many seeds a part of the whole has; there are four parts, which run beside each other. */
+export const seedsInPart = 1_250;
+
+/** @throws the first violation, which names its invariant */
+export async function holdInRoughWeather(part: number, count = seedsInPart): Promise<void> {
+  const totals = new Map<string, number>(Object.keys(noFaults).map((kind) => [kind, 0]));
+  const seen = {
+    woken: 0,
+    eventsRead: 0,
+    signalsGiven: 0,
+    waitsUnmet: 0,
+    rolledBack: 0,
+    foretold: 0,
+    inPasses: 0,
+    partialBatches: 0,
+  };
+  for (let seed = 1 + (part - 1) * count; seed <= part * count; seed += 1) {
+    const report = await simulate({ seed, rates: roughWeather }).catch((trouble: unknown) => {
+      throw new Error(`seed ${seed}`, { cause: trouble });
+    });
+    for (const [kind, number] of Object.entries(report.counts)) totals.set(kind, (totals.get(kind) ?? 0) + number);
+    for (const name of counted) seen[name] += report[name];
+  }
+  // A part that meets nothing shows nothing: what is counted is what the checker had to look at.
+  for (const [kind, number] of totals)
+    expect(number, `${kind} was hardly ever injected`).toBeGreaterThan(count * (rare.has(kind) ? 0.03 : 0.3));
+  for (const name of counted) expect(seen[name], `hardly any ${name}`).toBeGreaterThan(count * least[name]);
+}
+
+const counted = [
+  'woken',
+  'eventsRead',
+  'signalsGiven',
+  'waitsUnmet',
+  'rolledBack',
+  'foretold',
+  'inPasses',
+  'partialBatches',
+] as const;
+
+/** of each seed, on the average */
+const least = {
+  woken: 0.1,
+  eventsRead: 25,
+  signalsGiven: 0.5,
+  waitsUnmet: 0.25,
+  rolledBack: 0.05,
+  foretold: 0.2,
+  inPasses: 0.5,
+  partialBatches: 0.005,
+} as const satisfies Record<(typeof counted)[number], number>;

@@ -1,0 +1,141 @@
+/** The ports of a simulated world: stores in memory, queues and timers in virtual time, and ears on every commit. */
+import { type MessageIdentity, driveJobIdentity, nodeJobIdentity, resultIdentity } from '../../lib/aws/message-identity.ts';
+import type { RunAddress } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { days, durationMs, instant } from '../../lib/engine/time.ts';
+import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { RunIndex, RunPage } from '../../lib/ports/run-index.ts';
+import type { RunLog } from '../../lib/ports/run-log.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { replaced } from '../service/replaced.ts';
+import { type Surroundings, torn } from './process.ts';
+import { Queue, type Take } from './queue.ts';
+
+export const birth = instant(1_767_225_600_000);
+/** Above the longest time of a function, as the stacks set it. */
+const workVisibilityMs = 960_000;
+const resultsVisibilityMs = 60_000;
+/** EventBridge Scheduler is precise to a minute. */
+const timerSpreadMs = 60_000;
+
+export interface Takers {
+  readonly jobs: Take<Job>;
+  readonly drives: Take<Job>;
+  readonly results: Take<ResultMessage>;
+  readonly dead: (message: Job | ResultMessage) => void;
+}
+
+export type OnCommit = (run: RunAddress, commit: Commit) => void;
+
+export class SimulatedWorld {
+  readonly memory: ReturnType<typeof memoryWorld>;
+  readonly deps: Deps;
+  /** the latest minute that a run is to be looked at in, and the latest that was swept: behind it nothing is due */
+  lastDueMinute = 0;
+  sweptMinute = 0;
+  readonly #queues: readonly { readonly partial: number }[];
+
+  constructor(seed: number, around: Surroundings, takers: Takers, onCommit: OnCommit) {
+    this.memory = memoryWorld({ seed, startAt: birth });
+    const work = { isFifo: true, batchSize: 1, visibilityMs: workVisibilityMs };
+    const nodes = new Queue<Job>(work, around, takers.jobs, takers.dead);
+    const code = new Queue<Job>(work, around, takers.drives, takers.dead);
+    const delayed = new Queue<Job>({ ...work, isFifo: false }, around, takers.jobs, takers.dead);
+    const results = new Queue<ResultMessage>(
+      { isFifo: true, batchSize: 10, visibilityMs: resultsVisibilityMs },
+      around,
+      takers.results,
+      takers.dead,
+    );
+    this.#queues = [nodes, code, delayed, results];
+    this.deps = {
+      ...this.memory,
+      log: this.#logOf(around, onCommit),
+      index: this.#indexOf(around),
+      jobs: {
+        send: async (jobs) => {
+          // Of a batch some may be refused: whoever sent it is told, and not which.
+          const some =
+            jobs.length > 1 && around.faults.strikes('partlySent') ? jobs.slice(0, around.prng.whole(0, jobs.length - 1)) : jobs;
+          for (const job of some) {
+            if (job.kind === 'node') sendTo(nodes, job, nodeJobIdentity(job));
+            else if (job.kind === 'drive') sendTo(code, job, driveJobIdentity(job));
+            else throw new Error('no run of a deployed bundle is simulated');
+          }
+          if (some.length < jobs.length) throw new Unavailable('a queue of work');
+        },
+        sendLater: async (job, delay) => delayed.send(job, '', undefined, Math.ceil(delay / 1_000) * 1_000),
+        sendResult: async (result) => sendTo(results, result, resultIdentity(result)),
+      },
+      timers: {
+        set: async ({ at, job }) => {
+          const { time, prng, faults } = around;
+          if (faults.strikes('lostTimer')) return;
+          const earlyMs = faults.strikes('earlyTimer') ? prng.whole(0, timerSpreadMs) : 0;
+          const lateMs = faults.strikes('lateTimer') ? prng.whole(60_000, 3_600_000) : 0;
+          const copies = faults.strikes('doubleTimer') ? 2 : 1;
+          for (let copy = 0; copy < copies; copy += 1)
+            time.at(at - earlyMs + lateMs + prng.whole(0, timerSpreadMs), () => delayed.send(job, '', undefined));
+        },
+      },
+      settings: { retentionMs: days(30), idempotencyMs: durationMs(86_400_000), requiresHttps: false },
+    };
+  }
+
+  /** batches that failed in part */
+  get partialBatches(): number {
+    return this.#queues.reduce((sum, { partial }) => sum + partial, 0);
+  }
+
+  #logOf({ faults, prng }: Surroundings, onCommit: OnCommit): RunLog {
+    const { log } = this.memory;
+    return replaced(log, {
+      create: async (run) => {
+        const result = await log.create(run);
+        if (result.kind === 'stored') onCommit(run.address, run.commit);
+        return result;
+      },
+      put: async (run, commit, expiresAt) => {
+        const result = await log.put(run, commit, expiresAt);
+        if (result.kind === 'stored') onCommit(run, commit);
+        return result;
+      },
+      commitsAfter: async (run, from) => {
+        const commits = await log.commitsAfter(run, from);
+        // Not the last: then nothing would be torn, only late, and the read is strong.
+        if (commits.length < 2 || !faults.strikes('torn')) return commits;
+        return Object.assign(commits.toSpliced(prng.whole(0, commits.length - 2), 1), { [torn]: true });
+      },
+    });
+  }
+
+  #indexOf({ faults }: Surroundings): RunIndex {
+    const { index } = this.memory;
+    const old = new Map<string, RunPage>();
+    const listed = async (name: string, list: () => Promise<RunPage>): Promise<RunPage> => {
+      const before = old.get(name);
+      if (before !== undefined && faults.strikes('stale')) return before;
+      const page = await list();
+      old.set(name, page);
+      return page;
+    };
+    return replaced(index, {
+      list: (scope, options) => listed(JSON.stringify([scope, options]), () => index.list(scope, options)),
+      listByState: (scope, state, options) =>
+        listed(JSON.stringify([scope, state, options]), () => index.listByState(scope, state, options)),
+      passMinute: async (minute) => {
+        this.sweptMinute = Math.max(this.sweptMinute, minute);
+        await index.passMinute(minute);
+      },
+      markDue: async (entry) => {
+        this.lastDueMinute = Math.max(this.lastDueMinute, entry.minute);
+        await index.markDue(entry);
+      },
+    });
+  }
+}
+
+const sendTo = <Body>(queue: Queue<Body>, body: Body, { group, deduplication }: MessageIdentity): void =>
+  queue.send(body, group, deduplication);
