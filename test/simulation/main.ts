@@ -1,41 +1,87 @@
-/** `npm run simulate -- --seed 42` replays one seed; `--seeds 1000` runs many and prints what was injected. */
+/**
+ * `npm run simulate -- --seed 42` replays one seed; `--seeds 100000` runs many and prints what was injected, what was decided
+ * and how long it took; `--go-on --minutes 10` goes on where the count of all seeds so far stopped, and writes it down.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import * as z from 'zod';
 import { noFaults, roughWeather } from './faults.ts';
+import { runSeeds } from './run-seeds.ts';
 import { simulate } from './simulation.ts';
+import { type Tally, emptyTally, merge, tallySchema } from './tally.ts';
 
 const { values } = parseArgs({
-  options: { seed: { type: 'string' }, seeds: { type: 'string' }, from: { type: 'string' }, calm: { type: 'boolean' } },
+  options: {
+    seed: { type: 'string' },
+    seeds: { type: 'string' },
+    from: { type: 'string' },
+    calm: { type: 'boolean', default: false },
+    'go-on': { type: 'boolean', default: false },
+    minutes: { type: 'string' },
+  },
 });
-const rates = values.calm === true ? noFaults : roughWeather;
-const first = Number(values.seed ?? values.from ?? 1);
-const count = values.seed === undefined ? Number(values.seeds ?? 200) : 1;
-const totals = new Map<string, number>();
-const startedAt = performance.now();
-let failures = 0;
-let longestOverlapMs = 0;
-for (let seed = first; seed < first + count; seed += 1) {
+
+const countFile = join(import.meta.dirname, 'proof', 'seeds.json');
+const countSchema = z.strictObject({ next: z.number(), seconds: z.number(), commits: z.array(z.string()), tally: tallySchema });
+
+if (values.seed !== undefined) await replay(Number(values.seed));
+else if (values['go-on']) await goOn();
+else print(...(await timed(Number(values.from ?? 1), Number(values.seeds ?? 200))));
+
+async function replay(seed: number): Promise<void> {
   try {
-    const report = await simulate({ seed, rates });
-    const { calls, commits, woken, signalsSent, signalsGiven, waitsUnmet } = report;
-    longestOverlapMs = Math.max(longestOverlapMs, report.longestOverlapMs);
-    for (const [name, value] of Object.entries({
-      ...report.counts,
-      calls,
-      commits,
-      woken,
-      signalsSent,
-      signalsGiven,
-      waitsUnmet,
-    })) {
-      totals.set(name, (totals.get(name) ?? 0) + value);
-    }
-    if (count === 1) console.log(report.summary.join('\n'));
+    const { summary, ...report } = await simulate({ seed, rates: values.calm ? noFaults : roughWeather });
+    console.log(report);
+    console.log(summary.join('\n'));
   } catch (trouble) {
-    failures += 1;
-    console.log(`seed ${seed}: ${trouble instanceof Error ? (count === 1 ? trouble.stack : trouble.message) : String(trouble)}`);
+    console.log(`seed ${seed}:`, trouble);
+    process.exitCode = 1;
   }
 }
-console.log(Object.fromEntries(totals));
-console.log(`an acknowledged signal waited beside a wait that it fits for ${longestOverlapMs} ms at most`);
-console.log(`${count} seeds, ${failures} failed, ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
-process.exitCode = failures === 0 ? 0 : 1;
+
+async function timed(from: number, count: number): Promise<[Tally, number]> {
+  const startedAt = performance.now();
+  const minutes = Number(values.minutes ?? Infinity);
+  const until = Number.isFinite(minutes) ? Date.now() + minutes * 60_000 : undefined;
+  const tally = await runSeeds({
+    from,
+    count,
+    isCalm: values.calm,
+    ...(until === undefined ? {} : { until }),
+    onPart: ({ seeds, failed }) => {
+      if (process.stderr.isTTY) process.stderr.write(`\r${seeds} seeds, ${failed.length} failed `);
+    },
+  });
+  if (process.stderr.isTTY) process.stderr.write('\n');
+  return [tally, (performance.now() - startedAt) / 1_000];
+}
+
+/** Towards a million: each seed once, whatever the session. */
+async function goOn(): Promise<void> {
+  const before = existsSync(countFile)
+    ? countSchema.parse(JSON.parse(readFileSync(countFile, 'utf8')))
+    : { next: 1, seconds: 0, commits: [], tally: emptyTally() };
+  const [tally, seconds] = await timed(before.next, Number(values.seeds ?? 1_000_000));
+  print(tally, seconds);
+  merge(before.tally, tally);
+  const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' }).trim();
+  const after = {
+    next: before.next + tally.seeds,
+    seconds: Math.round(before.seconds + seconds),
+    commits: [...new Set([...before.commits, commit])],
+    tally: before.tally,
+  };
+  writeFileSync(countFile, `${JSON.stringify(after, undefined, 2)}\n`);
+  console.log(`${before.tally.seeds} seeds in all, the next is ${after.next}`);
+}
+
+function print({ seeds, faults, seen, longestOverlapMs, failed }: Tally, seconds: number): void {
+  for (const { seed, message } of failed) console.log(`seed ${seed}: ${message}`);
+  console.table(Object.fromEntries(Object.entries(faults).map(([fault, times]) => [fault, { times }])));
+  console.table(Object.fromEntries(Object.entries(seen).map(([what, number]) => [what, { number }])));
+  console.log(`an acknowledged signal waited beside a wait that it fits for ${longestOverlapMs} ms at most`);
+  console.log(`${seeds} seeds, ${failed.length} failed, ${seconds.toFixed(1)} s`);
+  if (failed.length > 0) process.exitCode = 1;
+}

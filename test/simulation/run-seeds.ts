@@ -1,0 +1,50 @@
+/** Runs many seeds, on as many threads as there are cores. */
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { type Tally, emptyTally, merge, tallySchema } from './tally.ts';
+
+/** Seeds that a thread is given at a time. */
+const atATime = 25;
+
+export interface SeedsAsked {
+  readonly from: number;
+  readonly count: number;
+  readonly isCalm: boolean;
+  /** by then no further seeds are begun; a whole number of milliseconds since the epoch */
+  readonly until?: number;
+  readonly onPart?: (tally: Tally) => void;
+}
+
+/** @returns what came of a gapless row of seeds from the first one */
+export async function runSeeds({ from, count, isCalm, until = Infinity, onPart }: SeedsAsked): Promise<Tally> {
+  const whole = emptyTally();
+  const end = from + count;
+  let next = from;
+  await Promise.all(
+    Array.from({ length: availableParallelism() }, async () => {
+      const thread = new Worker(new URL('./seeds-thread.ts', import.meta.url));
+      try {
+        while (next < end && Date.now() < until) {
+          const part = { from: next, count: Math.min(atATime, end - next), isCalm };
+          next += part.count;
+          merge(whole, await answerOf(thread, part));
+          onPart?.(whole);
+        }
+      } finally {
+        await thread.terminate();
+      }
+    }),
+  );
+  whole.failed.sort((one, other) => one.seed - other.seed);
+  return whole;
+}
+
+const answerOf = (thread: Worker, part: object): Promise<Tally> =>
+  new Promise((resolve, reject) => {
+    thread.once('error', reject);
+    thread.once('message', (answer: unknown) => {
+      thread.off('error', reject);
+      resolve(tallySchema.parse(answer));
+    });
+    thread.postMessage(part);
+  });

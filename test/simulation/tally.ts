@@ -1,0 +1,47 @@
+/** What many seeds came to, added up. */
+import * as z from 'zod';
+import { type SimulationReport } from './simulation.ts';
+
+const amounts = z.record(z.string(), z.number());
+
+/** What is added up over seeds; `faults` by their kind. */
+export const tallySchema = z.strictObject({
+  seeds: z.number(),
+  faults: amounts,
+  /** port calls, commits, and what else the checker had to look at */
+  seen: amounts,
+  /** of those that are no sums: the greatest */
+  longestOverlapMs: z.number(),
+  failed: z.array(z.strictObject({ seed: z.number(), message: z.string() })),
+});
+
+export type Tally = z.infer<typeof tallySchema>;
+
+export const emptyTally = (): Tally => ({ seeds: 0, faults: {}, seen: {}, longestOverlapMs: 0, failed: [] });
+
+export function addReport(
+  tally: Tally,
+  { counts, longestOverlapMs, longestStillMs: _still, summary: _summary, together: _together, ...seen }: SimulationReport,
+): void {
+  tally.seeds += 1;
+  addAll(tally.faults, counts);
+  addAll(tally.seen, seen);
+  tally.longestOverlapMs = Math.max(tally.longestOverlapMs, longestOverlapMs);
+}
+
+export function addFailure(tally: Tally, seed: number, trouble: unknown): void {
+  tally.seeds += 1;
+  tally.failed.push({ seed, message: trouble instanceof Error ? trouble.message : String(trouble) });
+}
+
+export function merge(into: Tally, other: Tally): void {
+  into.seeds += other.seeds;
+  addAll(into.faults, other.faults);
+  addAll(into.seen, other.seen);
+  into.longestOverlapMs = Math.max(into.longestOverlapMs, other.longestOverlapMs);
+  into.failed.push(...other.failed);
+}
+
+function addAll(sums: Record<string, number>, others: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(others)) sums[name] = (sums[name] ?? 0) + value;
+}
