@@ -59,8 +59,8 @@ const least = {
   eventsRead: 25,
   signalsGiven: 0.5,
   waitsUnmet: 0.25,
-  rolledBack: 0.05,
+  rolledBack: 0.02,
   foretold: 0.2,
   inPasses: 0.5,
-  partialBatches: 0.005,
+  partialBatches: 0.002,
 } as const satisfies Record<(typeof counted)[number], number>;
