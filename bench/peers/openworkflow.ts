@@ -44,7 +44,7 @@ export async function startOpenWorkflow(directory: string): Promise<Engine> {
   await worker.start();
   return {
     name: 'openworkflow, SQLite',
-    keeps: 'a file of SQLite (WAL) in this process, two writes for a step; a worker in this process polls it',
+    keeps: 'a file of SQLite (WAL, each write synced) in this process, two writes for a step; a worker in this process polls it',
     start: accept,
     // Its worker does best on work that is there before it begins: it asks for more at once while it finds some.
     async runAll(program, inputs, atOnce) {

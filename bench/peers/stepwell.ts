@@ -43,7 +43,7 @@ export async function startStepwell(bench: BenchCloud): Promise<Engine> {
   return {
     name: 'stepwell, embedded cloud',
     keeps:
-      'a table of an emulator of DynamoDB in another process, one conditional put for a step, over HTTP and through the check of permissions',
+      'a table of an emulator of DynamoDB in another process (SQLite, each write synced), one conditional put for a step, over HTTP and through the check of permissions',
     start,
     async runAll(program, inputs, atOnce) {
       const beganAt = nowMs();
