@@ -19,7 +19,7 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-export interface Worked {
+interface Worked {
   /** when the work began, as the programs tell the time */
   readonly beganAt: number;
   readonly results: readonly Result[];

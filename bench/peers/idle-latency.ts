@@ -6,7 +6,7 @@ import { type Input, type ProgramName, type Result, nowMs } from './programs.ts'
 import type { Samples } from './samples.ts';
 
 export const idleMeasures = ['trigger → first step', 'signal → wake', 'child → parent'] as const;
-export type IdleMeasure = (typeof idleMeasures)[number];
+type IdleMeasure = (typeof idleMeasures)[number];
 
 /** Whoever polls has waited for its longest time by then, and is anywhere within the next. */
 const quietMs = 2_000;
