@@ -117,7 +117,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     async publish(workflow) {
       const own = 'input' in workflow ? codeFolder : workflow.name;
       if (published.has(own)) return;
-      if ('input' in workflow) await deployCode(url, apiKey);
+      if ('input' in workflow) await deployCode(url, apiKey, codeFolder);
       else await ask('POST', '/v1/workflows', workflow);
       published.add(own);
     },

@@ -17,8 +17,8 @@ export const codeChain = (steps: number): CodeWorkflow => ({ name: 'code-chain',
 export const codeTogether = (steps: number): CodeWorkflow => ({ name: 'code-together', input: { steps } });
 
 /** @throws where it cannot be deployed; what the command said is in the message */
-export async function deployCode(url: string, apiKey: string): Promise<void> {
+export async function deployCode(url: string, apiKey: string, folder: string): Promise<void> {
   const env = { ...process.env, STEPWELL_API_KEY: apiKey };
   // The embedded cloud that answers it is in this very process.
-  await promisify(execFile)(process.execPath, [commandLine, '--url', url, 'deploy'], { cwd: codeFolder, env });
+  await promisify(execFile)(process.execPath, [commandLine, '--url', url, 'deploy'], { cwd: folder, env });
 }

@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: the bill of a run and the times of this machine, printed. `-- --write-golden` counts the bills anew and
- * writes the golden files instead. docs/BENCH.md says what each figure means.
+ * writes the golden files instead; `-- --peers` measures it beside engines of its kind, and with `--long` a run of 25,000 steps
+ * too. docs/BENCH.md says what each figure means.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,6 +16,7 @@ import { countLoops } from './loop-commits.ts';
 import { count, scenarios } from './scenarios.ts';
 import { countStarts, startGoldenName } from './start-cost.ts';
 import { growth, measureLongRuns } from './long-runs.ts';
+import { measurePeers } from './peers/peers.ts';
 import { measureStartTimes } from './start-latency.ts';
 import { measureStartRate } from './start-rate.ts';
 import { sustainStarts } from './sustained-starts.ts';
@@ -139,7 +141,10 @@ async function measureAll(directory: string): Promise<void> {
 
 const directory = mkdtempSync(join(tmpdir(), 'stepwell-bench-'));
 try {
+  const isLong = process.argv.includes('--long');
   if (process.argv.includes('--write-golden')) await writeAllGolden(directory);
+  else if (process.argv.includes('--peers'))
+    await within(startBenchCloud(directory, warn), (bench) => measurePeers(bench, { directory, isLong, say, warn }));
   else await measureAll(directory);
 } finally {
   rmSync(directory, { recursive: true, force: true });

@@ -17,9 +17,11 @@ const firstLook = minutes(2);
 /** @param decide commits what was asked */
 export async function askRun(decider: Decider, fold: RunFold, decide: () => Promise<Appended>): Promise<Appended> {
   const { deps } = decider;
-  await nudgeLater(deps, fold.head, nudgeDelay);
-  // The run may sleep, and its next look be as far off as the end of its sleep.
-  await markDue(deps, fold.head, after(deps.clock.now(), firstLook));
+  await Promise.all([
+    nudgeLater(deps, fold.head, nudgeDelay),
+    // The run may sleep, and its next look be as far off as the end of its sleep.
+    markDue(deps, fold.head, after(deps.clock.now(), firstLook)),
+  ]);
   return decide();
 }
 

@@ -38,6 +38,8 @@ export interface RunView {
    * its messages, in the order of their sending
    */
   readonly nodes: readonly ShownNode[];
+  /** of a run of code: so many more have ended, before those that are shown */
+  readonly nodesOmitted?: number;
   readonly lastEventId: number;
 }
 
@@ -56,8 +58,9 @@ export async function getRun(
   if (fold === undefined) return { kind: 'not_found' };
   const { head, state } = fold;
   const plan = head.kind === 'graph' ? await plans.of(deps, address, pinnedVersion(head)) : undefined;
-  const named =
+  const all =
     plan === undefined ? (head.kind === 'code' ? stepsOf(state) : messagesOf(state)) : namedIn(state, [...plan.nodes.values()]);
+  const named = plan === undefined ? latestOf(state, all) : all;
 
   const budget = { bytes: withValues ? largestValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<Shown | undefined> => {
@@ -93,6 +96,7 @@ export async function getRun(
       ...(givenInput === undefined ? {} : { input: givenInput }),
       ...(givenOutput === undefined ? {} : { output: givenOutput }),
       nodes: given,
+      ...(named.length === all.length ? {} : { nodesOmitted: all.length - named.length }),
       lastEventId: state.nextEventId - 1,
     },
   };
@@ -111,6 +115,19 @@ const stepsOf = (state: RunState): readonly Named[] =>
   });
 
 const isPutOff = (node: NodeState): boolean => isOpen(node) && node.attempt > firstAttempt;
+
+/** Code asks for up to 25,000 steps: all of them would be more than a function may answer. The events have every one. */
+export const mostShownSteps = 1_000;
+
+/** What is open, and of the rest what was asked for last, in the order of asking. */
+function latestOf(state: RunState, all: readonly Named[]): readonly Named[] {
+  if (all.length <= mostShownSteps) return all;
+  const isOpenNow = ({ node, iteration }: Named): boolean => state.open.has(nodeKey({ nodeId: node.id, iteration }));
+  const open = new Set(all.filter(isOpenNow).slice(0, mostShownSteps));
+  const ended = all.filter((named) => !open.has(named));
+  const latest = new Set(ended.slice(ended.length - (mostShownSteps - open.size)));
+  return all.filter((named) => open.has(named) || latest.has(named));
+}
 
 interface Named {
   readonly node: ShownNode['node'];

@@ -83,15 +83,20 @@ async function settle(here: Here, signal: KeptSignal, waiter: Waiter, known?: Ru
 async function give({ meeter, place }: Here, signal: KeptSignal, waiter: Waiter, fold: RunFold): Promise<void> {
   const { deps, decide } = meeter;
   const { signalId, receivedAt } = signal;
-  const payload = await deps.signals.payload(place, signalId);
-  invariant(payload !== undefined, `signal ${signalId} is meant for a waiter, and is gone`);
-  const fact: Received = {
-    kind: 'signal-received',
-    node: { nodeId: waiter.nodeId, iteration: waiter.iteration },
-    attempt: waiter.attempt,
-    signal: { signalId, payload, receivedAt },
+  const received = async (): Promise<Received> => {
+    const payload = await deps.signals.payload(place, signalId);
+    invariant(payload !== undefined, `signal ${signalId} is meant for a waiter, and is gone`);
+    return {
+      kind: 'signal-received',
+      node: { nodeId: waiter.nodeId, iteration: waiter.iteration },
+      attempt: waiter.attempt,
+      signal: { signalId, payload, receivedAt },
+    };
   };
-  await askRun(meeter, fold, () => decide(meeter, fold, fact));
+  // Read while what goes before the commit is written; whoever asks for it is told what went wrong.
+  const fact = received();
+  fact.catch(() => undefined);
+  await askRun(meeter, fold, async () => decide(meeter, fold, await fact));
 }
 
 async function foldOf({ meeter: { deps }, place, own }: Here, { runId }: Waiter): Promise<RunFold | undefined> {

@@ -4,7 +4,7 @@
  */
 import { gzipSync } from 'node:zlib';
 import { foldBody, parseFold } from '../codec/fold.ts';
-import type { CommitNo, RunAddress } from '../engine/ids.ts';
+import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState, foldSchema, isTerminal } from '../engine/log/fold.ts';
@@ -33,10 +33,15 @@ export interface RunFold {
  */
 export async function readRun(deps: Pick<Deps, 'log'>, run: RunAddress, atLeast?: CommitNo): Promise<RunFold | undefined> {
   const mayBeLong = atLeast === undefined || isWorthASnapshot(atLeast, 0);
-  const [head, snapshot] = await Promise.all([deps.log.head(run), mayBeLong ? deps.log.snapshot(run) : undefined]);
+  // A log without a snapshot is read from its first commit: that can be asked for before anybody has seen the head.
+  const [head, snapshot, first] = await Promise.all([
+    deps.log.head(run),
+    mayBeLong ? deps.log.snapshot(run) : undefined,
+    mayBeLong ? undefined : deps.log.commitsAfter(run, firstCommit),
+  ]);
   if (head === undefined) return undefined;
   const fold = snapshot?.schema === foldSchema ? fromSnapshot(head, snapshot) : fromFirstCommit(head);
-  await readTail(deps, fold);
+  if (first === undefined || !foldDense(fold, first)) await readTail(deps, fold);
   return fold;
 }
 
@@ -84,16 +89,21 @@ export async function readTail(
     const after = fold.state.asOf;
     invariant(after !== 0, 'a fold without its first commit has no tail');
     const found = await deps.log.commitsAfter(fold.head.address, after);
-    const dense = untilFirstHole(found, after + 1);
-    for (const commit of dense) {
-      // In a run that was forgotten each slot says that it is over: the first is enough.
-      if (isForgotten(commit) && isTerminal(fold.state.progress)) break;
-      meet(commit);
-      applyCommit(fold.state, commit);
-    }
-    if (dense.length === found.length) return fold.state.asOf - before;
+    if (foldDense(fold, found, meet)) return fold.state.asOf - before;
   }
   throw new Unavailable('a log without a hole');
+}
+
+/** Folds what follows without a hole. @returns whether that is all of it */
+function foldDense(fold: RunFold, found: readonly Commit[], meet: (commit: Commit) => void = () => {}): boolean {
+  const dense = untilFirstHole(found, fold.state.asOf + 1);
+  for (const commit of dense) {
+    // In a run that was forgotten each slot says that it is over: the first is enough.
+    if (isForgotten(commit) && isTerminal(fold.state.progress)) break;
+    meet(commit);
+    applyCommit(fold.state, commit);
+  }
+  return dense.length === found.length;
 }
 
 /** The commits that follow each other from `first` on. */

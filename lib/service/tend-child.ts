@@ -19,11 +19,11 @@ import { type RunFold, readRun } from './read-log.ts';
 import { type WaitFact, tellWaiting } from './tell-run.ts';
 
 export async function tendChild(decider: Decider, job: ChildJob): Promise<void> {
-  const caller = await readRun(decider.deps, job.run);
-  const wait = caller === undefined ? undefined : waitIn(caller, job);
   const child: RunAddress = { ...job.run, runId: job.childRunId };
+  // Mostly both are wanted, and the caller waits for this.
+  const [caller, fold] = await Promise.all([readRun(decider.deps, job.run), readRun(decider.deps, child)]);
+  const wait = caller === undefined ? undefined : waitIn(caller, job);
   if (caller === undefined || wait === undefined) return leave(decider, child);
-  const fold = await readRun(decider.deps, child);
   const end = fold === undefined ? await makeChild(decider, caller, wait) : await endOf(decider, fold);
   if (end !== undefined) await tell(decider, caller, wait, end);
 }

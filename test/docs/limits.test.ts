@@ -13,7 +13,7 @@ import { largestBudget } from '../../lib/engine/graph/check-budget.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
 import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
-import { mostShownInPasses } from '../../lib/service/get-run.ts';
+import { mostShownInPasses, mostShownSteps } from '../../lib/service/get-run.ts';
 import { mostDirectSiblings } from '../../lib/engine/graph/advance.ts';
 import { queryLimits } from '../../lib/engine/query/definition.ts';
 import { longestRate } from '../../lib/engine/schedule/timing.ts';
@@ -308,6 +308,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Branches that begin together': [count(definitionLimits.nodes), findings],
   'Results of a loop': [bytes(loopLimits.resultsBytes), 'lib/engine/graph/loop-limits.ts'],
   'Nodes of passes in one answer': [count(mostShownInPasses), 'lib/service/get-run.ts'],
+  'Steps of code in one answer': [count(mostShownSteps), 'lib/service/get-run.ts'],
   'Any delay': [days(numberIn(delay, 'const longestMs = ')), delay],
   'Delay by queue': [seconds(longestQueueDelayMs), 'lib/ports/jobs.ts'],
   'Wait inside a worker': [

@@ -67,7 +67,7 @@ export const runSummaryOf = ({ head, status }: ListedRun): RunSummary => {
   };
 };
 
-export const runOf = ({ head, progress, spent, waitsAmong, input, output, nodes, lastEventId }: RunView): Run => ({
+export const runOf = ({ head, progress, spent, waitsAmong, input, output, nodes, nodesOmitted, lastEventId }: RunView): Run => ({
   ...factsOf(head, progress.status),
   ...(progress.status === 'running' ? { startedAt: iso(progress.startedAt) } : {}),
   ...('endedAt' in progress ? { completedAt: iso(progress.endedAt) } : {}),
@@ -79,6 +79,7 @@ export const runOf = ({ head, progress, spent, waitsAmong, input, output, nodes,
   // What the code of a fetch run does is not counted: its messages are no nodes.
   ...(head.kind !== 'fetch' ? { used: { nodeExecutions: spent.executions, tokens: spent.tokens } } : {}),
   nodes: nodes.map((node) => nodeOf(node, statusWithoutState(progress))),
+  ...(nodesOmitted === undefined ? {} : { nodesOmitted }),
   lastEventId,
 });
 

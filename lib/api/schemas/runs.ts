@@ -198,6 +198,10 @@ export const runAnswer = z
       .exactOptional()
       .meta({ description: 'of the budget that a workflow may set; absent: the run is of code that is given messages' }),
     nodes: z.array(runNode).readonly(),
+    nodesOmitted: z
+      .int()
+      .exactOptional()
+      .meta({ description: 'so many earlier steps of code have ended and are not shown: their events are' }),
     lastEventId: z.int(),
   })
   .meta({ id: 'Run' });

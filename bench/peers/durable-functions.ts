@@ -1,0 +1,53 @@
+/** The local runner of AWS Lambda durable functions: the functions in this process, what they checkpoint in a thread's memory. */
+import { type DurableContext, type DurableLambdaHandler, withDurableExecution } from '@aws/durable-execution-sdk-js';
+import { LocalDurableTestRunner, WaitingOperationStatus } from '@aws/durable-execution-sdk-js-testing';
+import { type Engine, type Started, pooled } from './engine.ts';
+import { type Input, type ProgramName, type Result, type Steps, nowMs, programs, signalName } from './programs.ts';
+
+const stepsOf = (context: DurableContext, run: string): Steps => ({
+  run: (name, body) => context.step(name, async () => body()),
+  child: () => context.invoke<Input, Result>('stamp', 'stamp', { run: `${run}-child`, steps: 1, every: 1 }),
+  async signal() {
+    const [sent] = await context.createCallback(signalName);
+    await sent;
+  },
+});
+
+const handlerOf = (program: ProgramName): DurableLambdaHandler =>
+  withDurableExecution((input: Input, context: DurableContext) => programs[program](stepsOf(context, input.run), input));
+
+function start(program: ProgramName, input: Input): Started {
+  const runner = new LocalDurableTestRunner<Result>({ handlerFunction: handlerOf(program) });
+  runner.registerDurableFunction('stamp', handlerOf('stamp'));
+  // Asked for before it runs: a runner does not look back.
+  const callback = runner.getOperation(signalName);
+  const ended = runner.run({ payload: input });
+  // It is asked for later, and a run that fails meanwhile is no fault of nobody's.
+  ended.catch(() => undefined);
+  return {
+    async result() {
+      const execution = await ended;
+      const result = execution.getResult();
+      if (result === undefined) throw new Error(`${program} ended as ${execution.getStatus()}`);
+      return result;
+    },
+    async signal() {
+      await callback.waitForData(WaitingOperationStatus.STARTED);
+      await callback.sendCallbackSuccess('null');
+    },
+  };
+}
+
+export async function startDurableFunctions(): Promise<Engine> {
+  await LocalDurableTestRunner.setupTestEnvironment({ skipTime: false });
+  return {
+    name: 'durable functions, local runner',
+    keeps: 'the memory of a thread, nothing outlives the process; a message to that thread for each checkpoint',
+    start: async (program, input) => start(program, input),
+    async runAll(program, inputs, atOnce) {
+      const beganAt = nowMs();
+      return { beganAt, results: await pooled(inputs, atOnce, (input) => start(program, input).result()) };
+    },
+    stop: () => LocalDurableTestRunner.teardownTestEnvironment(),
+  };
+}

@@ -1,0 +1,59 @@
+/** How long an engine that has nothing to do takes until it is at work. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Engine, Started } from './engine.ts';
+import { inTurn } from './in-turn.ts';
+import { type Input, type ProgramName, type Result, nowMs } from './programs.ts';
+import type { Samples } from './samples.ts';
+
+export const idleMeasures = ['trigger → first step', 'signal → wake', 'child → parent'] as const;
+type IdleMeasure = (typeof idleMeasures)[number];
+
+/** Whoever polls has waited for its longest time by then, and is anywhere within the next. */
+const quietMs = 2_000;
+const phaseMs = 1_000;
+
+const once = (run: string): Input => ({ run, steps: 1, every: 1 });
+
+const timeOf = ({ at }: Result, index: number): number => {
+  const time = at[index];
+  if (time === undefined) throw new Error(`a program tells ${at.length} times, and one of them is missing`);
+  return time;
+};
+
+/** Everybody rests; then one engine after the other is asked, each round another one first. */
+export async function measureIdle(engines: readonly Engine[], rounds: number, phase: () => number): Promise<readonly Samples[]> {
+  const measured = new Map<string, { readonly engine: string; readonly measure: IdleMeasure; readonly values: number[] }>();
+  const note = (engine: Engine, measure: IdleMeasure, value: number): void => {
+    const key = `${engine.name}/${measure}`;
+    const kept = measured.get(key) ?? { engine: engine.name, measure, values: [] };
+    kept.values.push(value);
+    measured.set(key, kept);
+  };
+  const rest = (): Promise<void> => wait(quietMs + phase() * phaseMs);
+  // The first round loads what is loaded once, and is none of the samples.
+  for (let round = -1; round < rounds; round += 1) {
+    const turns = inTurn(engines, round + 1);
+    const start = (engine: Engine, program: ProgramName): Promise<Started> => engine.start(program, once(`${program}-${round}`));
+    const waiters = new Map<Engine, Started>();
+    for (const engine of turns) waiters.set(engine, await start(engine, 'waiter'));
+    await rest();
+    for (const engine of turns) {
+      const askedAt = nowMs();
+      const stamped = await (await start(engine, 'stamp')).result();
+      if (round >= 0) note(engine, 'trigger → first step', timeOf(stamped, 0) - askedAt);
+    }
+    await rest();
+    for (const [engine, waiter] of waiters) {
+      const sentAt = nowMs();
+      await waiter.signal();
+      const woken = await waiter.result();
+      if (round >= 0) note(engine, 'signal → wake', timeOf(woken, 1) - sentAt);
+    }
+    await rest();
+    for (const engine of turns) {
+      const joined = await (await start(engine, 'parent')).result();
+      if (round >= 0) note(engine, 'child → parent', timeOf(joined, 2) - timeOf(joined, 0));
+    }
+  }
+  return [...measured.values()].map((samples) => ({ ...samples, unit: 'ms' }));
+}

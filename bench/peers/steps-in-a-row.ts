@@ -1,0 +1,51 @@
+/** From one step to the next in a run of many: beside a bare conditional put, and whether it takes longer the more there are. */
+import type { Engine } from './engine.ts';
+import { type Curve, type Point, fitCurve } from './fit.ts';
+import { inTurn } from './in-turn.ts';
+import type { Samples } from './samples.ts';
+
+export const bareName = 'a bare conditional put';
+export const stepMeasure = 'step → step';
+
+export interface LongChain {
+  readonly engine: string;
+  readonly steps: number;
+  readonly points: readonly Point[];
+  readonly curve: Curve;
+}
+
+export interface Rows {
+  readonly samples: readonly Samples[];
+  readonly chains: readonly LongChain[];
+}
+
+/** @param barePuts milliseconds of puts, made anew for each repeat: what this machine takes at that moment */
+export async function measureRows(
+  engines: readonly Engine[],
+  steps: number,
+  repeats: number,
+  barePuts: () => Promise<readonly number[]>,
+): Promise<Rows> {
+  const gaps = new Map<string, number[]>([[bareName, []]]);
+  const chains: LongChain[] = [];
+  for (let repeat = 0; repeat < repeats; repeat += 1) {
+    gaps.get(bareName)?.push(...(await barePuts()));
+    for (const engine of inTurn(engines, repeat)) {
+      const chain = await measureChain(engine, steps, 1, String(repeat));
+      chains.push(chain);
+      const own = gaps.get(engine.name) ?? [];
+      own.push(...chain.points.slice(1).map(({ ms }, at) => ms - (chain.points[at]?.ms ?? ms)));
+      gaps.set(engine.name, own);
+    }
+  }
+  return { samples: [...gaps].map(([engine, values]) => ({ engine, measure: stepMeasure, unit: 'ms', values })), chains };
+}
+
+/** One run, timed from its first step on. @param every so many steps there is a point */
+export async function measureChain(engine: Engine, steps: number, every: number, name: string): Promise<LongChain> {
+  const run = await engine.start('chain', { run: `row-${steps}-${name}`, steps, every });
+  const { at } = await run.result();
+  const [first = Number.NaN] = at;
+  const points = at.map((time, index) => ({ steps: Math.min(index * every, steps - 1), ms: time - first }));
+  return { engine: engine.name, steps, points, curve: fitCurve(points) };
+}

@@ -1,0 +1,59 @@
+/** The product on its embedded cloud, in this process. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import * as z from 'zod';
+import { StepwellClient } from '../../lib/client/index.ts';
+import { localKey } from '../../lib/local/local-key.ts';
+import type { BenchCloud } from '../bench-cloud.ts';
+import { deployCode } from '../code-workflows.ts';
+import { type Engine, type Started, pooled } from './engine.ts';
+import { type Input, type ProgramName, nowMs, signalName } from './programs.ts';
+
+const projectFolder = fileURLToPath(new URL('project', import.meta.url));
+const lookEveryMs = 2;
+/** A machine that is busy with a hundred runs may answer late; a start that is sent again is the same start. */
+const patience = { timeoutMs: 30_000, retries: 5 } as const;
+const pollMs = 50;
+
+const resultShape = z.object({ sum: z.number(), at: z.array(z.number()) });
+
+export async function startStepwell(bench: BenchCloud): Promise<Engine> {
+  const { url } = bench.cloud;
+  if (url === undefined) throw new Error('the template has no API');
+  const apiKey = localKey(bench.cloud);
+  await deployCode(url, apiKey, projectFolder);
+  const client = new StepwellClient({ baseUrl: url, apiKey, ...patience });
+
+  async function start(workflowName: ProgramName, input: Input): Promise<Started & { readonly runId: string }> {
+    const { runId } = await client.trigger({ workflowName, input: { ...input } });
+    return {
+      runId,
+      async result() {
+        const run = await client.result(runId, { pollMs });
+        if (run.status !== 'completed') throw new Error(`${workflowName} has ${run.status}: ${JSON.stringify(run)}`);
+        return resultShape.parse(run.output);
+      },
+      async signal() {
+        // One that comes before its wait is kept for it.
+        await client.sendSignal({ name: signalName, correlation: input.run });
+      },
+    };
+  }
+
+  return {
+    name: 'stepwell, embedded cloud',
+    keeps:
+      'a table of an emulator of DynamoDB in another process (SQLite, each write synced), one conditional put for a step, over HTTP and through the check of permissions',
+    start,
+    async runAll(program, inputs, atOnce) {
+      const beganAt = nowMs();
+      const runs = await pooled(inputs, atOnce, async (input) => {
+        const run = await start(program, input);
+        while (!bench.hasEnded(run.runId)) await wait(lookEveryMs);
+        return run;
+      });
+      return { beganAt, results: await Promise.all(runs.map((run) => run.result())) };
+    },
+    stop: async () => undefined,
+  };
+}
