@@ -62,7 +62,14 @@ function writtenFunctions(sources = join(root, 'functions')): readonly FunctionN
  * is the truth about what can be deployed. Throws esbuild's error where a handler does not compile.
  */
 export async function buildFunctions(
-  options: { readonly sources?: string; readonly outdir?: string; /** Default: true. */ readonly maps?: boolean } = {},
+  options: {
+    readonly sources?: string;
+    readonly outdir?: string;
+    /** Default: true. */
+    readonly maps?: boolean;
+    /** Beside the product's own: tests make bundles of another version with them. */
+    readonly plugins?: readonly Plugin[];
+  } = {},
 ): Promise<readonly Bundle[]> {
   const sources = options.sources ?? join(root, 'functions');
   const outdir = options.outdir ?? bundleDirectory;
@@ -90,7 +97,7 @@ export async function buildFunctions(
     target: 'node24',
     mainFields: ['module', 'main'],
     loader: { '.wasm': 'binary' },
-    plugins: [oneLanguage, environmentCredentials],
+    plugins: [...(options.plugins ?? []), oneLanguage, environmentCredentials],
     banner: { js: requireBanner },
     minify: true,
     // Beside the bundle and left out of the asset: a cold start should not carry them.

@@ -77,11 +77,11 @@ export async function buildPackage(target: string): Promise<void> {
 
 const isPeer = (name: string): boolean => peers.some((peer) => peer === name);
 
-/** Packages that some file of the folder imports, as code or as a type. */
+/** Packages that some file of the folder imports, as code, as a type, or only when it comes to that. */
 function packagesIn(folder: string): ReadonlySet<string> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.(js|d\.ts)$/.test(file));
   const imported = files.flatMap((file) => [
-    ...readFileSync(join(folder, file), 'utf8').matchAll(/from ['"]([^'".][^'"]*)['"]/g),
+    ...readFileSync(join(folder, file), 'utf8').matchAll(/(?:\bfrom|\bimport) ?\(?['"]([^'".][^'"]*)['"]/g),
   ]);
   return new Set(
     imported.map(([, name = '']) => (name.startsWith('@') ? name.split('/').slice(0, 2).join('/') : (name.split('/')[0] ?? ''))),

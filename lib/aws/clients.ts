@@ -5,6 +5,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { STSClient } from '@aws-sdk/client-sts';
 
 /** A function waits for at most three answers; whoever gets none comes back by its message, or its caller does. */
 export const patience = (answerWithinMs: number) => ({
@@ -17,6 +18,7 @@ export const dynamoClient = (): DynamoDBClient => new DynamoDBClient(patience(2_
 export const queueClient = (): SQSClient => new SQSClient(patience(5_000));
 export const schedulerClient = (): SchedulerClient => new SchedulerClient(patience(5_000));
 export const eventBusClient = (): EventBridgeClient => new EventBridgeClient(patience(5_000));
+export const sessionClient = (): STSClient => new STSClient(patience(5_000));
 /** Objects have megabytes. */
 export const bucketClient = (): S3Client => new S3Client(patience(15_000));
 /** @param region absent: that of the environment */

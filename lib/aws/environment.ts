@@ -30,6 +30,7 @@ const schemas = {
   moderation: filled,
   databases: filled,
   codeVariables: filled,
+  codeRoleArn: z.union([arn, z.literal('')]).transform((text) => (text === '' ? undefined : text)),
   metrics: z.enum(['true', 'false']).transform((text) => text === 'true'),
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
@@ -109,6 +110,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get codeVariables() {
       return setting('codeVariables', schemas.codeVariables);
+    },
+    get codeRoleArn() {
+      return setting('codeRoleArn', schemas.codeRoleArn);
     },
     get metrics() {
       return setting('metrics', schemas.metrics);

@@ -35,6 +35,8 @@ export interface Call {
   /** its path in the artifact */
   readonly bundle: string;
   readonly request: BundleRequest;
+  /** variables that have changed since the thread began: credentials end */
+  readonly lent: Readonly<Record<string, string>>;
   /** for all of it, the import included */
   readonly timeoutMs: DurationMs;
   /** for the import alone: code that waits for ever while it loads is no better the next time */
@@ -124,9 +126,10 @@ export class BundleThread {
     });
   }
 
-  #message(id: number, { bundle, request }: Call): ThreadRequest {
+  #message(id: number, { bundle, request, lent }: Call): ThreadRequest {
     return {
       id,
+      lent,
       bundle: pathToFileURL(join(this.#settings.folder, bundle)).href,
       url: `http://localhost/${bundle.replace(/\.js$/, '')}`,
       headers: request.headers,

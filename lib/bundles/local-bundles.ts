@@ -1,5 +1,5 @@
 /** The bundles of deployments, on threads of this process. */
-import type { Scope } from '../engine/ids.ts';
+import type { DeploymentId, Scope } from '../engine/ids.ts';
 import { type Instant, between } from '../engine/time.ts';
 import { type BundleAnswer, type BundleRequest, type Bundles, bundlePaths } from '../ports/bundles.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -15,6 +15,8 @@ export interface BundleHost {
   readonly print: (line: PrintedLine) => void;
   /** environment variables of the authors' own. Default: none. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** More of them, asked for before each piece of work: what code may ask AWS with. Throws `Unavailable`. Default: none. */
+  readonly lend?: (deploymentId: DeploymentId) => Promise<Readonly<Record<string, string>>>;
 }
 
 /** Every message of a namespace, too: `__wkf_workflow_<name>` or `__<namespace>_wkf_workflow_<name>`. */
@@ -47,13 +49,15 @@ export class LocalBundles implements Bundles {
     if (!manifest.files.some(({ path }) => path === bundle)) {
       return { kind: 'unloadable', message: `the artifact has no ${bundle}` };
     }
-    const { places, clock, memoryMb, print, variables = {} } = this.#host;
+    const { places, clock, memoryMb, print, variables: own = {}, lend } = this.#host;
     const { deploymentId } = manifest;
+    const lent = (await lend?.(deploymentId)) ?? {};
+    const variables = { ...own, ...lent };
     const start = (folder: string): BundleThread => new BundleThread({ deploymentId, folder, memoryMb, print, variables });
     return places.use(scope, manifest, { start, is: isBundleThread }, async (thread): Promise<BundleAnswer> => {
       const timeoutMs = between(clock.now(), limits.endsAt);
       const { importMs } = places.limits;
-      const answer = await thread.deliver({ bundle, request, timeoutMs, importMs, signal: limits.signal });
+      const answer = await thread.deliver({ bundle, request, lent, timeoutMs, importMs, signal: limits.signal });
       // A module that could not be imported stays so on its thread.
       if (answer.kind === 'unloadable' && thread.isIdle) await thread.end();
       return answer;

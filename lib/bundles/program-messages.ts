@@ -13,16 +13,18 @@ export interface ProgramThreadData {
   readonly program: string;
 }
 
-export type ToProgram = { readonly drive: number } & (
-  | { readonly kind: 'begin'; readonly task: DriveTask }
-  | { readonly kind: 'answered'; readonly answer: TurnAnswer }
-  | { readonly kind: 'performed'; readonly call: number; readonly result: StepResult<JsonValue> }
-  /** the host could not do it, and knows why */
-  | { readonly kind: 'not_performed'; readonly call: number }
-  | { readonly kind: 'overtake'; readonly history: History<JsonValue> }
-  | { readonly kind: 'cancel'; readonly reason: string }
-  | { readonly kind: 'kill'; readonly message: string }
-);
+export type ToProgram = { readonly drive: number } &
+  /** `lent` goes into the thread's variables first */
+  (
+    | { readonly kind: 'begin'; readonly task: DriveTask; readonly lent: Readonly<Record<string, string>> }
+    | { readonly kind: 'answered'; readonly answer: TurnAnswer }
+    | { readonly kind: 'performed'; readonly call: number; readonly result: StepResult<JsonValue> }
+    /** the host could not do it, and knows why */
+    | { readonly kind: 'not_performed'; readonly call: number }
+    | { readonly kind: 'overtake'; readonly history: History<JsonValue> }
+    | { readonly kind: 'cancel'; readonly reason: string }
+    | { readonly kind: 'kill'; readonly message: string }
+  );
 
 const drive = z.int();
 const message = z.string().transform((text) => text.slice(0, answerLimits.message));

@@ -71,7 +71,8 @@ export class ProgramThread implements HeldThread {
     return this.#isAlive;
   }
 
-  begin(task: DriveTask, host: DriveHost): Drive {
+  /** @param lent variables that have changed since the thread began: credentials end */
+  begin(task: DriveTask, host: DriveHost, lent: Readonly<Record<string, string>>): Drive {
     this.#lastId += 1;
     const id = this.#lastId;
     const { deploymentId, clock, killMs, print } = this.#settings;
@@ -93,7 +94,7 @@ export class ProgramThread implements HeldThread {
     else {
       this.#drives.set(id, held);
       this.#worker.ref();
-      this.#say({ kind: 'begin', drive: id, task });
+      this.#say({ kind: 'begin', drive: id, task, lent });
     }
     return held;
   }

@@ -104,7 +104,10 @@ export async function serveDrives({ beginDrive, notePrinted }: Program): Promise
   };
   port.on('message', (message: ToProgram) =>
     current.run(message.drive, () => {
-      if (message.kind === 'begin') return begin(message.drive, message.task);
+      if (message.kind === 'begin') {
+        Object.assign(process.env, message.lent);
+        return begin(message.drive, message.task);
+      }
       const mine = held.get(message.drive);
       if (mine !== undefined) tell(mine, message);
     }),

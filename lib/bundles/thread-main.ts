@@ -71,6 +71,7 @@ async function answer(request: ThreadRequest): Promise<FromThread> {
 }
 
 port.on('message', (request: ThreadRequest) => {
+  Object.assign(process.env, request.lent);
   void answer(request).then((message) => {
     say(message);
     // What follows belongs to another message, or to none.

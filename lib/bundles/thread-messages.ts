@@ -4,6 +4,8 @@ import { answerLimits } from './answer-limits.ts';
 
 export interface ThreadRequest {
   readonly id: number;
+  /** into the thread's variables, before the bundle is called */
+  readonly lent: Readonly<Record<string, string>>;
   /** the bundle's file URL */
   readonly bundle: string;
   readonly url: string;

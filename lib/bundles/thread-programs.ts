@@ -32,35 +32,41 @@ export class ThreadPrograms implements Programs {
       begun.settle({ kind: 'unloadable', message: `the artifact has no ${programPath}` });
       return begun;
     }
-    void this.#drive(scope, manifest, begun, (thread) => thread.begin(task, host));
+    void this.#drive(scope, manifest, begun, (thread, lent) => thread.begin(task, host, lent));
     return begun;
   }
 
-  async #drive(scope: Scope, manifest: Manifest, begun: BegunDrive, begin: (thread: ProgramThread) => Drive): Promise<void> {
-    const { places, clock, memoryMb, print, variables = {}, killMs: within = killMs, file } = this.#host;
+  async #drive(
+    scope: Scope,
+    manifest: Manifest,
+    begun: BegunDrive,
+    begin: (thread: ProgramThread, lent: Readonly<Record<string, string>>) => Drive,
+  ): Promise<void> {
+    const { places, clock, memoryMb, print, variables = {}, lend, killMs: within = killMs, file } = this.#host;
     const { deploymentId } = manifest;
-    const start = (folder: string): ProgramThread =>
-      new ProgramThread({
-        deploymentId,
-        folder,
-        memoryMb,
-        print,
-        variables,
-        clock,
-        file: file ?? threadFile(programThreadFile),
-        importMs: places.limits.importMs,
-        killMs: within,
-      });
     try {
+      const lent = (await lend?.(deploymentId)) ?? {};
+      const start = (folder: string): ProgramThread =>
+        new ProgramThread({
+          deploymentId,
+          folder,
+          memoryMb,
+          print,
+          variables: { ...variables, ...lent },
+          clock,
+          file: file ?? threadFile(programThreadFile),
+          importMs: places.limits.importMs,
+          killMs: within,
+        });
       begun.settle(
         await places.use(scope, manifest, { start, is: isProgramThread }, (thread): Promise<DriveEnd> => {
-          if (!begun.isOver) begun.goOn(begin(thread));
+          if (!begun.isOver) begun.goOn(begin(thread, lent));
           return begun.ended;
         }),
       );
     } catch (error) {
-      // Where the artifact or a folder for it cannot be had now: whoever drives comes back for it.
-      begun.settle({ kind: 'unloadable', message: `the artifact cannot be had now: ${described(error)}` });
+      // Where the artifact, a folder for it or its role cannot be had now: whoever drives comes back for it.
+      begun.settle({ kind: 'unloadable', message: `the deployment cannot be begun now: ${described(error)}` });
     }
   }
 }

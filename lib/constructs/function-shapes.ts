@@ -139,7 +139,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Runs the code of deployments',
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
-    told: ['codeVariables'],
+    told: ['codeVariables', 'codeRoleArn'],
     // Unpacked artifacts: 400 MB are kept, and the next one is unpacked before an older one goes.
     diskMb: 1024,
     // Authors' code runs with this role: of the control table it sees deployments and no keys, and it puts no artifacts.

@@ -1,9 +1,11 @@
 /** The functions of the product that are bundled, and what makes them run: queues, dead letters. The HTTP API is beside it. */
+import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { EnvironmentName, FunctionName } from '../contract/environment.ts';
+import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { bundledFunctions } from './bundled-functions.ts';
+import { CodeRole } from './code-role.ts';
 import { functionShapes } from './function-shapes.ts';
 import type { Places } from './permissions.ts';
 import { type Network, ProductFunction } from './product-function.ts';
@@ -26,6 +28,8 @@ export interface FunctionsProps {
   readonly databases: string;
   /** environment variables for the code of deployments, as JSON */
   readonly codeVariables: string;
+  /** undefined: the code of deployments has no role */
+  readonly codePermissions: readonly iam.PolicyStatement[] | undefined;
   readonly encryptionKey: kms.IKey | undefined;
   readonly network: Network | undefined;
   readonly logRetention: logs.RetentionDays;
@@ -42,6 +46,7 @@ export interface FunctionsProps {
 
 export class Functions extends Construct {
   readonly byName: ReadonlyMap<FunctionName, ProductFunction>;
+  readonly codeRole: iam.Role | undefined;
 
   constructor(scope: Construct, id: string, props: FunctionsProps) {
     super(scope, id);
@@ -67,11 +72,20 @@ export class Functions extends Construct {
         return [name, fn];
       }),
     );
+    this.codeRole = this.giveCodeRole(props);
     this.connectQueues(props);
   }
 
   get(name: FunctionName): ProductFunction | undefined {
     return this.byName.get(name);
+  }
+
+  private giveCodeRole({ codePermissions: permissions }: FunctionsProps): iam.Role | undefined {
+    const code = this.get('code');
+    if (code === undefined || permissions === undefined) return undefined;
+    const { role } = new CodeRole(this, 'Authors', { lender: code.role, permissions });
+    code.lambda.addEnvironment(environmentNames.codeRoleArn, role.roleArn);
+    return role;
   }
 
   private connectQueues({
@@ -133,6 +147,8 @@ function environmentValues({
     moderation,
     databases,
     codeVariables,
+    // Told once there is one.
+    codeRoleArn: '',
   };
 }
 

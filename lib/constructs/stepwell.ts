@@ -1,5 +1,6 @@
 /** Stepwell, to be placed in a stack of one's own: `new Stepwell(this, 'Stepwell')`. */
 import * as events from 'aws-cdk-lib/aws-events';
+import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import type * as sns from 'aws-cdk-lib/aws-sns';
@@ -81,6 +82,12 @@ export interface StepwellProps {
   readonly codeConcurrency?: number;
   /** Environment variables of the authors' own, for all code that is deployed; no secrets. Names of AWS and of the product are refused. Default: none. */
   readonly codeVariables?: z.input<typeof codeVariables>;
+  /**
+   * What the code that is deployed may do in this account: it is given a role of its own with these, none of which is the product's.
+   * An empty list makes the role all the same, as `codeRole`, for grants such as `bucket.grantRead(stepwell.codeRole)`.
+   * Default: there is no such role, and code has no credentials.
+   */
+  readonly codePermissions?: readonly iam.PolicyStatement[];
   /** Workers at once, for each of the two queues that feed them, 2 to 1000. Default: 100. */
   readonly nodeConcurrency?: number;
   /** Collectors at once, 2 to 1000. Default: 10. */
@@ -126,6 +133,8 @@ export class Stepwell extends Construct {
   readonly functions: Functions;
   /** the secret that holds the first admin key, as this construct's stack sees it */
   readonly firstKeySecretArn: string;
+  /** with which the code of deployments asks AWS; undefined without `codePermissions` */
+  readonly codeRole: iam.Role | undefined;
   /** undefined until the function that answers it is bundled */
   readonly httpApi: HttpApi | undefined;
   /** undefined until the function that answers it is bundled */
@@ -207,6 +216,7 @@ export class Stepwell extends Construct {
       moderation: moderationText,
       databases: databasesText,
       codeVariables: variablesText,
+      codePermissions: props.codePermissions,
       encryptionKey,
       network: props.network,
       logRetention,
@@ -219,6 +229,8 @@ export class Stepwell extends Construct {
       resultConcurrency: props.resultConcurrency ?? 10,
       watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? 50),
     });
+
+    this.codeRole = this.functions.codeRole;
 
     const sweep = this.functions.get('sweep');
     if (sweep !== undefined) new SweepSchedule(this, 'SweepSchedule', { sweep: sweep.lambda, group: this.timers.group });

@@ -40,6 +40,8 @@ export const environmentNames = {
   databases: 'STEPWELL_DATABASES',
   /** JSON: environment variables for the code of deployments. It holds no secret. */
   codeVariables: 'STEPWELL_CODE_VARIABLES',
+  /** the role with which the code of deployments asks AWS; empty: it has none */
+  codeRoleArn: 'STEPWELL_CODE_ROLE_ARN',
 } as const;
 
 export type EnvironmentName = keyof typeof environmentNames;

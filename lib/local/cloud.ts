@@ -11,6 +11,7 @@ import { createPrincipals } from './aws/principals.ts';
 import { s3 } from './aws/s3.ts';
 import { secretsManager } from './aws/secrets.ts';
 import { sqs } from './aws/sqs.ts';
+import { sts } from './aws/sts.ts';
 import { deployCustomResources } from './deploy/custom-resources.ts';
 import { deployQueuesAndBuckets } from './deploy/queues.ts';
 import { deployTables } from './deploy/tables.ts';
@@ -23,7 +24,7 @@ import { createFunctions } from './lambda/functions.ts';
 import type { LambdaFunction } from './lambda/function.ts';
 import { openLogs } from './lambda/logs.ts';
 import { lastPart } from './place.ts';
-import { readRoles } from './policy/roles.ts';
+import { readRoles, readTrust } from './policy/roles.ts';
 import { startMappings } from './pollers/start-mappings.ts';
 import { queueCalls } from './pollers/queue-calls.ts';
 import { createRecorder, type Recorder } from './recorder/recorder.ts';
@@ -155,6 +156,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
         buses.service,
         secretsManager(secrets, new Set(template.of('AWS::SecretsManager::Secret').map(({ ref }) => ref))),
         lambda(find),
+        sts(principals, readTrust(template)),
         ...(socketRoutes === undefined ? [] : [executeApi(socketServer.connections, socketRoutes)]),
       ],
     });

@@ -6,6 +6,7 @@ import type { Construct } from 'constructs';
 import type { Domain } from '../constructs/http-api.ts';
 import { Stepwell } from '../constructs/stepwell.ts';
 import type { Storage } from '../constructs/storage.ts';
+import { acknowledgeOwners, statementsOf } from './code-permissions.ts';
 import { type Settings, environmentOf, productSettings } from './settings.ts';
 
 export interface RuntimeStackProps {
@@ -23,13 +24,18 @@ export class RuntimeStack extends Stack {
     const alarmTopic =
       settings.alarmTopicArn === undefined ? undefined : sns.Topic.fromTopicArn(this, 'AlarmTopic', settings.alarmTopicArn);
     const domain = domainOf(this, settings);
+    const { codePermissions } = settings;
     this.stepwell = new Stepwell(this, 'Stepwell', {
       functionsDirectory,
       storage,
       ...productSettings(settings),
+      ...(codePermissions === undefined ? {} : { codePermissions: statementsOf(codePermissions) }),
       ...(alarmTopic === undefined ? {} : { alarmTopic }),
       ...(domain === undefined ? {} : { domain }),
     });
+
+    const { codeRole } = this.stepwell;
+    if (codeRole !== undefined && codePermissions !== undefined) acknowledgeOwners(codeRole, codePermissions);
 
     new CfnOutput(this, 'EventBusName', {
       value: this.stepwell.eventBus.eventBusName,

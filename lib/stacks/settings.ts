@@ -9,6 +9,7 @@ import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { functionNames } from '../contract/environment.ts';
 import { modelSetting, moderationSetting } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
+import { codePermissionSetting } from './code-permissions.ts';
 
 /** Settings given on the command line are strings. */
 const count = z.coerce.number().int();
@@ -59,6 +60,8 @@ const productSchema = z.object({
 
 const settingsSchema = z.strictObject({
   ...productSchema.shape,
+  /** What the code of deployments may do. */
+  codePermissions: orJson(codePermissionSetting).exactOptional(),
   /** Begins the names of the stacks, so that one account can hold several installations. */
   name: z
     .string()

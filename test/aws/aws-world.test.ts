@@ -28,6 +28,7 @@ const complete: Record<EnvironmentName, string> = {
   databases: '{}',
   moderation: '{"provider":"none"}',
   codeVariables: '{}',
+  codeRoleArn: 'arn:aws:iam::123456789012:role/authors',
 };
 const variables = Object.fromEntries(
   Object.entries(complete).map(([name, value]) => [environmentNames[name as EnvironmentName], value]),

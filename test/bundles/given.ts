@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { packArchive } from '../../lib/artifact/pack-archive.ts';
-import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
+import { type BundleHost, LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { type PlaceSettings, ThreadPlaces } from '../../lib/bundles/thread-places.ts';
 import type { PrintedLine } from '../../lib/bundles/bundle-thread.ts';
 import { deploymentId, environment, projectId } from '../../lib/engine/ids.ts';
@@ -38,7 +38,8 @@ export interface Host {
 
 /** A file's worth of code is the bundle of the workflows. */
 export function hostOf(
-  settings: Pick<PlaceSettings, 'limits'> & { readonly memoryMb?: number; readonly reads?: () => void } = {},
+  settings: Pick<PlaceSettings, 'limits'> &
+    Pick<BundleHost, 'lend'> & { readonly memoryMb?: number; readonly reads?: () => void } = {},
 ): Host {
   const artifacts = new MemoryArtifacts();
   const printed: PrintedLine[] = [];
@@ -61,6 +62,7 @@ export function hostOf(
     clock,
     memoryMb: settings.memoryMb ?? 128,
     print: (line) => printed.push(line),
+    ...(settings.lend === undefined ? {} : { lend: settings.lend }),
   });
   onTestFinished(() => places.stop());
   return {

@@ -84,6 +84,17 @@ describe('a bundle', () => {
     expect(seen).toContain('STEPWELL_DEPLOYMENT_ID');
     expect(seen.filter((name) => !['NODE_ENV', 'TZ', 'LANG', 'TMPDIR', 'STEPWELL_DEPLOYMENT_ID'].includes(name))).toEqual([]);
   });
+
+  test('has what it is lent before each message, and not what was lent before', async () => {
+    const keys = ['first', 'second'];
+    const host = hostOf({ lend: async (id) => ({ AWS_ACCESS_KEY_ID: `${keys.shift()} of ${id}` }) });
+    const manifest = await host.deploy(
+      'dpl_1',
+      `const atImport = process.env.AWS_ACCESS_KEY_ID; ${answering('[atImport, process.env.AWS_ACCESS_KEY_ID]')}`,
+    );
+    expect(await host.ask(manifest)).toEqual(ok(['first of dpl_1', 'first of dpl_1']));
+    expect(await host.ask(manifest)).toEqual(ok(['first of dpl_1', 'second of dpl_1']));
+  });
 });
 
 describe('a response', () => {

@@ -60,7 +60,7 @@ export const programOf = (body: string): string => `${sdk}export const workflows
 
 export function programsOf(
   settings: Pick<PlaceSettings, 'limits'> &
-    Partial<Pick<ProgramHost, 'memoryMb' | 'variables' | 'killMs' | 'file'>> & { readonly reads?: () => void } = {},
+    Partial<Pick<ProgramHost, 'memoryMb' | 'variables' | 'lend' | 'killMs' | 'file'>> & { readonly reads?: () => void } = {},
 ) {
   const artifacts = new MemoryArtifacts();
   const printed: PrintedLine[] = [];

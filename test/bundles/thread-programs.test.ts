@@ -110,6 +110,31 @@ describe('a drive', () => {
     expect(JSON.stringify(drive.turns)).not.toContain('STEPWELL_TEST_SECRET');
     delete process.env['STEPWELL_TEST_SECRET'];
   });
+
+  test('has what it is lent before each drive on its thread, and not what was lent before', async () => {
+    const keys = ['first', 'second'];
+    const host = programsOf({ lend: async (id) => ({ AWS_ACCESS_KEY_ID: `${keys.shift()} of ${id}` }) });
+    const { AWS_ACCESS_KEY_ID: before } = process.env;
+    const manifest = await host.deploy('dpl_1', programOf(`async () => process.env.AWS_ACCESS_KEY_ID`));
+    const outputs: unknown[] = [];
+    for (const run of [1, 2]) {
+      const drive = host.begin(manifest, { run });
+      await drive.ended;
+      outputs.push(drive.turns.at(-1)?.entries[0]);
+    }
+    expect(outputs).toEqual(['first of dpl_1', 'second of dpl_1'].map((output) => ({ kind: 'returned', output })));
+    expect(process.env['AWS_ACCESS_KEY_ID']).toBe(before);
+  });
+
+  test('is not begun where it cannot be lent what it is to have', async () => {
+    const host = programsOf({ lend: () => Promise.reject(new Unavailable('the role')) });
+    const drive = host.begin(await host.deploy('dpl_1', programOf(`async () => 1`)));
+    expect(await drive.ended).toEqual({
+      kind: 'unloadable',
+      message: expect.stringMatching(/^the deployment cannot be begun now/),
+    });
+    expect(drive.turns).toEqual([]);
+  });
 });
 
 describe('code that breaks its thread', () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodeTypes } from '../../lib/nodes/catalogue.ts';
 import { type Database, startDatabase } from '../nodes/data-query/database.ts';
 import { OtherSide, type Seen, reachOf } from '../nodes/other-side.ts';
+import { CodeExamples, codeRuns, codeWorkflows } from './code-examples.ts';
 import { type Example, example, exampleNames, runExample } from './run-example.ts';
 
 const rates = new OtherSide();
@@ -66,4 +67,21 @@ test('the secret of send-message reaches the chat, which sends it back, and noth
 test('the request of exchange-rate carried its query', async () => {
   await runExample(atHand(example('exchange-rate')), reach);
   expect(rates.seen.at(-1)?.url).toBe('/rates?currency=EUR');
+});
+
+describe('code-workflows', () => {
+  const examples = new CodeExamples();
+
+  test.each(codeRuns.map((each) => [`${each.workflow} ${JSON.stringify(each.input)}`, each] as const))(
+    '%s comes to what runs.json says',
+    async (_name, given) => {
+      const { workflow, output, error } = given;
+      expect(await examples.play(given)).toMatchObject({ workflow, ...(error === undefined ? { output } : { error }) });
+    },
+  );
+
+  test('every workflow of the folder has a run', () => {
+    const run = new Set(codeRuns.map(({ workflow }) => workflow));
+    expect([...run].toSorted()).toEqual(codeWorkflows.map(({ spec }) => spec.name).toSorted());
+  });
 });

@@ -24,16 +24,22 @@ export interface CloudHere {
 /** The bundles are those of the synthesis of this test run, which came before. */
 const asBundled = { 'stepwell:buildsFunctions': false };
 
-/** @param settings of the context, such as `stepwell:requireHttps` */
-export async function startCloudHere(settings?: Readonly<Record<string, unknown>>): Promise<CloudHere> {
+/**
+ * @param settings of the context, such as `stepwell:requireHttps`
+ * @param changed is given the folder of the cloud assembly, and says which one to run instead
+ */
+export async function startCloudHere(
+  settings?: Readonly<Record<string, unknown>>,
+  changed: (assembly: string) => Promise<string> = async (assembly) => assembly,
+): Promise<CloudHere> {
   const directory = readyFolder();
   const complaints: string[] = [];
   const cloud = await startCloud({
     directory,
     port: 0,
     threads: 8,
-    assembly: synthesize(root, directory, settings === undefined ? {} : { ...settings, ...asBundled }).then((synthesis) =>
-      loadAssembly(synthesis.directory),
+    assembly: synthesize(root, directory, settings === undefined ? {} : { ...settings, ...asBundled }).then(async (synthesis) =>
+      loadAssembly(await changed(synthesis.directory)),
     ),
     warn: (line) => void complaints.push(line),
     onDeath: (why) => void complaints.push(why),

@@ -1,50 +1,56 @@
-/** What `npm run build` makes is a package as an application would have it: it is packed, unpacked, imported and type-checked. */
-import { execFile, execFileSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+/**
+ * What `npm run build` makes is a package as an application would have it: it is packed, installed by npm in an empty folder, and
+ * from there imported, type-checked, synthesized, and used to build and run a workflow. Nothing of this repository is seen from there.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { formatMessage } from 'publint/utils';
+import { publint } from 'publint';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/contract/environment.ts';
+import { startLocal } from '../e2e/local-start.ts';
 import { OtherSide } from '../nodes/other-side.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'stepwell-package-'));
+const built = join(folder, 'built');
 const application = join(folder, 'application');
-const modules = join(application, 'node_modules');
+const installed = join(application, 'node_modules', 'stepwell');
 const health = { healthy: true, timestamp: '2026-01-01T00:00:00.000Z' };
-const run = promisify(execFile);
+/** A compiler, a whole synthesis or an installation, on a busy machine. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
-beforeAll(() => {
-  const built = join(folder, 'built');
-  execFileSync('npm', ['run', '--silent', 'build', '--', built], { cwd: root });
-  const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: built })
-    .toString()
-    .trim();
-  execFileSync('tar', ['-xzf', packed], { cwd: folder });
-  mkdirSync(modules, { recursive: true });
-  cpSync(join(folder, 'package'), join(modules, 'stepwell'), { recursive: true });
-  const { dependencies, peerDependencies } = manifestOf();
-  for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), '@types', 'undici-types']) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    symlinkSync(join(root, 'node_modules', name), join(modules, name));
-  }
-}, 120_000);
-/** A compiler, or a whole synthesis, on a busy machine. */
-vi.setConfig({ testTimeout: 60_000 });
+/** As in a terminal in the application's folder; the Node of these tests comes first. @returns what was printed */
+async function run(program: string, given: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<string> {
+  const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+  const env = { ...process.env, PATH, HOME: folder, ...more };
+  return (await promisify(execFile)(program, given, { cwd: application, env })).stdout;
+}
+const write = (file: string, text: string): void => writeFileSync(join(application, file), text);
+const node = (file: string, text: string, ...given: readonly string[]): Promise<string> => {
+  write(file, text);
+  return run(process.execPath, [file, ...given]);
+};
 
+beforeAll(async () => {
+  // npm's own cache lies in the home of whoever tests.
+  const quietly = { cwd: root, env: { ...process.env, npm_config_audit: 'false', npm_config_fund: 'false' } };
+  const npm = promisify(execFile);
+  await npm('npm', ['run', '--silent', 'build', '--', built], quietly);
+  const { stdout } = await npm('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], {
+    ...quietly,
+    cwd: built,
+  });
+  mkdirSync(application);
+  write('package.json', JSON.stringify({ private: true, type: 'module' }));
+  await npm('npm', ['install', '--prefer-offline', join(folder, stdout.trim())], { ...quietly, cwd: application });
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const manifestShape = z.object({
@@ -53,30 +59,49 @@ const manifestShape = z.object({
   exports: z.record(z.string(), z.object({ types: z.string(), default: z.string() })),
   bin: z.object({ stepwell: z.string() }),
 });
-const manifestOf = () => manifestShape.parse(JSON.parse(readFileSync(join(modules, 'stepwell', 'package.json'), 'utf8')));
+const manifestOf = () => manifestShape.parse(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')));
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
 
-it('asks for the packages that it uses, and for no more', () => {
-  const manifest = manifestOf();
-  expect(Object.keys(manifest.peerDependencies)).toEqual(['aws-cdk-lib', 'constructs']);
-  expect(Object.keys(manifest.dependencies)).toEqual([
-    '@aws-sdk/client-dynamodb',
-    '@aws-sdk/client-eventbridge',
-    '@aws-sdk/client-s3',
-    '@aws-sdk/client-scheduler',
-    '@aws-sdk/client-secrets-manager',
-    '@aws-sdk/client-sqs',
-    'canonicalize',
-    'cdk-nag',
-    'commander',
-    'esbuild',
-    'tar-stream',
-    'ulid',
-    'zod',
-  ]);
-  expect(Object.keys(manifest.exports)).toEqual(['.', './sdk', './testing', './client', './app-host']);
-  expect(existsSync(join(modules, 'stepwell', 'README.md'))).toBe(true);
-  const names = readdirSync(join(modules, 'stepwell'), { recursive: true, encoding: 'utf8' });
-  expect(names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))).toEqual([]);
+it('asks for the packages that it uses, and for no more', async () => {
+  const { dependencies, peerDependencies, exports } = manifestOf();
+  expect(Object.keys(exports)).toEqual(['.', './sdk', './testing', './client', './app-host']);
+  expect(Object.keys(peerDependencies)).toEqual(['aws-cdk-lib', 'constructs']);
+  // Every file, not only what a door leads to: some are begun as threads, and others when it comes to that.
+  const files = globSync('**/*.js', { cwd: installed, exclude: ['functions/**', 'node_modules/**'] });
+  const { metafile } = await build({
+    entryPoints: files.map((file) => join(installed, file)),
+    outdir: join(folder, 'out'),
+    write: false,
+    metafile: true,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'silent',
+  });
+  const asCode = Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path));
+  const types = globSync('**/*.d.ts', { cwd: installed, exclude: ['node_modules/**'] });
+  const asTypes = types.flatMap((file) =>
+    [...readFileSync(join(installed, file), 'utf8').matchAll(/(?:from|import\() ?['"]([^'".]+)['"]/g)].map(
+      ([, name = '']) => name,
+    ),
+  );
+  const used = new Set([...asCode, ...asTypes].filter((name) => !/^(node:|\/|\.)/.test(name)).map(packageOf));
+  expect([...used].toSorted()).toEqual(Object.keys({ ...dependencies, ...peerDependencies }).toSorted());
+});
+
+it('has nothing that publint would change', async () => {
+  const { messages, pkg } = await publint({ pkgDir: built, pack: false, strict: true });
+  expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+});
+
+it('is JavaScript with types, and has no TypeScript that Node would refuse', () => {
+  expect(globSync('**/*.ts', { cwd: installed }).filter((name) => !name.endsWith('.d.ts'))).toEqual([]);
+  expect(existsSync(join(installed, 'README.md'))).toBe(true);
 });
 
 it('calls a service from plain JavaScript, and knows its doors only', async () => {
@@ -86,51 +111,38 @@ it('calls a service from plain JavaScript, and knows its doors only', async () =
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify(health));
   });
-  const program = join(application, 'main.mjs');
-  writeFileSync(
-    program,
-    `import { StepwellClient } from 'stepwell/client';
+  const program = `import { StepwellClient } from 'stepwell/client';
 import * as appHost from 'stepwell/app-host';
 const client = new StepwellClient({ baseUrl: process.argv[2], apiKey: 'none' });
 const inside = await import('stepwell/client/ask.js').catch((error) => error.code);
 console.log(JSON.stringify([await client.health(), Object.keys(appHost).length > 0, inside]));
-`,
-  );
-  const { stdout } = await run(process.execPath, [program, service.url('', '127.0.0.1')]);
+`;
+  const printed = await node('main.js', program, service.url('', '127.0.0.1'));
   await service.stop();
-  expect(JSON.parse(stdout)).toEqual([health, true, 'ERR_PACKAGE_PATH_NOT_EXPORTED']);
+  expect(JSON.parse(printed)).toEqual([health, true, 'ERR_PACKAGE_PATH_NOT_EXPORTED']);
 });
 
 it('is a construct that brings its functions: an application of one line synthesizes', async () => {
-  const program = join(application, 'app.mjs');
-  writeFileSync(
-    program,
-    `import { App, Stack } from 'aws-cdk-lib';
+  const program = `import { App, Stack } from 'aws-cdk-lib';
 import { Stepwell } from 'stepwell';
 const app = new App({ outdir: process.argv[2] });
 new Stepwell(new Stack(app, 'Mine'), 'Stepwell');
 app.synth();
-`,
-  );
-  const out = join(folder, 'cdk.out');
-  await run(process.execPath, [program, out]);
+`;
+  await node('app.js', program, 'cdk.out');
   const template = z
     .object({ Resources: z.record(z.string(), z.object({ Type: z.string() })) })
-    .parse(JSON.parse(readFileSync(join(out, 'Mine.template.json'), 'utf8')));
+    .parse(JSON.parse(readFileSync(join(application, 'cdk.out', 'Mine.template.json'), 'utf8')));
   const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
   expect(functions).toHaveLength(functionNames.length);
 });
 
 it('plays a workflow that was written with its SDK, which asks for no package', async () => {
-  const sdk = join(modules, 'stepwell', 'sdk');
-  const imported = readdirSync(sdk).flatMap((file) => [
-    ...readFileSync(join(sdk, file), 'utf8').matchAll(/from ['"]([^'".][^'"]*)['"]/g),
+  const imported = globSync('*.js', { cwd: join(installed, 'sdk') }).flatMap((file) => [
+    ...readFileSync(join(installed, 'sdk', file), 'utf8').matchAll(/from ['"]([^'".][^'"]*)['"]/g),
   ]);
   expect(imported).toEqual([]);
-  const program = join(application, 'play.mjs');
-  writeFileSync(
-    program,
-    `import { defineWorkflow } from 'stepwell/sdk';
+  const program = `import { defineWorkflow } from 'stepwell/sdk';
 import { WorkflowTest, replay } from 'stepwell/testing';
 const later = defineWorkflow({ name: 'later' }, async ({ input, step }) => {
   await step.sleep('a day', '1 day');
@@ -139,39 +151,65 @@ const later = defineWorkflow({ name: 'later' }, async ({ input, step }) => {
 const bench = new WorkflowTest({ workflows: [later] }).crashAt('greet', 'before');
 const run = await bench.start(later, { name: 'Ada' });
 console.log(JSON.stringify([await run.result(), bench.now(), await replay(later, await run.history())]));
-`,
-  );
-  const { stdout } = await run(process.execPath, [program]);
-  expect(JSON.parse(stdout)).toEqual(['Hello, Ada', '2026-01-02T00:00:00.000Z', { status: 'completed', output: 'Hello, Ada' }]);
+`;
+  const printed = await node('play.js', program);
+  expect(JSON.parse(printed)).toEqual(['Hello, Ada', '2026-01-02T00:00:00.000Z', { status: 'completed', output: 'Hello, Ada' }]);
 });
 
-it('brings the command line', async () => {
-  const { stdout } = await run(process.execPath, [join(modules, 'stepwell', manifestOf().bin.stepwell), '--help']);
-  expect(stdout).toMatch(/^Usage: stepwell /);
+it('brings the command line, which begins a project, builds it and deploys it, and its workflow runs', async () => {
+  let where: Readonly<Record<string, string>> = {};
+  // What npx would start, without the seconds that npx takes.
+  const stepwell = (...given: readonly string[]): Promise<string> =>
+    run(join(application, 'node_modules', '.bin', 'stepwell'), given, where);
+  expect(await stepwell('--help')).toMatch(/^Usage: stepwell /);
+  await stepwell('init');
+  expect(await run('npx', ['--no-install', 'stepwell', 'build'])).toMatch(/greet/);
+  const cloud = await startLocal(join(folder, 'cloud'));
+  try {
+    where = { STEPWELL_URL: cloud.url, STEPWELL_API_KEY: cloud.apiKey };
+    expect(await stepwell('deploy')).toContain('+ greet');
+    const started = await stepwell('runs', 'start', 'greet', '--input', '{"name":"Ada"}', '--json');
+    const { runId } = z.object({ data: z.object({ runId: z.string() }) }).parse(JSON.parse(started)).data;
+    expect(await stepwell('runs', 'result', runId)).toContain('Hello, Ada!');
+  } finally {
+    await cloud.end('SIGTERM');
+  }
 });
 
-it('has types, which catch a wrong call', () => {
-  writeFileSync(join(application, 'package.json'), JSON.stringify({ type: 'module' }));
-  writeFileSync(
-    join(application, 'right.ts'),
-    `import { StepwellClient, type Run } from 'stepwell/client';
+const right = `import { App, Stack } from 'aws-cdk-lib';
+import { Stepwell } from 'stepwell';
+import { StepwellClient, type Run } from 'stepwell/client';
+import { type WorkflowArguments, defineWorkflow } from 'stepwell/sdk';
+import { WorkflowTest } from 'stepwell/testing';
 const client = new StepwellClient({ baseUrl: 'http://127.0.0.1', apiKey: 'none' });
 export const ask = async (): Promise<Run['status']> => (await client.getRun('wrun_1')).status;
-`,
-  );
-  writeFileSync(
-    join(application, 'wrong.ts'),
-    `import { StepwellClient } from 'stepwell/client';\nexport const bad = new StepwellClient({ baseUrl: 1 });\n`,
-  );
+export const double = defineWorkflow({ name: 'double' }, async ({ input, step }: WorkflowArguments<{ of: number }>) =>
+  step.run({ name: 'multiply' }, () => input.of * 2),
+);
+export const played = async (): Promise<number> =>
+  (await new WorkflowTest({ workflows: [double] }).start(double, { of: 2 })).result();
+export const url = new Stepwell(new Stack(new App(), 'Mine'), 'Stepwell', { codeConcurrency: 5 }).httpApi?.restApi.url;
+`;
+const wrong = [
+  `import { StepwellClient } from 'stepwell/client';\nexport const bad = new StepwellClient({ baseUrl: 1 });\n`,
+  `import { double } from './right.js';\nimport { WorkflowTest } from 'stepwell/testing';\n` +
+    `export const bad = new WorkflowTest({ workflows: [double] }).start(double, { of: 'two' });\n`,
+];
+
+it('has types, which are whole, and catch a wrong call', async () => {
+  write('right.ts', right);
+  wrong.forEach((text, at) => write(`wrong-${at}.ts`, text));
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024', '--types', 'node'];
-  const faults = (file: string): string => {
-    try {
-      return execFileSync(process.execPath, [compiler, ...options, file], { cwd: application }).toString();
-    } catch (error) {
-      return error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error);
-    }
-  };
-  expect(faults('right.ts')).toBe('');
-  expect(faults('wrong.ts')).toMatch(/wrong\.ts\(2,\d+\): error TS/);
+  // Whoever writes TypeScript for Node has its types.
+  const types = ['--typeRoots', join(root, 'node_modules', '@types'), '--types', 'node'];
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--ignoreConfig', ...types];
+  const compiled = run(process.execPath, [compiler, ...options, 'right.ts', ...wrong.map((_text, at) => `wrong-${at}.ts`)]);
+  const said = await compiled.catch((error: unknown) =>
+    error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error),
+  );
+  const places = said.split('\n').filter((line) => line.includes('error TS'));
+  expect(places).toEqual([
+    expect.stringMatching(/^wrong-0\.ts\(2,\d+\): error TS/),
+    expect.stringMatching(/^wrong-1\.ts\(3,\d+\): error TS/),
+  ]);
 });

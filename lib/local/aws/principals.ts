@@ -16,25 +16,36 @@ export interface Principal {
 export interface Principals {
   /** Makes the key of a function for this start. */
   enrol(functionName: string, roleArn: string): Principal;
+  /** Makes the key of a session with a role, which is nobody's any more after `until`. */
+  lend(sessionName: string, roleArn: string, until: Date): Principal;
   byKey(accessKeyId: string): Principal | undefined;
   /** The sentence of the first denial, or undefined where everything is allowed. */
   refusal(principal: Pick<Principal, 'arn' | 'roleArn'>, needs: readonly Need[]): string | undefined;
 }
 
 export function createPrincipals(roles: Roles): Principals {
-  const byKey = new Map<string, Principal>();
+  const byKey = new Map<string, { readonly principal: Principal; readonly until?: Date }>();
+  const enrol = (name: string, roleArn: string, until?: Date): Principal => {
+    const principal: Principal = {
+      arn: `arn:${place.partition}:sts::${place.account}:assumed-role/${lastPart(roleArn)}/${name}`,
+      name,
+      roleArn,
+      accessKeyId: `LKIA${randomBytes(12).toString('hex').toUpperCase()}`,
+    };
+    byKey.set(principal.accessKeyId, { principal, ...(until === undefined ? {} : { until }) });
+    return principal;
+  };
+  const isOver = ({ until }: { readonly until?: Date }): boolean => until !== undefined && until.getTime() <= Date.now();
   return {
-    enrol(functionName, roleArn) {
-      const principal: Principal = {
-        arn: `arn:${place.partition}:sts::${place.account}:assumed-role/${lastPart(roleArn)}/${functionName}`,
-        name: functionName,
-        roleArn,
-        accessKeyId: `LKIA${randomBytes(12).toString('hex').toUpperCase()}`,
-      };
-      byKey.set(principal.accessKeyId, principal);
-      return principal;
+    enrol: (functionName, roleArn) => enrol(functionName, roleArn),
+    lend(sessionName, roleArn, until) {
+      for (const [key, known] of byKey) if (isOver(known)) byKey.delete(key);
+      return enrol(sessionName, roleArn, until);
     },
-    byKey: (accessKeyId) => byKey.get(accessKeyId),
+    byKey(accessKeyId) {
+      const known = byKey.get(accessKeyId);
+      return known === undefined || isOver(known) ? undefined : known.principal;
+    },
     refusal(principal, needs) {
       const statements = roles.get(principal.roleArn) ?? [];
       for (const need of needs) {

@@ -14,6 +14,21 @@ const namesShape = z.array(z.string()).default([]);
 const withoutMeaningHere =
   /:aws:policy\/(service-role\/(AWSLambdaBasicExecutionRole|AmazonAPIGatewayPushToCloudWatchLogs)|AWSXRayDaemonWriteAccess|AWSXrayWriteOnlyAccess)$/;
 
+const trustShape = z.looseObject({
+  Statement: z.array(z.looseObject({ Effect: z.literal('Allow'), Principal: z.looseObject({ AWS: z.unknown() }) })),
+});
+
+/** Which roles a role may be taken by, by its ARN: those that its own policy of trust names. Services are not among them. */
+export function readTrust(template: Template): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    template.of('AWS::IAM::Role').flatMap(({ arn, properties }) => {
+      const statements = trustShape.safeParse(properties['AssumeRolePolicyDocument']).data?.Statement ?? [];
+      const named = statements.flatMap(({ Principal }) => Principal.AWS).filter((one) => typeof one === 'string');
+      return arn === undefined ? [] : [[arn, named] as const];
+    }),
+  );
+}
+
 export function readRoles(template: Template): Roles {
   const roles = new Map<string, Statement[]>();
   const arnOfName = new Map<string, string>();

@@ -1,0 +1,24 @@
+/** The setting `codePermissions`: what the code of deployments may do, each with what it may do it to. */
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as z from 'zod';
+import { acknowledgeWildcard } from '../constructs/wildcards.ts';
+
+const action = z.string().regex(/^[a-z0-9-]+:[A-Za-z]+$/, 'must be a service and one action of it, such as s3:GetObject');
+const resource = z.string().regex(/^arn:[^:]*:[a-z0-9-]+:.+/, 'must be an ARN that names the service');
+
+export const codePermissionSetting = z.array(
+  z.strictObject({ actions: z.array(action).min(1), resources: z.array(resource).min(1) }),
+);
+
+export const statementsOf = (setting: z.output<typeof codePermissionSetting>): readonly iam.PolicyStatement[] =>
+  setting.map(({ actions, resources }) => new iam.PolicyStatement({ actions, resources }));
+
+/** What the owner has written with a `*` in it is the owner's reason. */
+export function acknowledgeOwners(role: iam.Role, setting: z.output<typeof codePermissionSetting>): void {
+  for (const one of new Set(setting.flatMap(({ resources }) => resources).filter((arn) => arn.includes('*'))))
+    acknowledgeWildcard(
+      role,
+      one,
+      'The owner of the installation gives the authors of code all of this by the setting codePermissions.',
+    );
+}
