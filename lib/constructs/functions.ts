@@ -35,6 +35,8 @@ export interface FunctionsProps {
   readonly nodeConcurrency: number;
   readonly resultConcurrency: number;
   readonly codeConcurrency: number;
+  /** false: the code queue is left to processes of the owner's own */
+  readonly codeTakesMessages: boolean;
   readonly watchedRuns: number;
   /** undefined: as many watchers as the account's concurrency allows */
   readonly watchers: number | undefined;
@@ -79,6 +81,7 @@ export class Functions extends Construct {
     nodeConcurrency,
     resultConcurrency,
     codeConcurrency,
+    codeTakesMessages,
     watchedRuns,
   }: FunctionsProps): void {
     // One message at a time: a batch may mix groups, and a chain of nodes should delay nobody else's.
@@ -86,7 +89,7 @@ export class Functions extends Construct {
     worker?.consume('NodeQueue', queues.nodeJobs, { batchSize: 1, maxConcurrency: nodeConcurrency });
     worker?.consume('DelayQueue', queues.delayed, { batchSize: 1, maxConcurrency: nodeConcurrency });
     this.get('collect')?.consume('ResultsQueue', queues.results, { batchSize: 10, maxConcurrency: resultConcurrency });
-    this.get('code')?.consume('CodeQueue', queues.code, { batchSize: 1, maxConcurrency: codeConcurrency });
+    if (codeTakesMessages) this.get('code')?.consume('CodeQueue', queues.code, { batchSize: 1, maxConcurrency: codeConcurrency });
     this.get('speaker')?.consume('WatchQueue', queues.watches, { batchSize: 1, maxConcurrency: watchedRuns });
     for (const queue of queues.deadLetters) {
       this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: 2 });

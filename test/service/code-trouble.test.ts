@@ -145,7 +145,7 @@ describe('others who commit', () => {
             task.resolve({ kind: 'over' });
           };
           void say();
-          return { ended: task.promise, overtake: () => told.resolve(), cancel: () => {}, kill: async () => {} };
+          return { ended: task.promise, overtake: () => told.resolve(), cancel: () => {}, handOn: () => {}, kill: async () => {} };
         },
       },
     });
