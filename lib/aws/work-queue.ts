@@ -43,7 +43,7 @@ export class SqsWorkQueue implements WorkQueue {
     return seconds(own.parse(Attributes).VisibilityTimeout);
   }
 
-  async receive({ most, wait, hold }: Wanted, signal: AbortSignal): Promise<readonly HeldMessage[]> {
+  async receive({ most, wait, hold }: Wanted): Promise<readonly HeldMessage[]> {
     const command = new ReceiveMessageCommand({
       QueueUrl: this.#url,
       MaxNumberOfMessages: most,
@@ -51,13 +51,8 @@ export class SqsWorkQueue implements WorkQueue {
       VisibilityTimeout: inSeconds(hold),
       MessageSystemAttributeNames: ['MessageGroupId', 'ApproximateReceiveCount'],
     });
-    try {
-      const { Messages = [] } = await reach(what, () => this.#waiting.send(command, { abortSignal: signal }));
-      return Messages.map(held);
-    } catch (trouble) {
-      if (signal.aborted) return [];
-      throw trouble;
-    }
+    const { Messages = [] } = await reach(what, () => this.#waiting.send(command));
+    return Messages.map(held);
   }
 
   async hold({ handle }: HeldMessage, hold: DurationMs): Promise<'held' | 'gone'> {

@@ -45,10 +45,8 @@ export class MemoryWorkQueue implements WorkQueue {
     return Promise.resolve(ownHold);
   }
 
-  async receive({ most, wait, hold }: Wanted, signal: AbortSignal): Promise<readonly HeldMessage[]> {
-    if (signal.aborted) return [];
-    if (this.#takeable().length === 0) await this.#clock.sleep(wait, AbortSignal.any([signal, this.#arrival.signal]));
-    if (signal.aborted) return [];
+  async receive({ most, wait, hold }: Wanted): Promise<readonly HeldMessage[]> {
+    if (this.#takeable().length === 0) await this.#clock.sleep(wait, this.#arrival.signal);
     return this.#takeable()
       .slice(0, most)
       .map((lying) => {

@@ -28,8 +28,8 @@ export interface Wanted {
 export interface WorkQueue {
   /** @returns how long a message stays away that nobody speaks of any more: the queue's own time */
   ownHold(): Promise<DurationMs>;
-  /** Ends early, with none, when the signal aborts. */
-  receive(wanted: Wanted, signal: AbortSignal): Promise<readonly HeldMessage[]>;
+  /** Cannot be broken off: a queue may go on and give a message to whoever has left. */
+  receive(wanted: Wanted): Promise<readonly HeldMessage[]>;
   /** For so long from now, in whole seconds, nobody gets it; 0: at once. `gone`: it is not in these hands any more. */
   hold(message: HeldMessage, hold: DurationMs): Promise<'held' | 'gone'>;
   /** It is done, and never comes back. What is not there any more is done too. */

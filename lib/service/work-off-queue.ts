@@ -2,10 +2,10 @@
  * Works off a queue in a process of one's own: so many messages at once, one of a group at a time, each held for as long as
  * somebody is at it. What a queue's service does for a function (take, hand over, delete, let come back) is done here.
  */
-import { type DurationMs, durationMs, seconds } from '../engine/time.ts';
+import { type DurationMs, type Instant, after, between, durationMs, seconds } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { type HeldMessage, type WorkQueue, longestReceiveWaitMs, mostPerReceive } from '../ports/work-queue.ts';
+import { type HeldMessage, type WorkQueue, mostPerReceive } from '../ports/work-queue.ts';
 
 export interface QueueWork {
   readonly queue: WorkQueue;
@@ -14,7 +14,7 @@ export interface QueueWork {
   readonly concurrency: number;
   /** so long after the last sign of life of these hands, a message is somebody else's */
   readonly hold: DurationMs;
-  /** what is at work when this is to end may take so long */
+  /** what is at work when this is to end may take so long; at least a second */
   readonly drain: DurationMs;
   /** Does what a message asks for. `Unavailable` is waited out here, with anything else that it throws the message comes back. */
   take(body: string, how: { readonly isRedelivered: boolean; readonly isToRest: AbortSignal }): Promise<void>;
@@ -48,22 +48,27 @@ interface Held {
 const firstDelay = seconds(1);
 const mostDelayMs = 30_000;
 const delayAfter = (tries: number): DurationMs => durationMs(Math.min(mostDelayMs, firstDelay * 2 ** Math.min(tries, 10)));
+/** A receive is not broken off, so whoever is to end waits for it; three times as long would save a few cents a month. */
+const receiveWait = seconds(5);
 /** Of the time that a message is held, between two signs of life: two may be missed. */
 const beatShare = 3;
 
 /** Until the signal aborts. @throws what the queue says where it or the caller is wrong, when what was at work has rested */
 export async function workOffQueue(work: QueueWork, stop: AbortSignal): Promise<WorkedOff> {
-  const hands = new Hands(work, await work.queue.ownHold());
+  const fatal = new AbortController();
+  const hands = new Hands(work, await work.queue.ownHold(), AbortSignal.any([stop, fatal.signal]));
   work.note({ kind: 'begins' });
   try {
     await receiveInto(hands, work, stop);
   } finally {
+    fatal.abort();
     await hands.rest();
   }
   return hands.worked;
 }
 
-async function receiveInto(hands: Hands, { queue, clock, concurrency, hold, note }: QueueWork, stop: AbortSignal): Promise<void> {
+async function receiveInto(hands: Hands, { queue, clock, concurrency, hold, drain, note }: QueueWork, stop: AbortSignal) {
+  const wait = durationMs(Math.min(receiveWait, drain));
   for (let tries = 0; !stop.aborted; ) {
     const free = concurrency - hands.count;
     if (free <= 0) {
@@ -71,10 +76,9 @@ async function receiveInto(hands: Hands, { queue, clock, concurrency, hold, note
       continue;
     }
     try {
-      const wanted = { most: Math.min(free, mostPerReceive), wait: durationMs(longestReceiveWaitMs), hold };
-      const messages = await queue.receive(wanted, stop);
+      const messages = await queue.receive({ most: Math.min(free, mostPerReceive), wait, hold });
       tries = 0;
-      for (const message of messages) hands.accept(message);
+      await Promise.all(messages.map((message) => hands.accept(message)));
     } catch (trouble) {
       if (!(trouble instanceof Unavailable)) throw trouble;
       const delayMs = delayAfter(tries);
@@ -92,14 +96,18 @@ class Hands {
   readonly #held = new Map<string, Held>();
   /** by group: the first one is at work, the others came with it */
   readonly #lanes = new Map<string, Held[]>();
-  readonly #resting = new AbortController();
+  readonly #resting: AbortSignal;
+  #restingSince: Instant | undefined;
   #bell = new AbortController();
   #done = 0;
   #left = 0;
 
-  constructor(work: QueueWork, ownHold: DurationMs) {
+  /** @param resting from then on nothing is begun, and what is at work is to rest */
+  constructor(work: QueueWork, ownHold: DurationMs, resting: AbortSignal) {
     this.#work = work;
     this.#ownHold = ownHold;
+    this.#resting = resting;
+    resting.addEventListener('abort', () => this.#beginRest());
   }
 
   get count(): number {
@@ -115,11 +123,13 @@ class Hands {
     return this.#work.clock.sleep(this.#work.hold, AbortSignal.any([stop, this.#bell.signal]));
   }
 
-  accept(message: HeldMessage): void {
+  /** @returns when it is said of it that it is not taken, where that is so */
+  async accept(message: HeldMessage): Promise<void> {
     const known = this.#held.get(message.id);
     // It had slipped out of these hands and has come back to them: it is at work, and has a new handle.
     if (known !== undefined) return void (known.message = message);
     const held: Held = { message, over: new AbortController() };
+    if (this.#resting.aborted) return this.#free(held);
     this.#held.set(message.id, held);
     void this.#beat(held);
     const lane = this.#lanes.get(message.group);
@@ -129,14 +139,12 @@ class Hands {
     void this.#workOff(message.group, fresh);
   }
 
-  /** What has begun may end, for a while; the rest is free for others at once. */
+  /** Until what has begun has ended, or its time is over: then it is free for others. */
   async rest(): Promise<void> {
     const { clock, drain, note } = this.#work;
-    this.#resting.abort();
-    await Promise.all([...this.#lanes.values()].flatMap((lane) => lane.splice(1)).map((held) => this.#free(held)));
-    if (this.count > 0) note({ kind: 'rests', atWork: this.count, drainMs: drain });
+    const restsBy = after(this.#restingSince ?? clock.now(), drain);
     const late = new AbortController();
-    const timer = clock.sleep(drain, late.signal).then(() => late.abort());
+    const timer = clock.sleep(between(clock.now(), restsBy), late.signal).then(() => late.abort());
     while (this.count > 0 && !late.signal.aborted) await this.changed(late.signal);
     late.abort();
     await timer;
@@ -144,6 +152,14 @@ class Hands {
     this.#left = left.length;
     for (const { message } of left) note({ kind: 'left', message });
     await Promise.all(left.map((held) => this.#free(held)));
+  }
+
+  /** What has not begun is free for others at once. */
+  #beginRest(): void {
+    const { clock, drain, note } = this.#work;
+    this.#restingSince = clock.now();
+    for (const held of [...this.#lanes.values()].flatMap((lane) => lane.splice(1))) void this.#free(held);
+    if (this.count > 0) note({ kind: 'rests', atWork: this.count, drainMs: drain });
   }
 
   async #workOff(group: string, lane: Held[]): Promise<void> {
@@ -160,7 +176,7 @@ class Hands {
   /** @returns whether it is done */
   async #one(held: Held): Promise<boolean> {
     const { take, clock, note } = this.#work;
-    const isToRest = this.#resting.signal;
+    const isToRest = this.#resting;
     const { body, receives } = held.message;
     for (let tries = 0; ; tries += 1) {
       try {
@@ -179,6 +195,8 @@ class Hands {
           if (!isToRest.aborted) continue;
         }
         note({ kind: 'comes_back', trouble, message: held.message });
+        // First out of these hands: the receive that is under way may bring it back to them.
+        this.#drop(held);
         await this.#give(held, isToRest.aborted ? durationMs(0) : this.#ownHold);
         return false;
       }

@@ -17,7 +17,7 @@ const shape = z.object({
   profile: z.string().optional(),
   concurrency: count(1, mostConcurrency).optional(),
   holdSeconds: count(3, mostHoldSeconds),
-  drainSeconds: count(0, mostDrainSeconds),
+  drainSeconds: count(1, mostDrainSeconds),
 });
 
 export const startWorker: Action = (given, shell) => startBy(loadWorker)(given, shell);
