@@ -15,7 +15,12 @@ import { reach } from './reach.ts';
 const what = 'the queue of work';
 
 /** Whose time is over, or who is deleted: by handle or by state. */
-const goneNames = new Set(['MessageNotInflight', 'ReceiptHandleIsInvalid', 'InvalidParameterValue', 'InvalidParameterValueException']);
+const goneNames = new Set([
+  'MessageNotInflight',
+  'ReceiptHandleIsInvalid',
+  'InvalidParameterValue',
+  'InvalidParameterValueException',
+]);
 
 const own = z.object({ VisibilityTimeout: z.coerce.number().int() });
 const received = z.object({

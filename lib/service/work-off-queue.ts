@@ -69,7 +69,7 @@ export async function workOffQueue(work: QueueWork, stop: AbortSignal): Promise<
 
 async function receiveInto(hands: Hands, { queue, clock, concurrency, hold, drain, note }: QueueWork, stop: AbortSignal) {
   const wait = durationMs(Math.min(receiveWait, drain));
-  for (let tries = 0; !stop.aborted; ) {
+  for (let tries = 0; !stop.aborted;) {
     const free = concurrency - hands.count;
     if (free <= 0) {
       await hands.changed(stop);
@@ -205,7 +205,7 @@ class Hands {
 
   async #beat(held: Held): Promise<void> {
     const { clock, hold, queue, note } = this.#work;
-    for (let isSlipped = false; ; ) {
+    for (let isSlipped = false; ;) {
       await clock.sleep(durationMs(hold / beatShare), held.over.signal);
       if (held.over.signal.aborted) return;
       try {

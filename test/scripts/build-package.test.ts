@@ -17,7 +17,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { functionNames } from '../../lib/contract/environment.ts';
+import { environmentNames, functionNames } from '../../lib/contract/environment.ts';
+import { toldToCode } from '../../lib/contract/worker-program.ts';
 import { OtherSide } from '../nodes/other-side.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -148,6 +149,26 @@ console.log(JSON.stringify([await run.result(), bench.now(), await replay(later,
 it('brings the command line', async () => {
   const { stdout } = await run(process.execPath, [join(modules, 'stepwell', manifestOf().bin.stepwell), '--help']);
   expect(stdout).toMatch(/^Usage: stepwell /);
+});
+
+it('brings the worker, which needs no package beside it', async () => {
+  const settings = join(application, 'worker.json');
+  const nowhere = {
+    AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'a',
+    AWS_SECRET_ACCESS_KEY: 'b',
+  };
+  const told = Object.fromEntries(toldToCode.map((name) => [environmentNames[name], 'https://127.0.0.1:9/1/q.fifo']));
+  const values = { STEPWELL_CODE_VARIABLES: '{}', STEPWELL_RETENTION_DAYS: '30', STEPWELL_METRICS: 'false' };
+  writeFileSync(settings, JSON.stringify({ ...told, ...values, ...nowhere }));
+  const command = [join(modules, 'stepwell', manifestOf().bin.stepwell), 'worker', 'start', '--settings', settings];
+  await expect(run(process.execPath, command, { cwd: application })).rejects.toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(/error: AWS: .*ECONNREFUSED/),
+  });
+  for (const thread of ['bundle-thread.mjs', 'program-thread.mjs'])
+    expect(existsSync(join(modules, 'stepwell', 'worker', thread))).toBe(true);
 });
 
 it('has types, which catch a wrong call', () => {

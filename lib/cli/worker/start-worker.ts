@@ -59,6 +59,8 @@ const teller =
   ({ level, message, ...facts }: WorkerLine): void => {
     const at = new Date(now()).toISOString();
     if (isJson) return note(JSON.stringify({ at, level, message, ...facts }));
-    const told = Object.entries(facts).map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    const told = Object.entries(facts).map(
+      ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
     note(`${at} ${level.padEnd(5)} ${message}${told.join('')}`);
   };
