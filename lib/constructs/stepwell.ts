@@ -109,7 +109,7 @@ export interface StepwellProps {
   readonly setsAccountLogRole?: boolean;
 }
 
-export type CodeRunsIn = 'lambda' | 'worker' | 'both';
+type CodeRunsIn = 'lambda' | 'worker' | 'both';
 
 interface Shared {
   readonly encryptionKey: kms.IKey | undefined;

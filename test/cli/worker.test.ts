@@ -109,7 +109,7 @@ describe('where it works', () => {
     const { type } = typist({ env: { HOME: home }, cwd });
     expectExit(await type('profiles', 'add', 'bare', '--url', 'https://example.com'), 0);
     expectExit(await type('profiles', 'use', 'bare'), 0);
-    await expect(started({ options: { profile: 'bare' } })).rejects.toThrow('The profile bare, says nothing of workers');
+    await expect(started({ options: { profile: 'bare' } })).rejects.toThrow('Of workers, the profile bare says nothing');
     await expect(started({})).rejects.toThrow('There is nothing that says where the tables and queues are');
     embedded();
     expect((await started({})).told.variables).toEqual(settingsOf('local'));

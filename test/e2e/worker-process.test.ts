@@ -74,7 +74,11 @@ interface Told {
 }
 
 function run(...given: readonly string[]): Told {
-  const child = spawn(process.execPath, [program, ...given], { cwd: project, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [program, ...given], {
+    cwd: project,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   children.push(child);
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));

@@ -241,7 +241,10 @@ describe('trouble', () => {
   });
 
   test('one that is not there at the beginning is told at once', async () => {
-    const missing = (queue: WorkQueue): WorkQueue => ({ ...bound(queue), ownHold: () => Promise.reject(new Error('no such queue')) });
+    const missing = (queue: WorkQueue): WorkQueue => ({
+      ...bound(queue),
+      ownHold: () => Promise.reject(new Error('no such queue')),
+    });
     const { ended, kinds } = await atWork({ wrap: missing });
     expect([ended(), kinds()]).toMatchObject([{ message: 'no such queue' }, []]);
   });
@@ -312,7 +315,12 @@ describe('the end', () => {
   });
 });
 
-const behind = (one: HeldMessage): HeldMessage => ({ ...one, id: `${one.id}'`, handle: `${one.handle}'`, body: `behind ${one.body}` });
+const behind = (one: HeldMessage): HeldMessage => ({
+  ...one,
+  id: `${one.id}'`,
+  handle: `${one.handle}'`,
+  body: `behind ${one.body}`,
+});
 
 /** A queue whose methods can be taken off it. */
 const bound = (queue: WorkQueue): WorkQueue => ({

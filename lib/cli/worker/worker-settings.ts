@@ -51,7 +51,7 @@ function ofProfile({ env }: Pick<Shell, 'env'>, name: string, source: string): W
   if (profile === undefined)
     throw new CliFault('no_profile', `There is no profile ${name} in ${profilePath(env)}.`, exitCodes.usage);
   if (profile.workerSettings === undefined)
-    throw fault(`${source}, says nothing of workers: add it again with --worker-settings.`.replace(/^t/, 'T'));
+    throw fault(`Of workers, ${source} says nothing: add it again with --worker-settings.`);
   return read(profile.workerSettings, source);
 }
 
