@@ -8,13 +8,13 @@ const environment = z.looseObject({ Variables: z.record(z.string(), z.coerce.str
 
 /** As somebody finds it who reads the outputs: the function's variables, and a key that may what the policy says. */
 export function workerVariables(
-  { outputs, of }: Template,
+  template: Template,
   principals: Principals,
   endpoint: string,
 ): Readonly<Record<string, string>> | undefined {
-  const [name, policyArn] = [outputs.get('CodeFunctionName'), outputs.get('WorkerPolicyArn')];
+  const [name, policyArn] = ['CodeFunctionName', 'WorkerPolicyArn'].map((output) => template.outputs.get(output));
   if (typeof name !== 'string' || typeof policyArn !== 'string') return undefined;
-  const found = of('AWS::Lambda::Function').find((fn) => fn.name === name);
+  const found = template.of('AWS::Lambda::Function').find((fn) => fn.name === name);
   if (found === undefined) return undefined;
   return {
     ...environment.parse(found.properties['Environment']).Variables,

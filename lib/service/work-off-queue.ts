@@ -17,7 +17,7 @@ export interface QueueWork {
   /** what is at work when this is to end may take so long; at least a second */
   readonly drain: DurationMs;
   /** Does what a message asks for. `Unavailable` is waited out here, with anything else that it throws the message comes back. */
-  take(body: string, how: { readonly isRedelivered: boolean; readonly isToRest: AbortSignal }): Promise<void>;
+  readonly take: (body: string, how: { readonly isRedelivered: boolean; readonly isToRest: AbortSignal }) => Promise<void>;
   readonly note: (note: WorkNote) => void;
 }
 
