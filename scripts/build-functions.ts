@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writ
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Plugin, build as bundle } from 'esbuild';
+import { type BuildOptions, type Plugin, build as bundle } from 'esbuild';
 import { bundleThreadFile, programThreadFile } from '../lib/bundles/thread-file.ts';
 import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
 import { sandboxFiles } from '../lib/nodes/sandbox/engine-files.ts';
@@ -46,6 +46,36 @@ const environmentCredentials: Plugin = {
   },
 };
 
+const bundling = {
+  write: false,
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  // Without a target esbuild emits Uint8Array.fromBase64 for .wasm files, which Node 24 does not have.
+  target: 'node24',
+  mainFields: ['module', 'main'],
+  loader: { '.wasm': 'binary' },
+  banner: { js: requireBanner },
+  minify: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+} as const satisfies BuildOptions;
+
+/** What `stepwell worker start` starts where there are no sources. Its credentials may come from anywhere, so all ways are in it. */
+export async function buildWorker(outdir: string): Promise<void> {
+  const { outputFiles } = await bundle({
+    ...bundling,
+    plugins: [oneLanguage],
+    entryPoints: [
+      { in: join(root, 'functions/code/process.ts'), out: 'index' },
+      ...(threads.code ?? []).map(({ name, source }) => ({ in: join(root, source), out: basename(name, '.mjs') })),
+    ],
+    outdir,
+  });
+  for (const { path, contents } of outputFiles) place(path, contents);
+}
+
 export interface Bundle {
   readonly name: FunctionName;
   readonly file: string;
@@ -78,6 +108,8 @@ export async function buildFunctions(
   if (names.length === 0) return [];
   const runsScripts = names.includes(scripting);
   const { outputFiles } = await bundle({
+    ...bundling,
+    plugins: [...(options.plugins ?? []), oneLanguage, environmentCredentials],
     entryPoints: [
       ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
       ...names.flatMap((name) =>
@@ -88,22 +120,8 @@ export async function buildFunctions(
       ),
     ],
     outdir,
-    write: false,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    // Without a target esbuild emits Uint8Array.fromBase64 for .wasm files, which Node 24 does not have.
-    target: 'node24',
-    mainFields: ['module', 'main'],
-    loader: { '.wasm': 'binary' },
-    plugins: [...(options.plugins ?? []), oneLanguage, environmentCredentials],
-    banner: { js: requireBanner },
-    minify: true,
     // Beside the bundle and left out of the asset: a cold start should not carry them.
     sourcemap: options.maps === false ? false : 'external',
-    legalComments: 'none',
-    logLevel: 'warning',
   });
   for (const { path, contents } of outputFiles) place(path, contents);
   if (runsScripts) {

@@ -1,6 +1,6 @@
 /**
  * `npm run build`: the package `stepwell`, in dist/package unless told otherwise: the construct with the functions' bundles, the
- * SDK, the testing kit, the client, the guard of an application and the command line, as JavaScript with types. It asks for no package that they
+ * SDK, the testing kit, the client, the guard of an application and the command line with its worker, as JavaScript with types. It asks for no package that they
  * do not use.
  */
 import { execFileSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
-import { buildFunctions } from './build-functions.ts';
+import { buildFunctions, buildWorker } from './build-functions.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** What the package is imported by, and the room behind it. */
@@ -53,6 +53,7 @@ export async function buildPackage(target: string): Promise<void> {
   const { dependencies, ...described } = projectShape.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
   const used = packagesIn(target);
   await buildFunctions({ outdir: join(target, 'functions'), maps: false });
+  await buildWorker(join(target, 'worker'));
   mkdirSync(join(target, 'bin'));
   writeFileSync(join(target, commandFile), command);
   const pinned = (isMeant: (name: string) => boolean) =>

@@ -8,7 +8,14 @@ import { codeOn } from './wiring.ts';
 
 const logger = loggerOf('code');
 const decider = deciderOf('code');
-const runner: RunsCode = { ...decider, ...codeOn(decider.deps, logger) };
+/** Lambda's own least; only outside of Lambda is the variable not set. */
+const leastMemoryMb = 128;
+const home = {
+  memoryMb: Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? leastMemoryMb),
+  // What code prints is its own business: a line of it is never taken for a line of the product's.
+  print: (line: object) => logger.info('printed by the code of a deployment', { ...line }),
+};
+const runner: RunsCode = { ...decider, ...codeOn(decider.deps, home) };
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   eachMessage(event, context, logger, (record) => take(record, context));

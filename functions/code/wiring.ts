@@ -1,5 +1,4 @@
-/** Where the code of deployments runs in this function: on threads of its own process. */
-import type { Logger } from '@aws-lambda-powertools/logger';
+/** Where the code of deployments runs: on threads of this process, which is a function's or one of the owner's own. */
 import { codeVariables } from '../../lib/api/schemas/code-variables.ts';
 import { sessionClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
@@ -13,25 +12,30 @@ import type { Bundles } from '../../lib/ports/bundles.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { Programs } from '../../lib/ports/programs.ts';
 
-/** Of the function's memory: one deployment's code is at work at a time, and its buffers are beside its heap. */
+/** Of the memory of the process: code has buffers beside its heap. */
 const heapShare = 0.6;
 
-/** Lambda's own least; only outside of Lambda is the variable not set. */
-const leastMemoryMb = 128;
+export interface Home {
+  /** of the process */
+  readonly memoryMb: number;
+  /** Where artifacts are unpacked, and nothing else lies. Default: a folder in the temporary one, which is a function's own. */
+  readonly folder?: string;
+  /** takes what code prints */
+  readonly print: (line: object) => void;
+}
 
 /** Both runtimes share the places for threads, and the folders of artifacts. */
 export function codeOn(
   world: { readonly artifacts: Artifacts; readonly clock: Clock },
-  logger: Logger,
+  { memoryMb, folder, print }: Home,
 ): { readonly bundles: Bundles; readonly programs: Programs } {
   const { codeRoleArn, codeVariables: variables } = settingsFrom(process.env);
   const role = codeRoleArn === undefined ? undefined : new LentRole(sessionClient(), codeRoleArn, world.clock);
   const host = {
-    places: new ThreadPlaces({ artifacts: world.artifacts }),
+    places: new ThreadPlaces({ artifacts: world.artifacts, ...(folder === undefined ? {} : { folder }) }),
     clock: world.clock,
-    memoryMb: Math.floor(Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? leastMemoryMb) * heapShare),
-    // What code prints is its own business: a line of it is never taken for a line of the product's.
-    print: (line: object) => logger.info('printed by the code of a deployment', { ...line }),
+    memoryMb: Math.floor(memoryMb * heapShare),
+    print,
     variables: codeVariables.parse(JSON.parse(variables)),
     ...(role === undefined ? {} : { lend: (deploymentId: DeploymentId) => role.variables(deploymentId) }),
   };

@@ -6,6 +6,7 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { STSClient } from '@aws-sdk/client-sts';
+import { longestReceiveWaitMs } from '../ports/work-queue.ts';
 
 /** A function waits for at most three answers; whoever gets none comes back by its message, or its caller does. */
 export const patience = (answerWithinMs: number) => ({
@@ -16,6 +17,8 @@ export const patience = (answerWithinMs: number) => ({
 
 export const dynamoClient = (): DynamoDBClient => new DynamoDBClient(patience(2_000));
 export const queueClient = (): SQSClient => new SQSClient(patience(5_000));
+/** A receive waits for messages as long as the service lets it. */
+export const waitingQueueClient = (): SQSClient => new SQSClient(patience(longestReceiveWaitMs + 5_000));
 export const schedulerClient = (): SchedulerClient => new SchedulerClient(patience(5_000));
 export const eventBusClient = (): EventBridgeClient => new EventBridgeClient(patience(5_000));
 export const sessionClient = (): STSClient => new STSClient(patience(5_000));

@@ -57,6 +57,10 @@ export class HeldDrive implements Drive {
     this.#say({ kind: 'cancel', drive: this.id, reason });
   }
 
+  handOn(): void {
+    this.#say({ kind: 'hand_on', drive: this.id });
+  }
+
   /** A body that is at work cannot be ended but with its thread; nor can code that does not let go of it. */
   async kill(message: string): Promise<void> {
     if (this.#isOver) return;

@@ -23,6 +23,7 @@ export type ToProgram = { readonly drive: number } &
     | { readonly kind: 'not_performed'; readonly call: number }
     | { readonly kind: 'overtake'; readonly history: History<JsonValue> }
     | { readonly kind: 'cancel'; readonly reason: string }
+    | { readonly kind: 'hand_on' }
     | { readonly kind: 'kill'; readonly message: string }
   );
 

@@ -146,6 +146,8 @@ function tell({ drive, answer, calls }: Held, message: Exclude<ToProgram, { kind
       return drive.overtake(message.history);
     case 'cancel':
       return drive.cancel(message.reason);
+    case 'hand_on':
+      return drive.handOn();
     case 'kill':
       return void drive.kill(message.message);
   }

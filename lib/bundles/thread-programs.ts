@@ -110,6 +110,10 @@ class BegunDrive implements Drive {
     this.#tell((drive) => drive.cancel(reason));
   }
 
+  handOn(): void {
+    this.#tell((drive) => drive.handOn());
+  }
+
   async kill(message: string): Promise<void> {
     if (this.#drive === undefined) this.settle({ kind: 'timed_out', message, running: [] });
     else await this.#drive.kill(message);

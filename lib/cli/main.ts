@@ -8,6 +8,9 @@ import { runCli } from './run-cli.ts';
 /** The terminal sends Ctrl-C to everyone, and whoever started this passes it on: within this time it is the same one. */
 const sameSignalMs = 500;
 
+/** For what is being written to a pipe. */
+const endMs = 200;
+
 const interruption = new AbortController();
 let interruptedAt: number | undefined;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -61,3 +64,5 @@ const terminal: Terminal = {
 };
 
 process.exitCode = await runCli(process.argv.slice(2), terminal);
+// It is over when it says so: what a worker has left to others may still be at work on threads of this process.
+setTimeout(() => process.exit(), endMs).unref();

@@ -13,6 +13,8 @@ const profile = z.strictObject({
   apiKeyEnv: z.string().min(1).exactOptional(),
   /** a file that holds the key and nothing else */
   apiKeyFile: z.string().min(1).exactOptional(),
+  /** a file that says where the tables and queues are, for `worker start`; it holds no secret */
+  workerSettings: z.string().min(1).exactOptional(),
 });
 
 const fileShape = z.strictObject({

@@ -1,4 +1,5 @@
-/** The role with which the code of deployments asks AWS. It is lent to the function that runs that code, and to nobody else. */
+/** The role with which the code of deployments asks AWS. It is lent to whoever runs that code, and to nobody else. */
+import { Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { allow } from './allow.ts';
@@ -7,17 +8,24 @@ interface CodeRoleProps {
   /** of the function that runs the code */
   readonly lender: iam.Role;
   readonly permissions: readonly iam.PolicyStatement[];
+  /** Processes run code too: whoever in the account may ask for it (`grantWorker`, the worker's policy). */
+  readonly isForProcesses: boolean;
 }
 
 export class CodeRole extends Construct {
   readonly role: iam.Role;
 
-  constructor(scope: Construct, id: string, { lender, permissions }: CodeRoleProps) {
+  constructor(scope: Construct, id: string, { lender, permissions, isForProcesses }: CodeRoleProps) {
     super(scope, id);
     this.role = new iam.Role(this, 'Role', {
       description: 'Stepwell: what the code of deployments may do in this account',
       assumedBy: new iam.ArnPrincipal(lender.roleArn),
     });
+    if (isForProcesses) {
+      this.role.assumeRolePolicy?.addStatements(
+        new iam.PolicyStatement({ actions: ['sts:AssumeRole'], principals: [new iam.AccountPrincipal(Stack.of(this).account)] }),
+      );
+    }
     for (const statement of permissions) this.role.addToPolicy(statement);
     lender.addToPolicy(allow(['sts:AssumeRole'], [this.role.roleArn]));
   }

@@ -3,7 +3,7 @@ import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
+import type { EnvironmentName, FunctionName } from '../contract/environment.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 import { CodeRole } from './code-role.ts';
 import { functionShapes } from './function-shapes.ts';
@@ -39,6 +39,10 @@ export interface FunctionsProps {
   readonly nodeConcurrency: number;
   readonly resultConcurrency: number;
   readonly codeConcurrency: number;
+  /** false: the code queue is left to processes of the owner's own */
+  readonly codeTakesMessages: boolean;
+  /** processes of the owner's own run code too, or alone */
+  readonly processesRunCode: boolean;
   readonly watchedRuns: number;
   /** undefined: as many watchers as the account's concurrency allows */
   readonly watchers: number | undefined;
@@ -80,11 +84,11 @@ export class Functions extends Construct {
     return this.byName.get(name);
   }
 
-  private giveCodeRole({ codePermissions: permissions }: FunctionsProps): iam.Role | undefined {
+  private giveCodeRole({ codePermissions: permissions, processesRunCode: isForProcesses }: FunctionsProps): iam.Role | undefined {
     const code = this.get('code');
     if (code === undefined || permissions === undefined) return undefined;
-    const { role } = new CodeRole(this, 'Authors', { lender: code.role, permissions });
-    code.lambda.addEnvironment(environmentNames.codeRoleArn, role.roleArn);
+    const { role } = new CodeRole(this, 'Authors', { lender: code.role, permissions, isForProcesses });
+    code.tell('codeRoleArn', role.roleArn);
     return role;
   }
 
@@ -93,6 +97,7 @@ export class Functions extends Construct {
     nodeConcurrency,
     resultConcurrency,
     codeConcurrency,
+    codeTakesMessages,
     watchedRuns,
   }: FunctionsProps): void {
     // One message at a time: a batch may mix groups, and a chain of nodes should delay nobody else's.
@@ -100,7 +105,7 @@ export class Functions extends Construct {
     worker?.consume('NodeQueue', queues.nodeJobs, { batchSize: 1, maxConcurrency: nodeConcurrency });
     worker?.consume('DelayQueue', queues.delayed, { batchSize: 1, maxConcurrency: nodeConcurrency });
     this.get('collect')?.consume('ResultsQueue', queues.results, { batchSize: 10, maxConcurrency: resultConcurrency });
-    this.get('code')?.consume('CodeQueue', queues.code, { batchSize: 1, maxConcurrency: codeConcurrency });
+    if (codeTakesMessages) this.get('code')?.consume('CodeQueue', queues.code, { batchSize: 1, maxConcurrency: codeConcurrency });
     this.get('speaker')?.consume('WatchQueue', queues.watches, { batchSize: 1, maxConcurrency: watchedRuns });
     for (const queue of queues.deadLetters) {
       this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: 2 });

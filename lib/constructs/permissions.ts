@@ -193,6 +193,16 @@ export const permissions = {
     environment: ['codeQueueUrl'],
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.code.queueArn])],
   },
+  /** For a process of the owner's own: a function's event source takes, holds and deletes for it. */
+  'take code messages': {
+    environment: ['codeQueueUrl'],
+    statements: ({ queues }) => [
+      allow(
+        ['sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
+        [queues.code.queueArn],
+      ),
+    ],
+  },
   'send results': {
     environment: ['resultsQueueUrl'],
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.results.queueArn])],

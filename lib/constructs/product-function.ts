@@ -11,7 +11,8 @@ import { Construct } from 'constructs';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { type FunctionShape, toldToAll } from './function-shapes.ts';
 import { keyStatement } from './key-statement.ts';
-import { type Places, artifactsArn, payloadsArn, permissions } from './permissions.ts';
+import { acknowledgeOwnPlaces } from './own-places.ts';
+import { type Places, permissions } from './permissions.ts';
 import { acknowledgeWildcard } from './wildcards.ts';
 
 export interface Network {
@@ -39,6 +40,12 @@ export interface ProductFunctionProps {
 export class ProductFunction extends Construct {
   readonly lambda: lambda.Function;
   readonly role: iam.Role;
+  readonly #told: Record<string, string>;
+
+  /** what it is told, by the names of its environment */
+  get environment(): Readonly<Record<string, string>> {
+    return this.#told;
+  }
 
   constructor(scope: Construct, id: string, props: ProductFunctionProps) {
     super(scope, id);
@@ -67,6 +74,8 @@ export class ProductFunction extends Construct {
       ...toldToAll,
     ]);
 
+    this.#told = Object.fromEntries([...told].map((key) => [environmentNames[key], props.values[key]]));
+
     this.lambda = new lambda.Function(this, 'Function', {
       description: shape.description,
       // The maps beside the bundle are for people: they would only make a cold start longer.
@@ -80,12 +89,18 @@ export class ProductFunction extends Construct {
       role: this.role,
       logGroup,
       loggingFormat: lambda.LoggingFormat.JSON,
-      environment: Object.fromEntries([...told].map((key) => [environmentNames[key], props.values[key]])),
+      environment: { ...this.#told },
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       ...(network === undefined ? {} : networkProps(network)),
     });
     if (network !== undefined) this.allowNetworkInterfaces();
-    this.acknowledgeWildcards(props);
+    acknowledgeOwnPlaces(this.role, shape.may, places);
+  }
+
+  /** Of what is there only when it is. */
+  tell(name: EnvironmentName, value: string): void {
+    this.#told[environmentNames[name]] = value;
+    this.lambda.addEnvironment(environmentNames[name], value);
   }
 
   /** Starts the function with messages of the queue. Only the messages that it names as failed come back. */
@@ -120,31 +135,6 @@ export class ProductFunction extends Construct {
       '*',
       'Lambda makes and removes network interfaces in the VPC with these actions, which take no resource.',
     );
-  }
-
-  private acknowledgeWildcards({ shape, places }: ProductFunctionProps): void {
-    if ((['read payloads', 'write payloads', 'forget test runs'] as const).some((permission) => shape.may.includes(permission))) {
-      acknowledgeWildcard(this.role, payloadsArn(places), 'Payloads are named by run and digest; the prefix holds nothing else.');
-    }
-    if (shape.may.includes('keep artifacts') || shape.may.includes('read artifacts')) {
-      acknowledgeWildcard(
-        this.role,
-        artifactsArn(places),
-        'Artifacts are named by project, deployment and digest; the prefix holds nothing else.',
-      );
-    }
-    if (shape.may.includes('post to sockets')) {
-      for (const arn of places.sockets?.connectionArns ?? []) {
-        acknowledgeWildcard(this.role, arn, 'The gateway names connections as they are opened; the stage has no others.');
-      }
-    }
-    if (shape.may.includes('set timers') || shape.may.includes('keep schedules')) {
-      acknowledgeWildcard(
-        this.role,
-        places.timers.schedulesArn,
-        'Schedules are named by the run; their group holds nothing else.',
-      );
-    }
   }
 }
 

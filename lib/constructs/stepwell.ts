@@ -15,11 +15,13 @@ import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '.
 import { webhookProviders } from '../webhooks/provider.ts';
 import { Alarms } from './alarms.ts';
 import { bundledFunctions } from './bundled-functions.ts';
+import { grantCodeWorker } from './code-worker.ts';
 import { FirstKey } from './first-key.ts';
 import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
 import { functionsDirectory } from './functions-directory.ts';
 import { Functions } from './functions.ts';
 import { type Domain, HttpApi } from './http-api.ts';
+import type { Places } from './permissions.ts';
 import type { Network } from './product-function.ts';
 import { type NodeQueueKind, Queues } from './queues.ts';
 import { type Range, checkLengths, checkRanges } from './ranges.ts';
@@ -80,6 +82,11 @@ export interface StepwellProps {
   readonly codeTimeoutSeconds?: number;
   /** Messages that are with deployments' code at once, 2 to 1000. Default: 100. */
   readonly codeConcurrency?: number;
+  /**
+   * Who runs the code of deployments: the function, processes of your own (`stepwell worker start`, see `grantWorker`), or
+   * both. `worker` leaves the function without its queue: where no process is at work, code waits. Default: `lambda`.
+   */
+  readonly codeRunsIn?: CodeRunsIn;
   /** Environment variables of the authors' own, for all code that is deployed; no secrets. Names of AWS and of the product are refused. Default: none. */
   readonly codeVariables?: z.input<typeof codeVariables>;
   /**
@@ -107,6 +114,8 @@ export interface StepwellProps {
   /** Whether to set the role with which all REST APIs of the account write logs. Default: true; false where it is set already. */
   readonly setsAccountLogRole?: boolean;
 }
+
+type CodeRunsIn = 'lambda' | 'worker' | 'both';
 
 interface Shared {
   readonly encryptionKey: kms.IKey | undefined;
@@ -139,12 +148,14 @@ export class Stepwell extends Construct {
   readonly httpApi: HttpApi | undefined;
   /** undefined until the function that answers it is bundled */
   readonly socketApi: SocketApi | undefined;
+  private readonly places: Places;
+  private readonly encryptionKey: kms.IKey | undefined;
 
   constructor(scope: Construct, id: string, props: StepwellProps = {}) {
     super(scope, id);
     checkRanges(this, rangesOf(props));
     this.storage = props.storage instanceof Storage ? props.storage : new Storage(this, 'Storage', props.storage);
-    const encryptionKey = props.encryptionKey ?? this.storage.encryptionKey;
+    const encryptionKey = (this.encryptionKey = props.encryptionKey ?? this.storage.encryptionKey);
     const workerTimeoutSeconds = props.workerTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
     const codeTimeoutSeconds = props.codeTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
     const logRetention = props.logRetention ?? logs.RetentionDays.ONE_MONTH;
@@ -187,25 +198,26 @@ export class Stepwell extends Construct {
     const directory = props.functionsDirectory ?? functionsDirectory();
     const answersSockets = bundledFunctions(directory).includes('sockets');
     this.socketApi = answersSockets ? new SocketApi(this, 'SocketApi') : undefined;
+    this.places = {
+      storage: this.storage,
+      queues: this.queues,
+      timers: this.timers,
+      eventBus: this.eventBus,
+      sockets: this.socketApi,
+      bucketArn: asSeenBy(this, this.storage, this.storage.bucket.bucketArn),
+      firstKeySecretArn,
+      seedSecretArns: seeds.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
+      webhookSecretArns: Object.values(webhooks).map(({ secretArn }) => secretArn),
+      nodeSecretArns: secretArnsIn(secrets),
+      modelSecretArns: secretsNamed(models, moderation),
+      modelArns: modelArnsNamed(models),
+      guardrailArn: moderation.provider === 'bedrock-guardrail' ? moderation.guardrailArn : undefined,
+      clusterArns: clusterArnsIn(databases),
+      databaseSecretArns: databaseSecretArnsIn(databases),
+    };
     this.functions = new Functions(this, 'Functions', {
       directory,
-      places: {
-        storage: this.storage,
-        queues: this.queues,
-        timers: this.timers,
-        eventBus: this.eventBus,
-        sockets: this.socketApi,
-        bucketArn: asSeenBy(this, this.storage, this.storage.bucket.bucketArn),
-        firstKeySecretArn,
-        seedSecretArns: seeds.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
-        webhookSecretArns: Object.values(webhooks).map(({ secretArn }) => secretArn),
-        nodeSecretArns: secretArnsIn(secrets),
-        modelSecretArns: secretsNamed(models, moderation),
-        modelArns: modelArnsNamed(models),
-        guardrailArn: moderation.provider === 'bedrock-guardrail' ? moderation.guardrailArn : undefined,
-        clusterArns: clusterArnsIn(databases),
-        databaseSecretArns: databaseSecretArnsIn(databases),
-      },
+      places: this.places,
       idempotencyHours: props.idempotencyHours ?? 24,
       requireHttps: props.requireHttps ?? true,
       metrics: props.metrics ?? false,
@@ -224,6 +236,8 @@ export class Stepwell extends Construct {
       workerTimeoutSeconds,
       codeTimeoutSeconds,
       codeConcurrency: props.codeConcurrency ?? 100,
+      codeTakesMessages: props.codeRunsIn !== 'worker',
+      processesRunCode: (props.codeRunsIn ?? 'lambda') !== 'lambda',
       watchedRuns: props.watchedRuns ?? 50,
       nodeConcurrency: props.nodeConcurrency ?? 100,
       resultConcurrency: props.resultConcurrency ?? 10,
@@ -255,6 +269,19 @@ export class Stepwell extends Construct {
       },
       topic: props.alarmTopic,
     });
+  }
+
+  /**
+   * Lets a role run the code of deployments in a process: what `functions/code` may do, no more, and take messages off its
+   * queue. Give the process `workerEnvironment`.
+   */
+  grantWorker(grantee: iam.IGrantable): void {
+    grantCodeWorker(this, grantee, this.places, { key: this.encryptionKey, codeRole: this.codeRole });
+  }
+
+  /** What such a process is told, as environment variables. It holds no secret. Empty where `functions/code` is not bundled. */
+  get workerEnvironment(): Readonly<Record<string, string>> {
+    return this.functions.get('code')?.environment ?? {};
   }
 
   private openApi(props: StepwellProps, shared: Shared) {

@@ -38,6 +38,7 @@ import { readSocketRoutes } from './sockets/socket-routes.ts';
 import { openSecretStore, type SecretStore } from './secret-store.ts';
 import type { Assembly } from './template/assembly.ts';
 import { readTemplate, type Template } from './template/template.ts';
+import { workerVariables } from './worker-variables.ts';
 
 export interface CloudSettings {
   readonly directory: string;
@@ -63,6 +64,8 @@ export interface Cloud {
   readonly recorder: Recorder;
   readonly secrets: SecretStore;
   readonly busEvents: () => readonly BusEvent[];
+  /** what a worker is told; undefined where the template has nothing for one */
+  readonly worker: Readonly<Record<string, string>> | undefined;
   /** Takes no more work, lets what is running end, and stops everything that was started. */
   stop(): Promise<void>;
 }
@@ -181,6 +184,18 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
         ? undefined
         : await openRestApi({ routes, responses: readGatewayResponses(template), functionOf: find, recorder, warn }, port);
     ends.push(() => api?.close(1_000));
-    return { url: api?.url, socketUrl, template, emulators, functions, recorder, secrets, busEvents: buses.recent, stop: end };
+    const worker = workerVariables(template, principals, gateway.url);
+    return {
+      url: api?.url,
+      socketUrl,
+      template,
+      emulators,
+      functions,
+      recorder,
+      secrets,
+      busEvents: buses.recent,
+      worker,
+      stop: end,
+    };
   }
 }

@@ -20,7 +20,9 @@ async function run(settings: Settings): Promise<void> {
   // what Node makes of the sources is kept: a start without it takes twice as long
   enableCompileCache(join(directory, 'cache'));
   const infoFile = join(directory, 'local.json');
-  rmSync(infoFile, { force: true });
+  const workerFile = join(directory, 'worker.json');
+  const forget = (): void => [infoFile, workerFile].forEach((file) => rmSync(file, { force: true }));
+  forget();
 
   let cloud: Cloud | undefined;
   let stoppingSince: number | undefined;
@@ -30,7 +32,7 @@ async function run(settings: Settings): Promise<void> {
       return;
     }
     stoppingSince = performance.now();
-    rmSync(infoFile, { force: true });
+    forget();
     await cloud?.stop();
     lock?.release();
     process.exit(exitCode);
@@ -64,6 +66,7 @@ async function run(settings: Settings): Promise<void> {
   if (started.url === undefined) throw new SettingsFault('The template has no API: functions/api is not there');
   const [{ localKey }, { demoSecret }] = await Promise.all([import('./local-key.ts'), import('./demo-webhook.ts')]);
   const apiKey = localKey(started);
+  if (started.worker !== undefined) writePrivate(workerFile, started.worker);
   writePrivate(infoFile, {
     url: started.url,
     socketUrl: started.socketUrl,

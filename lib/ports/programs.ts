@@ -48,6 +48,8 @@ export interface Drive {
   overtake(history: History<JsonValue>): void;
   /** The run has ended or is to be undone: bodies are told by their signal, and what they come to is not asked for. */
   cancel(reason: string): void;
+  /** As if the time to hand on had come: no body begins any more, those at work are awaited, and the next drive goes on. */
+  handOn(): void;
   /** Ends it at once, its thread too where nothing else helps. */
   kill(message: string): Promise<void>;
 }

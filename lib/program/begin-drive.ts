@@ -36,7 +36,7 @@ const defaultStallMs = seconds(30);
 /** Never throws, and `ended` never rejects. */
 export function beginDrive(workflows: unknown, task: DriveTask, host: DriveHost, settings: DriveSettings): Drive {
   const { clock, deploymentId, print = toConsole, stallMs = defaultStallMs } = settings;
-  const news: News = { heard: 0, isKilled: false };
+  const news: News = { heard: 0, isKilled: false, isToHandOn: false };
   const bell = new Bell();
   const bodies = new Bodies(clock, task.run.runId, () => bell.ring());
   const { promise: ended, resolve } = Promise.withResolvers<DriveEnd>();
@@ -56,6 +56,10 @@ export function beginDrive(workflows: unknown, task: DriveTask, host: DriveHost,
     cancel: (reason) => {
       news.cancelled = reason;
       bodies.stopAll(reason);
+      bell.ring();
+    },
+    handOn: () => {
+      news.isToHandOn = true;
       bell.ring();
     },
     kill: async (message) => {

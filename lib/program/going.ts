@@ -30,6 +30,8 @@ export interface News {
   heard: number;
   cancelled?: string;
   isKilled: boolean;
+  /** it is to hand on before its time */
+  isToHandOn: boolean;
 }
 
 export type Leave =
@@ -65,6 +67,10 @@ function newer(one: History<JsonValue>, other: History<JsonValue> | undefined): 
   if (other.attempt > one.attempt || other.entries.length > one.entries.length) return other;
   return other.ending !== undefined && other.entries.length === one.entries.length ? other : one;
 }
+
+/** No body begins any more. */
+export const isClosing = ({ clock, task, news }: Pick<Going, 'clock' | 'task' | 'news'>): boolean =>
+  news.isToHandOn || clock.now() >= task.handsOnAt;
 
 /** Nothing of what the drive is at is of use any more. */
 export const isPressing = ({ isKilled, cancelled }: News): boolean => isKilled || cancelled !== undefined;

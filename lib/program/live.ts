@@ -4,7 +4,7 @@ import { unreachable } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Instant, after, earliest, seconds } from '../engine/time.ts';
 import type { Ask } from './ask.ts';
-import { type Going, type Leave, again, isPressing, over, pressed, say } from './going.ts';
+import { type Going, type Leave, again, isClosing, isPressing, over, pressed, say } from './going.ts';
 import type { Play } from './play.ts';
 import type { Replay } from './replay.ts';
 import { type EndEntry, resultOf } from './step-end.ts';
@@ -50,17 +50,17 @@ export class Live {
       const heard = await this.#hear();
       if (heard !== undefined) return heard;
       this.#beginDue();
-      const isClosing = this.#isClosing();
+      const isLast = isClosing(this.#going);
       const draft = new TurnDraft(this.#going, this.#play, this.#steps);
-      if (!isClosing) {
+      if (!isLast) {
         draft.takeLost(this.#lost);
         this.#lost = [];
         draft.takeAsks();
       }
-      await draft.takeEnds(isClosing);
+      await draft.takeEnds(isLast);
       const stranger = this.#replay.stranger();
       if (stranger !== undefined) return { kind: 'end', end: stranger };
-      const left = this.#left(draft, isClosing);
+      const left = this.#left(draft, isLast);
       if (left.next === 'waits' && draft.entries.length === 0) {
         this.#begin(draft.asked);
         await bell.wait(clock, left.until);
@@ -107,11 +107,7 @@ export class Live {
     return end === undefined ? undefined : { kind: 'end', end };
   }
 
-  #isClosing(): boolean {
-    return this.#going.clock.now() >= this.#going.task.handsOnAt;
-  }
-
-  #left(draft: TurnDraft, isClosing: boolean): Left {
+  #left(draft: TurnDraft, isLast: boolean): Left {
     const { bodies, clock, task, stallMs } = this.#going;
     // Where the code has ended without results that are on record before its end, the next drive sees how it ends with them.
     const isToldAll = draft.isOverLimit || (this.#untold.length === 0 && draft.untold.length === 0);
@@ -121,8 +117,8 @@ export class Live {
     if (outcome !== undefined)
       return outcome.again === undefined ? { next: 'goes_on' } : { next: 'rests', wakeAt: outcome.again.retryAt };
     const retries = draft.isOver ? [] : this.#waitingRetries();
-    if (bodies.areBusy || draft.asked.length > 0) return { next: 'waits', ...until(isClosing ? [] : retries) };
-    if (isClosing) return { next: 'hands_on' };
+    if (bodies.areBusy || draft.asked.length > 0) return { next: 'waits', ...until(isLast ? [] : retries) };
+    if (isLast) return { next: 'hands_on' };
     // It came after the turn was made: the bell has rung.
     if (this.#play.isAsking) return { next: 'waits' };
     const now = clock.now();
@@ -157,7 +153,7 @@ export class Live {
 
   #beginDue(): void {
     const { bodies, clock } = this.#going;
-    if (this.#isClosing() || this.#play.end !== undefined) return;
+    if (isClosing(this.#going) || this.#play.end !== undefined) return;
     const now = clock.now();
     for (const { key, retryAt } of this.#steps.retried) {
       const ask = retryAt > now || bodies.has(key) ? undefined : this.#play.askOf(key);

@@ -4,7 +4,7 @@ import { type JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import { type Instant, after, seconds } from '../engine/time.ts';
 import type { BodyEnd } from './bodies.ts';
-import { type Going, type Leave, again, isPressing, over, pressed, say } from './going.ts';
+import { type Going, type Leave, again, isClosing, isPressing, over, pressed, say } from './going.ts';
 import type { Done, Play } from './play.ts';
 import { type EndEntry, entryOf, lostEntry, resultOf } from './step-end.ts';
 import type { StepsUnderWay } from './steps-under-way.ts';
@@ -66,11 +66,11 @@ export class Undo {
 
   /** @returns why it is not at work now, where it is not */
   async #begin(key: string, { ask: { work }, output }: Done): Promise<Leave | undefined> {
-    const { bodies, clock, task } = this.#going;
+    const { bodies, clock } = this.#going;
     for (;;) {
       if (bodies.has(key)) return undefined;
       const now = clock.now();
-      if (now >= task.handsOnAt) return (await this.#commit('hands_on')) ?? over;
+      if (isClosing(this.#going)) return (await this.#commit('hands_on')) ?? over;
       const step = this.#steps.of(key);
       if (step === undefined) {
         const retry = work?.retry;

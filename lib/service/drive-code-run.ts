@@ -68,14 +68,14 @@ interface Driven {
   readonly open: OpenNode;
 }
 
-async function drive(driver: Driver, { fold, head, open }: Driven, { mustEndAt }: Delivery): Promise<void> {
+async function drive(driver: Driver, { fold, head, open }: Driven, delivery: Delivery): Promise<void> {
   const { deps } = driver;
   const log = new DriveLog(driver, fold, open);
   const deployment = await deps.deployments.deployment(head.address, head.deploymentId);
   const end: DriveEnd =
     deployment === undefined
       ? { kind: 'unloadable', message: `deployment ${head.deploymentId} is gone` }
-      : await driveOn(driver, log, { fold, head, open }, deployment.manifest, mustEndAt);
+      : await driveOn(driver, log, { fold, head, open }, deployment.manifest, delivery);
   await log.close(endingOf(log, end, () => deps.clock.now()));
 }
 
@@ -84,7 +84,7 @@ async function driveOn(
   log: DriveLog,
   { fold, head }: Driven,
   manifest: Manifest,
-  mustEndAt: Instant,
+  { mustEndAt, isToRest }: Delivery,
 ): Promise<DriveEnd> {
   const { deps, programs } = driver;
   const { clock } = deps;
@@ -109,6 +109,9 @@ async function driveOn(
     perform: (command) => sendFromStep(deps, head, command),
   });
   const done = new AbortController();
+  const rest = (): void => drive.handOn();
+  if (isToRest?.aborted === true) rest();
+  isToRest?.addEventListener('abort', rest, { signal: done.signal });
   // Whoever cannot watch must not let it go on; the drive's message comes back.
   let trouble: { readonly of: unknown } | undefined;
   const watching = watchDrive(deps, head, log, drive, { killAt, done: done.signal }).catch((of: unknown) => {

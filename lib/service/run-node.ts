@@ -35,6 +35,8 @@ export interface Delivery {
   readonly isRedelivered: boolean;
   /** when this invocation must be over */
   readonly mustEndAt: Instant;
+  /** whoever works on this is to end: a drive rests at its next turn, as it does when its time is nearly over */
+  readonly isToRest?: AbortSignal;
 }
 
 /** Left at the end of an invocation for the commit and its sends. */

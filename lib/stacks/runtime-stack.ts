@@ -1,5 +1,6 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import * as acm from 'aws-cdk-lib/aws-certificatemanager';
+import * as iam from 'aws-cdk-lib/aws-iam';
 import * as route53 from 'aws-cdk-lib/aws-route53';
 import * as sns from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
@@ -45,6 +46,7 @@ export class RuntimeStack extends Stack {
       value: this.stepwell.firstKeySecretArn,
       description: 'The secret with the first admin key: stepwell keys bootstrap',
     });
+    if (settings.codeRunsIn === 'worker' || settings.codeRunsIn === 'both') this.openToWorkers();
     const { httpApi, socketApi } = this.stepwell;
     if (socketApi !== undefined) {
       new CfnOutput(this, 'SocketUrl', { value: socketApi.url, description: 'Where sockets are opened to watch runs' });
@@ -53,6 +55,24 @@ export class RuntimeStack extends Stack {
     new CfnOutput(this, 'ApiUrl', {
       value: domain === undefined ? httpApi.restApi.url : `https://${domain.name}/`,
       description: 'Base URL of the HTTP API',
+    });
+  }
+
+  /** For roles and users that are in no template: a policy to attach, and where the rest is to be read. */
+  private openToWorkers(): void {
+    const policy = new iam.ManagedPolicy(this, 'WorkerPolicy', {
+      description: 'What a process may do that runs the code of deployments: stepwell worker start',
+    });
+    this.stepwell.grantWorker(policy);
+    new CfnOutput(this, 'WorkerPolicyArn', {
+      value: policy.managedPolicyArn,
+      description: 'For the role of a process that runs stepwell worker start',
+    });
+    const code = this.stepwell.functions.get('code');
+    if (code === undefined) return;
+    new CfnOutput(this, 'CodeFunctionName', {
+      value: code.lambda.functionName,
+      description: 'The function whose variables a worker is told: aws lambda get-function-configuration',
     });
   }
 }

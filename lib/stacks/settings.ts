@@ -37,6 +37,7 @@ const productSchema = z.object({
   workerTimeoutSeconds: count.exactOptional(),
   codeTimeoutSeconds: count.exactOptional(),
   codeConcurrency: count.exactOptional(),
+  codeRunsIn: z.enum(['lambda', 'worker', 'both']).exactOptional(),
   nodeConcurrency: count.exactOptional(),
   resultConcurrency: count.exactOptional(),
   watchers: z.union([z.literal('uncapped'), count]).exactOptional(),

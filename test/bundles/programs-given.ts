@@ -136,6 +136,7 @@ export function programsOf(
         ended: drive.ended,
         overtake: (history) => drive.overtake(history),
         cancel: (reason) => drive.cancel(reason),
+        handOn: () => drive.handOn(),
         kill: (message) => drive.kill(message),
         turns: host.turns,
         sent: host.sent,

@@ -17,6 +17,8 @@ interface Given {
   readonly step: (name: string, body: Body) => Promise<JsonValue>;
   readonly send: (signal: string) => Promise<unknown>;
   readonly overtaken: Promise<number>;
+  /** it is asked to hand on before its time */
+  readonly handsOn: Promise<void>;
 }
 interface Workflow {
   readonly spec: { readonly name: string };
@@ -28,6 +30,7 @@ const beginDrive: BeginDrive = (workflows, task, host) => {
   const stop = new AbortController();
   const ended = Promise.withResolvers<DriveEnd>();
   const overtaken = Promise.withResolvers<number>();
+  const handsOn = Promise.withResolvers<void>();
   let turns: Promise<unknown> = Promise.resolve();
   const turn = (entries: Turn['entries'], next: Turn['next'] = 'goes_on'): Promise<void> => {
     const mine = turns.then(() => host.turn({ entries, next }));
@@ -50,13 +53,14 @@ const beginDrive: BeginDrive = (workflows, task, host) => {
     host.perform({ kind: 'signal-send', key: signal, signal, correlation: task.run.runId, data: null });
   const failed = (error: unknown): Failure => ({ cause: 'error', message: String(error) });
   void workflow
-    ?.fn({ input: task.input, runId: task.run.runId, step, send, overtaken: overtaken.promise })
+    ?.fn({ input: task.input, runId: task.run.runId, step, send, overtaken: overtaken.promise, handsOn: handsOn.promise })
     .then((output) => turn([{ kind: 'returned', output: output ?? null }], 'rests'))
     .catch((error: unknown) => turn([{ kind: 'threw', failure: failed(error) }], 'rests'));
   return {
     ended: ended.promise,
     overtake: (history) => overtaken.resolve(history.stepAttempts),
     cancel: (reason) => stop.abort(reason),
+    handOn: () => handsOn.resolve(),
     kill: (message) => Promise.resolve(ended.resolve({ kind: 'timed_out', message, running: [] })),
   };
 };

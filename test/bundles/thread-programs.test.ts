@@ -54,6 +54,9 @@ describe('a drive', () => {
     told.overtake(historyOf({ stepAttempts: 7 }));
     expect(await told.ended).toEqual(over);
     expect(told.turns.at(-1)?.entries).toEqual([{ kind: 'returned', output: 7 }]);
+    const handing = host.begin(await host.deploy('dpl_3', programOf(`async ({ handsOn }) => await handsOn`)));
+    handing.handOn();
+    expect(await handing.ended).toEqual(over);
     const stopped = host.begin(
       await host.deploy('dpl_2', programOf(`({ step }) => step('one', () => new Promise(() => {}))`)),
       {},

@@ -278,6 +278,24 @@ describe('dev', () => {
     expect(err).toContain('not yet');
   });
 
+  test('deploys nothing that was made while a file of it changed', async () => {
+    const changed = join(root, 'flows/a.ts');
+    const other = sdk + workflow('a', undefined, 'return 2;');
+    // It is imported while it is built, and there it becomes another one.
+    const changing = `import { readFileSync, writeFileSync } from 'node:fs';
+const path = ${JSON.stringify(changed)};
+if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path, ${JSON.stringify(other)});\n`;
+    project({ 'flows/a.ts': changing + sdk + workflow('a') });
+    const here = cliHere();
+    const made = await admin(here, { sleep: awake });
+    const watching = made.type('dev');
+    await expect.poll(() => here.api.world.notices.activations.length, { timeout: 30_000 }).toBe(1);
+    made.interrupt();
+    await watching;
+    const [active] = here.api.world.notices.activations;
+    expect(active?.deploymentId).toBe((await build()).deploymentId);
+  });
+
   test('goes to no profile unasked', async () => {
     project({ 'flows/a.ts': sdk + workflow('a') });
     const home = freshFolder();

@@ -1,6 +1,8 @@
 /** The world in memory, held to the contract of every port. */
 import { between, iso } from '../../lib/engine/time.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
+import { MemoryWorkQueue } from '../../lib/memory/work-queue.ts';
 import { MemoryPosts, MemorySockets, MemoryWatches } from '../../lib/memory/sockets.ts';
 import { artifactsSuite } from './artifacts.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
@@ -25,6 +27,7 @@ import { watchesSuite } from './watches.suite.ts';
 import { timersSuite } from './timers.suite.ts';
 import { lenses, queries, workflows } from './published.ts';
 import { versionsSuite } from './versions.suite.ts';
+import { workQueueSuite } from './work-queue.suite.ts';
 
 const name = 'memory';
 const open =
@@ -115,4 +118,13 @@ noticesSuite({
   })),
 });
 clockSuite({ name, open: open(({ clock }) => ({ clock, pass: async (time) => clock.advance(time) })) });
+workQueueSuite({
+  name,
+  open: async () => {
+    const clock = new MemoryClock(noon);
+    const queue = new MemoryWorkQueue(clock);
+    const send = async (group: string, body: string): Promise<void> => queue.send(group, body);
+    return { port: { queue, send, pass: async (time) => clock.advance(time) }, close: async () => {} };
+  },
+});
 idsSuite({ name, ids: memoryWorld().ids });

@@ -1,9 +1,10 @@
 /** Queues and the bucket over SQS's and S3's wire protocols. */
-import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { S3Artifacts } from '../../lib/aws/artifacts.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
+import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
 import { SqsWatches } from '../../lib/aws/watches.ts';
 import { parseJob, parseResult } from '../../lib/codec/jobs.ts';
 import { parseWatch } from '../../lib/codec/watches.ts';
@@ -17,6 +18,7 @@ import { blobsSuite } from './blobs.suite.ts';
 import { type QueuesAndBucket, startQueuesAndBucket } from './emulators/fauxqs.ts';
 import { type Queues, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
 import { freshRun, noon } from './samples.ts';
+import { workQueueSuite } from './work-queue.suite.ts';
 
 let services: QueuesAndBucket;
 beforeAll(async () => {
@@ -68,6 +70,20 @@ const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
 
 jobsSuite({ name: 'SQS, node jobs on a FIFO queue', open: async () => queuesFor('suite', 'nodes.fifo') });
 jobsSuite({ name: 'SQS, node jobs on a standard queue', open: async () => queuesFor('suite', 'nodes') });
+
+workQueueSuite({
+  name: 'SQS',
+  open: async () => {
+    const { sqs, queue } = services;
+    const url = queue('work.fifo');
+    const send = async (group: string, body: string): Promise<void> => {
+      const of = { MessageGroupId: group, MessageDeduplicationId: `${group}-${body}` };
+      await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: body, ...of }));
+    };
+    const pass = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time));
+    return { port: { queue: new SqsWorkQueue({ client: sqs, waiting: sqs }, url), send, pass }, close };
+  },
+});
 
 watchesSuite({
   name: 'SQS',

@@ -180,6 +180,11 @@ export class DrivenRun {
     return earliest(moments);
   }
 
+  /** The drive at work is to hand on before its time. */
+  handOn(): void {
+    this.#drive?.drive.handOn();
+  }
+
   /** @returns whether there was a drive to begin now */
   async driveOnce(): Promise<boolean> {
     const node = this.openNodes.find(

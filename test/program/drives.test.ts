@@ -114,6 +114,32 @@ describe('time', () => {
     expect(run.ends).toHaveLength(2);
   });
 
+  test('one that is asked to hand on does so as if its time were over, also where it is undoing', async () => {
+    const clock = new VirtualClock();
+    const begun: string[] = [];
+    const code = flow(async ({ step }) => {
+      for (const name of ['a', 'b', 'c'])
+        await step.run({ name, rollback: () => void begun.push(`undo ${name}`) }, async () => {
+          begun.push(name);
+          if (name === 'b') run.handOn();
+          await clock.sleep(seconds(10));
+        });
+      throw new Error('undo it');
+    });
+    const run = new DrivenRun(code, {}, clock);
+    await run.driveOnce();
+    expect([begun, run.turns.at(-1)?.next]).toEqual([['a', 'b'], 'hands_on']);
+    run.beforeTurn = (turn) => {
+      if (turn.entries.some((entry) => entry.kind === 'asked' && entry.command.kind === 'rollback')) run.handOn();
+      return 'commit';
+    };
+    await run.driveOnce();
+    expect([begun.slice(2), run.turns.at(-1)?.next]).toEqual([['c', 'undo c'], 'hands_on']);
+    await run.toTheEnd();
+    expect(begun).toEqual(['a', 'b', 'c', 'undo c', 'undo b', 'undo a']);
+    expect(run.said.filter((each) => each.startsWith('retried'))).toEqual([]);
+  });
+
   test('code that awaits something that is no step is looked at five times, and then the run has failed', async () => {
     const stuck = flow(async ({ step }) => {
       await step.run({ name: 'a' }, () => 1);

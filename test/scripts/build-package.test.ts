@@ -13,7 +13,8 @@ import { formatMessage } from 'publint/utils';
 import { publint } from 'publint';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { functionNames } from '../../lib/contract/environment.ts';
+import { environmentNames, functionNames } from '../../lib/contract/environment.ts';
+import { toldToCode } from '../../lib/contract/worker-program.ts';
 import { startLocal } from '../e2e/local-start.ts';
 import { OtherSide } from '../nodes/other-side.ts';
 
@@ -174,6 +175,27 @@ it('brings the command line, which begins a project, builds it and deploys it, a
   } finally {
     await cloud.end('SIGTERM');
   }
+});
+
+it('brings the worker, which needs no package beside it', async () => {
+  const nowhere = {
+    AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'a',
+    AWS_SECRET_ACCESS_KEY: 'b',
+  };
+  const told = Object.fromEntries(toldToCode.map((name) => [environmentNames[name], 'https://127.0.0.1:9/1/q.fifo']));
+  const values = {
+    STEPWELL_CODE_VARIABLES: '{}',
+    STEPWELL_CODE_ROLE_ARN: '',
+    STEPWELL_RETENTION_DAYS: '30',
+    STEPWELL_METRICS: 'false',
+  };
+  write('worker.json', JSON.stringify({ ...told, ...values, ...nowhere }));
+  const started = run(join(application, 'node_modules', '.bin', 'stepwell'), ['worker', 'start', '--settings', 'worker.json']);
+  await expect(started).rejects.toMatchObject({ code: 4, stderr: expect.stringMatching(/error: AWS: .*ECONNREFUSED/) });
+  for (const thread of ['bundle-thread.mjs', 'program-thread.mjs'])
+    expect(existsSync(join(installed, 'worker', thread))).toBe(true);
 });
 
 const right = `import { App, Stack } from 'aws-cdk-lib';

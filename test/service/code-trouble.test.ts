@@ -145,7 +145,13 @@ describe('others who commit', () => {
             task.resolve({ kind: 'over' });
           };
           void say();
-          return { ended: task.promise, overtake: () => told.resolve(), cancel: () => {}, kill: async () => {} };
+          return {
+            ended: task.promise,
+            overtake: () => told.resolve(),
+            cancel: () => {},
+            handOn: () => {},
+            kill: async () => {},
+          };
         },
       },
     });
@@ -289,6 +295,22 @@ describe('messages', () => {
     expect(await statusOf(home, run)).toBe('completed');
     expect(code.begun).toEqual(['a#1', 'a#2']);
     expect(code.drives[1]?.task.history.open).toMatchObject([{ key: 'a', attempt: 1, lost: 0 }]);
+  });
+
+  test.each(['before it', 'while it is at work'])('a drive whose worker is to end %s is asked to hand on', async (when) => {
+    const work = gate();
+    const { home, code } = await begun([[fn('a')]], { body: () => work.promise });
+    const [job] = home.world.jobs.takeMessages();
+    if (job === undefined) throw new Error('nothing was sent');
+    const end = new AbortController();
+    if (when === 'before it') end.abort();
+    const driving = home.take(job, { isToRest: end.signal });
+    await quiet();
+    expect(code.drives[0]?.askedToHandOn).toBe(when === 'before it' ? 1 : 0);
+    end.abort();
+    expect(code.drives[0]?.askedToHandOn).toBe(1);
+    work.open();
+    await driving;
   });
 
   test('one that nobody could work on fails the run, and says so', async () => {

@@ -57,7 +57,7 @@ export interface House {
   /** starts the workflow and gives the run's address */
   begin(name: string): Promise<RunAddress>;
   /** gives one message to a worker; a new environment unless it is told to be warm */
-  take(job: Job, options?: { isRedelivered?: boolean; worker?: Worker }): Promise<void>;
+  take(job: Job, options?: { isRedelivered?: boolean; isToRest?: AbortSignal; worker?: Worker }): Promise<void>;
   collect(results: readonly RunResults[], worker?: Worker): Promise<void>;
   /** takes messages until none is left, moving the clock to the next delayed one */
   settle(): Promise<void>;
@@ -121,14 +121,16 @@ export function house(
       if (answer.kind !== 'started') throw new Error(answer.kind);
       return { ...scope, runId: answer.runId };
     },
-    take: async (job, { isRedelivered = false, worker: taker = newWorker() } = {}) => {
+    take: async (job, { isRedelivered = false, isToRest, worker: taker = newWorker() } = {}) => {
       if (job.kind === 'node') await runNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
       else if (job.kind === 'wake') await wakeNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
       else if (job.kind === 'nudge') await nudgeRun(taker, job);
       else if (job.kind === 'child') await tendChild(taker, job);
       else if (job.kind === 'place') await tendPlace(taker, job);
-      else if (job.kind === 'drive') await driveCodeRun({ ...taker, programs }, job, { isRedelivered, mustEndAt: mustEndAt() });
-      else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
+      else if (job.kind === 'drive') {
+        const how = { isRedelivered, mustEndAt: mustEndAt(), ...(isToRest === undefined ? {} : { isToRest }) };
+        await driveCodeRun({ ...taker, programs }, job, how);
+      } else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
     collect: async (results, taker = newWorker()) => {
       for (const each of results) await collectResults({ ...taker, deps: { ...taker.deps, clock: unhurried(taker.deps) } }, each);

@@ -47,6 +47,8 @@ interface Done {
 export interface Seen {
   readonly task: DriveTask;
   readonly cancelled: string[];
+  /** how often it was asked to hand on before its time */
+  askedToHandOn: number;
   /** how often it was told that others had committed */
   overtaken: number;
   /** how often a turn was answered so */
@@ -72,7 +74,7 @@ export class StagedCode implements Programs {
   }
 
   begin(_scope: unknown, _manifest: unknown, task: DriveTask, host: DriveHost): Drive {
-    const seen: Seen = { task, cancelled: [], overtaken: 0, refused: 0, turns: [] };
+    const seen: Seen = { task, cancelled: [], askedToHandOn: 0, overtaken: 0, refused: 0, turns: [] };
     this.drives.push(seen);
     const body: Body = (key, attempt, signal) => {
       this.begun.push(`${key}#${attempt}`);
@@ -87,6 +89,7 @@ const ended = (end: DriveEnd): Drive => ({
   ended: Promise.resolve(end),
   overtake: () => {},
   cancel: () => {},
+  handOn: () => {},
   kill: async () => {},
 });
 
@@ -136,6 +139,10 @@ class StagedDrive implements Drive {
     this.#given.seen.cancelled.push(reason);
     this.#abort.abort(reason);
     this.#poke();
+  }
+
+  handOn(): void {
+    this.#given.seen.askedToHandOn += 1;
   }
 
   async kill(message: string): Promise<void> {

@@ -29,6 +29,7 @@ export function simulatedPrograms(process: Process, workflowsOf: (id: Deployment
       };
       return {
         ended: drive.ended,
+        handOn: () => process.in(hopMs, () => drive.handOn()),
         kill: (message) => drive.kill(message),
         overtake: (history) => process.in(hopMs, () => drive.overtake(history)),
         cancel: (reason) => process.in(hopMs, () => drive.cancel(reason)),

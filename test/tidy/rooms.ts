@@ -58,7 +58,8 @@ const plan = {
   ownership: { rooms: ['app-host'], packages: ['zod'], node: [] },
   // The command line: a person's side of the client. What is packed for a deployment is packed here too.
   cli: {
-    rooms: ['client', 'api', 'app-host', 'artifact', 'aws', 'engine', 'ownership', 'ports'],
+    // What works for a worker is a program of its own (`functions/code/process.ts`): it is started, and not imported.
+    rooms: ['client', 'api', 'app-host', 'artifact', 'aws', 'contract', 'engine', 'ownership', 'ports'],
     packages: ['commander', '@clack/prompts', 'esbuild', 'zod'],
     node: 'any',
   },

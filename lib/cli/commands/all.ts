@@ -12,6 +12,7 @@ import { register as queries } from './queries.ts';
 import { register as runs } from './runs.ts';
 import { register as schedules } from './schedules.ts';
 import { register as signals } from './signals.ts';
+import { register as worker } from './worker.ts';
 import { register as workflows } from './workflows.ts';
 
 const registers: readonly Register[] = [
@@ -23,6 +24,7 @@ const registers: readonly Register[] = [
   signals,
   project,
   deployments,
+  worker,
   care,
   ownership,
   keys,

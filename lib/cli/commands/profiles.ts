@@ -12,6 +12,7 @@ export const register: Register = (program, act) => {
     .description('add a profile, or change one; --url says where it is')
     .option('--api-key-env <variable>', 'the environment variable that holds the key')
     .option('--api-key-file <file>', 'the file that holds the key and nothing else')
+    .option('--worker-settings <file>', 'the file with which worker start finds its tables and queues')
     .action(act(async () => (await import('../profiles/profiles.ts')).addProfile));
   profiles
     .command('remove <name>')

@@ -17,6 +17,7 @@ const addShape = z.object({
     .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
     .optional(),
   apiKeyFile: z.string().min(1).optional(),
+  workerSettings: z.string().min(1).optional(),
 });
 
 export const listProfiles: Action = async (_given, shell) => {
@@ -35,11 +36,12 @@ export const listProfiles: Action = async (_given, shell) => {
 
 export const addProfile: Action = async (given, shell) => {
   const name = argument(given, 0, 'name', profileName);
-  const { url, apiKeyEnv, apiKeyFile } = optionsIn(given, addShape);
+  const { url, apiKeyEnv, apiKeyFile, workerSettings: settings } = optionsIn(given, addShape);
   if (apiKeyEnv !== undefined && apiKeyFile !== undefined)
     throw usageFault('--api-key-env and --api-key-file exclude each other.');
   const keyFile = apiKeyFile === undefined ? undefined : resolve(shell.cwd, apiKeyFile);
-  const profile = { url: url.replace(/\/+$/, ''), ...present({ apiKeyEnv, apiKeyFile: keyFile }) };
+  const workerSettings = settings === undefined ? undefined : resolve(shell.cwd, settings);
+  const profile = { url: url.replace(/\/+$/, ''), ...present({ apiKeyEnv, apiKeyFile: keyFile, workerSettings }) };
   const file = readProfiles(shell.env);
   writeProfiles(shell.env, { ...file, profiles: { ...file.profiles, [name]: profile } });
   return { data: { name, ...profile }, text: `The profile ${name} is ${profile.url}.` };

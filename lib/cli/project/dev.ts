@@ -17,12 +17,16 @@ export const dev: Action = async (_given, shell) => {
   let seen = '';
   let built: BuiltProject | undefined;
   while (!shell.signal.aborted) {
-    const now = await settledFiles(shell, project, built?.sources ?? [], seen);
+    const sources = built?.sources ?? [];
+    const now = await settledFiles(shell, project, sources, seen);
     if (now === undefined) break;
     seen = now;
     try {
       const before = built?.manifest.deploymentId;
-      built = await buildProject(shell, project, undefined);
+      const fresh = await buildProject(shell, project, undefined);
+      // Changed meanwhile: it may be half of this and half of that, and the next look finds it anyway.
+      if (stampOf(project, sources) !== now) continue;
+      built = fresh;
       if (built.manifest.deploymentId === before) continue;
       const { text } = await ship(shell, client, built, { activates: true });
       shell.say(text);

@@ -7,7 +7,7 @@ import { messageOf } from '../fault-of.ts';
 import { type AsideShell, importAside } from './import-aside.ts';
 
 export const configNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((ending) => `stepwell.config.${ending}`);
-const mostConcurrency = 1_000;
+export const mostConcurrency = 1_000;
 
 const folders = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 const config = z.strictObject({
@@ -27,6 +27,8 @@ export interface Project {
   readonly dirs: readonly string[];
   readonly ignorePatterns: readonly string[];
   readonly profile: string | undefined;
+  /** messages for code that one worker has in its hands at once */
+  readonly concurrency: number | undefined;
 }
 
 /** @throws CliFault where there is none, or it says what cannot be */
@@ -37,8 +39,18 @@ export async function projectOf(shell: AsideShell & Pick<Shell, 'cwd'>): Promise
     const faults = read.error.issues.map(({ path, message }) => `  /${path.join('/')}: ${message}`);
     throw invalid(`${file} says what cannot be:\n${faults.join('\n')}`);
   }
-  const { dirs, ignorePatterns, profile } = read.data;
-  return { root: dirname(file), dirs, ignorePatterns, profile };
+  const { dirs, ignorePatterns, profile, worker } = read.data;
+  return { root: dirname(file), dirs, ignorePatterns, profile, concurrency: worker.concurrency };
+}
+
+/** The same, where it is no fault that there is none. */
+export async function projectHere(shell: AsideShell & Pick<Shell, 'cwd'>): Promise<Project | undefined> {
+  try {
+    return await projectOf(shell);
+  } catch (trouble) {
+    if (trouble instanceof CliFault && trouble.code === 'no_project') return undefined;
+    throw trouble;
+  }
 }
 
 const invalid = (message: string): CliFault => new CliFault('config_invalid', message, exitCodes.usage);

@@ -1,12 +1,13 @@
 /** STS: AssumeRole, by which a function lends another role. The role of whoever asks must allow it, and the other role must trust it. */
 import { randomBytes } from 'node:crypto';
-import { lastPart } from '../place.ts';
+import { lastPart, place } from '../place.ts';
 import { readCredential } from './credential.ts';
 import type { Principals } from './principals.ts';
 import { type Service, type ServiceFault, type WireRequest, type WireResponse, unknownOperation } from './wire.ts';
 
 /** What STS takes, in seconds: a session that was asked for with a session lasts an hour at most. */
 const duration = { least: 900, most: 3_600 } as const;
+const wholeAccount = `arn:${place.partition}:iam::${place.account}:root`;
 const sessionName = /^[\w+=,.@-]{2,64}$/;
 
 const escapeXml = (text: string): string => text.replace(/[<>&"']/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -50,7 +51,9 @@ export function sts(principals: Principals, trust: ReadonlyMap<string, readonly 
     async answer(request) {
       const { roleArn, name, seconds } = asked(request);
       const asker = principals.byKey(readCredential(request)?.accessKeyId ?? '');
-      if (asker === undefined || trust.get(roleArn)?.includes(asker.roleArn) !== true) {
+      const trusted = trust.get(roleArn) ?? [];
+      // Trust in an account is trust in all of it whose own policy allows them to ask.
+      if (asker === undefined || !(trusted.includes(asker.roleArn) || trusted.includes(wholeAccount))) {
         const message = `${asker?.arn ?? 'nobody'} is not trusted by ${roleArn}`;
         return refuse({ code: 'AccessDeniedException', message, status: 403 });
       }

@@ -4,7 +4,7 @@ import type { Template } from '../template/template.ts';
 import { TemplateFault } from '../template/template-fault.ts';
 import { parsePolicy, type Statement } from './statements.ts';
 
-/** Statements by the role's ARN. */
+/** Statements by the role's ARN, and those of managed policies by their own. */
 export type Roles = ReadonlyMap<string, readonly Statement[]>;
 
 const inlineShape = z.array(z.looseObject({ PolicyName: z.unknown(), PolicyDocument: z.unknown() })).default([]);
@@ -52,6 +52,7 @@ export function readRoles(template: Template): Roles {
   for (const { ref, properties, logicalId } of template.of('AWS::IAM::ManagedPolicy')) {
     const statements = parsePolicy(properties['PolicyDocument'], logicalId);
     managed.set(ref, statements);
+    roles.set(ref, [...statements]);
     for (const role of namesShape.parse(properties['Roles'])) give(role, statements, logicalId);
   }
   for (const { name, properties, logicalId } of template.of('AWS::IAM::Role')) {

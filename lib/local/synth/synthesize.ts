@@ -41,6 +41,11 @@ const webhooksHere = (own: unknown): object => ({
   ...demoProviders,
 });
 
+const codeSetting = 'stepwell:codeRunsIn';
+
+/** Workers may come here too, and where the checkout says so they are alone. */
+const codeRunsHere = (own: unknown): object => ({ [codeSetting]: own === 'worker' ? 'worker' : 'both' });
+
 const modelsSetting = 'stepwell:models';
 const moderationSetting = 'stepwell:moderation';
 const modelsShape = z.record(z.string(), z.unknown()).catch({});
@@ -57,7 +62,8 @@ const contextOf = (root: string, stateDirectory: string, settings: object): stri
   const own = existsSync(file) ? cdkShape.parse(JSON.parse(readFileSync(file, 'utf8'))).context : {};
   const webhooks = { [webhooksSetting]: webhooksHere(own[webhooksSetting]) };
   const secrets = { [secretsSetting]: secretsOfOwner(stateDirectory, own[secretsSetting]) };
-  return JSON.stringify({ ...own, ...onThisMachine, ...webhooks, ...secrets, ...modelsHere(own), ...settings });
+  const code = codeRunsHere(own[codeSetting]);
+  return JSON.stringify({ ...own, ...onThisMachine, ...webhooks, ...secrets, ...modelsHere(own), ...code, ...settings });
 };
 
 /** The CDK's built-in rules of CloudFormation take half of a synthesis; every check and deploy asks them. Those of cdk-nag stay. */

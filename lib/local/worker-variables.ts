@@ -1,0 +1,27 @@
+/** What `stepwell worker start` is told where it works for the embedded cloud. */
+import * as z from 'zod';
+import type { Principals } from './aws/principals.ts';
+import { place } from './place.ts';
+import type { Template } from './template/template.ts';
+
+const environment = z.looseObject({ Variables: z.record(z.string(), z.coerce.string()) });
+
+/** As somebody finds it who reads the outputs: the function's variables, and a key that may what the policy says. */
+export function workerVariables(
+  template: Template,
+  principals: Principals,
+  endpoint: string,
+): Readonly<Record<string, string>> | undefined {
+  const [name, policyArn] = ['CodeFunctionName', 'WorkerPolicyArn'].map((output) => template.outputs.get(output));
+  if (typeof name !== 'string' || typeof policyArn !== 'string') return undefined;
+  const found = template.of('AWS::Lambda::Function').find((fn) => fn.name === name);
+  if (found === undefined) return undefined;
+  return {
+    ...environment.parse(found.properties['Environment']).Variables,
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_REGION: place.region,
+    AWS_ACCESS_KEY_ID: principals.enrol('worker', policyArn).accessKeyId,
+    // signatures are made with it and looked at by nobody
+    AWS_SECRET_ACCESS_KEY: 'local',
+  };
+}

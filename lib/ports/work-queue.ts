@@ -1,0 +1,41 @@
+/**
+ * A queue of work as a process of one's own takes it: messages in groups, of which one at a time is in somebody's hands, and
+ * which come back where whoever has one says nothing more.
+ */
+import type { DurationMs } from '../engine/time.ts';
+
+export interface HeldMessage {
+  /** the same for every delivery of it */
+  readonly id: string;
+  /** of this delivery */
+  readonly handle: string;
+  readonly body: string;
+  readonly group: string;
+  /** how often it was given to somebody, this time included */
+  readonly receives: number;
+}
+
+export interface Wanted {
+  /** 1 to `mostPerReceive` */
+  readonly most: number;
+  /** how long to wait for the first one, at most `longestReceiveWaitMs` */
+  readonly wait: DurationMs;
+  /** for how long nobody else gets them, in whole seconds */
+  readonly hold: DurationMs;
+}
+
+/** Each throws `Unavailable` for trouble that passes, and what the service says where the queue or the caller is wrong. */
+export interface WorkQueue {
+  /** @returns how long a message stays away that nobody speaks of any more: the queue's own time */
+  ownHold(): Promise<DurationMs>;
+  /** Cannot be broken off: a queue may go on and give a message to whoever has left. */
+  receive(wanted: Wanted): Promise<readonly HeldMessage[]>;
+  /** For so long from now, in whole seconds, nobody gets it; 0: at once. `gone`: it is not in these hands any more. */
+  hold(message: HeldMessage, hold: DurationMs): Promise<'held' | 'gone'>;
+  /** It is done, and never comes back. What is not there any more is done too. */
+  delete(message: HeldMessage): Promise<void>;
+}
+
+/** What SQS gives at once, and waits. */
+export const mostPerReceive = 10;
+export const longestReceiveWaitMs = 20_000;
