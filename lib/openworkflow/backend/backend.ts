@@ -203,6 +203,9 @@ export class PolledBackend {
     return delivery && copyOf(delivery.data);
   }
 
+  /** It holds nothing open. */
+  async stop(): Promise<void> {}
+
   #address(workflowRunId: string): PolledAddress | undefined {
     const runId = asPolledRunId(workflowRunId);
     return runId && { namespaceId: this.#namespaceId, runId };

@@ -36,7 +36,7 @@ export class BackendStepwell extends PolledBackend {
   }
 
   /** A client that was given is not closed. */
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     this.#release();
   }
 }
