@@ -73,7 +73,15 @@ it('asks for the packages that it uses, and for no more', () => {
     'ulid',
     'zod',
   ]);
-  expect(Object.keys(manifest.exports)).toEqual(['.', './sdk', './testing', './client', './app-host']);
+  expect(Object.keys(manifest.exports)).toEqual([
+    '.',
+    './sdk',
+    './testing',
+    './client',
+    './app-host',
+    './openworkflow',
+    './openworkflow/backend',
+  ]);
   expect(existsSync(join(modules, 'stepwell', 'README.md'))).toBe(true);
   const names = readdirSync(join(modules, 'stepwell'), { recursive: true, encoding: 'utf8' });
   expect(names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))).toEqual([]);
@@ -143,6 +151,22 @@ console.log(JSON.stringify([await run.result(), bench.now(), await replay(later,
   );
   const { stdout } = await run(process.execPath, [program]);
   expect(JSON.parse(stdout)).toEqual(['Hello, Ada', '2026-01-02T00:00:00.000Z', { status: 'completed', output: 'Hello, Ada' }]);
+});
+
+it('has the names of openworkflow, and the store for its workers', async () => {
+  const program = join(application, 'moved.mjs');
+  writeFileSync(
+    program,
+    `import { OpenWorkflow } from 'stepwell/openworkflow';
+import { BackendStepwell } from 'stepwell/openworkflow/backend';
+import { WorkflowTest } from 'stepwell/testing';
+const moved = new OpenWorkflow().defineWorkflow({ name: 'moved' }, ({ step }) => step.run({ name: 'greet' }, () => 'Hello'));
+const run = await new WorkflowTest({ workflows: [moved] }).start(moved);
+console.log(JSON.stringify([await run.result(), typeof BackendStepwell.connect]));
+`,
+  );
+  const { stdout } = await run(process.execPath, [program]);
+  expect(JSON.parse(stdout)).toEqual(['Hello', 'function']);
 });
 
 it('brings the command line', async () => {

@@ -1,7 +1,6 @@
 /** The backend on DynamoDB: the one file here that names it. */
 import { randomUUID } from 'node:crypto';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { dynamoClient } from '../../aws/clients.ts';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoPolledRuns } from '../../aws/polled-runs.ts';
 import { SystemClock } from '../../aws/system-clock.ts';
 import { Table } from '../../aws/table.ts';
@@ -27,7 +26,7 @@ export class BackendStepwell extends PolledBackend {
   }
 
   static connect({ tableName, namespaceId = 'default', client }: ConnectOptions): BackendStepwell {
-    const used = client ?? dynamoClient();
+    const used = client ?? new DynamoDBClient({ maxAttempts: 3 });
     const store = new DynamoPolledRuns(new Table(used, tableName));
     const parts = { store, clock: new SystemClock(), newId: randomUUID, chance: Math.random };
     return new BackendStepwell(parts, namespaceId, () => {
