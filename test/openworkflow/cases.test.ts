@@ -72,6 +72,22 @@ describe('children', () => {
     expect(bench.now()).toBeDefined();
   });
 
+  test('one goes on when its parent is cancelled', async () => {
+    const seen: string[] = [];
+    const slow = defineWorkflow({ name: 'slow' }, async ({ step }: Given) => {
+      await step.sleep('rest', '1h');
+      await step.run({ name: 'see' }, () => void seen.push('done'));
+    });
+    const parent = defineWorkflow({ name: 'parent' }, async ({ step }: Given) => step.runWorkflow(slow.spec));
+    const bench = new WorkflowTest({ workflows: [parent, slow] });
+    const run = await bench.start(parent);
+    await bench.advance('1m');
+    await run.cancel();
+    await expect(run.result()).rejects.toThrow();
+    await bench.advance('2h');
+    expect(seen).toEqual(['done']);
+  });
+
   test.each([
     ['a negative number', -1],
     ['no length of time', 'soon'],
