@@ -42,7 +42,9 @@ export const defineWorkflowSpec = <Input = unknown, Output = unknown, RunInput =
 ): WorkflowSpec<Input, Output, RunInput> => defineSpec<Input, Output, RunInput>(spec);
 
 /** An older name of `defineWorkflowSpec`. */
-export const declareWorkflow = defineWorkflowSpec;
+export const declareWorkflow = <Input = unknown, Output = unknown, RunInput = Input>(
+  spec: Spec<Input, RunInput>,
+): WorkflowSpec<Input, Output, RunInput> => defineWorkflowSpec<Input, Output, RunInput>(spec);
 
 /** @throws TypeError for a name that cannot be */
 export const defineWorkflow = <Input = unknown, Output = unknown, RunInput = Input>(

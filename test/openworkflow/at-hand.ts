@@ -21,7 +21,11 @@ export class AtHand {
 
   constructor(
     store: PolledRuns,
-    { clock = new MemoryClock(noon), namespaceId = randomUUID() as string, chance = (): number => 0 } = {},
+    {
+      clock = new MemoryClock(noon),
+      namespaceId = randomUUID(),
+      chance = () => 0,
+    }: { readonly clock?: MemoryClock; readonly namespaceId?: string; readonly chance?: () => number } = {},
   ) {
     this.clock = clock;
     this.namespaceId = namespaceId;

@@ -30,7 +30,7 @@ function unruly(store: PolledRuns, seed: number): PolledRuns {
 }
 
 const processes = (count: number, seed: number, store: PolledRuns = new MemoryPolledRuns()) => {
-  const [clock, namespaceId] = [new MemoryClock(noon), randomUUID() as string];
+  const [clock, namespaceId] = [new MemoryClock(noon), randomUUID()];
   let draw = seed;
   const chance = (): number => ((draw = (draw * 16_807) % 2_147_483_647) - 1) / 2_147_483_646;
   return Array.from({ length: count }, (_, index) => new AtHand(unruly(store, seed + index), { clock, namespaceId, chance }));

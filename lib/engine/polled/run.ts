@@ -50,7 +50,7 @@ export type StepAttemptContext =
   | { readonly kind: 'signal-wait'; readonly signal: string; readonly timeoutAt: string };
 
 /** Other namespaces may be named: the id is what a caller gave. */
-export interface StepLink {
+interface StepLink {
   readonly namespaceId: string;
   readonly stepAttemptId: string;
 }
