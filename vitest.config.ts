@@ -11,7 +11,7 @@ export default defineConfig({
     reporters: ['default', './test/closing-line.ts'],
     projects: [
       project('unit', [
-        'test/{artifact,engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories,testing}/**/*.test.ts',
+        'test/{artifact,engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow}/**/*.test.ts',
         'examples/*/tests/**/*.test.ts',
       ]),
       project('tidy', ['test/tidy/**/*.test.ts']),

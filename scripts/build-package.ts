@@ -1,7 +1,7 @@
 /**
  * `npm run build`: the package `stepwell`, in dist/package unless told otherwise: the construct with the functions' bundles, the
- * SDK, the testing kit, the client, the guard of an application and the command line with its worker, as JavaScript with types. It asks for no package that they
- * do not use.
+ * SDK, the testing kit, the client, the guard of an application, the names of openworkflow and the command line with its worker,
+ * as JavaScript with types. It asks for no package that they do not use.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,6 +19,8 @@ const doors = {
   './testing': 'testing',
   './client': 'client',
   './app-host': 'app-host',
+  './openworkflow': 'openworkflow',
+  './openworkflow/backend': 'openworkflow/backend',
 } as const;
 /** An application has these itself: two copies of a construct library are no library. */
 const peers = ['aws-cdk-lib', 'constructs'] as const;

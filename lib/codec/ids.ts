@@ -1,6 +1,7 @@
 /** Branded ids and times at the door: the one constructor of each says whether the text is one. */
 import * as z from 'zod';
 import * as ids from '../engine/ids.ts';
+import { asPolledRunId, asStepAttemptId } from '../engine/polled/ids.ts';
 import { traceparent as toTraceparent } from '../engine/trace.ts';
 import { durationMs as toDurationMs, instant as toInstant } from '../engine/time.ts';
 
@@ -42,3 +43,14 @@ export const nodeKey = madeBy(z.string(), (text) => {
   const [id = '', ...iteration] = text.split('@');
   return ids.nodeKey({ nodeId: ids.nodeId(id), iteration: ids.iterationKey(iteration.join('@')) });
 });
+
+/** Texts that an id's reader knows: undefined is what it makes of others. */
+const knownBy = <Made>(what: string, known: (text: string) => Made | undefined): z.ZodType<Made, string> =>
+  z.string().transform((text, context) => {
+    const made = known(text);
+    if (made !== undefined) return made;
+    context.addIssue({ code: 'custom', message: `no ${what}: ${JSON.stringify(text)}` });
+    return z.NEVER;
+  });
+export const polledRunId = knownBy('id of a run', asPolledRunId);
+export const stepAttemptId = knownBy('id of a step attempt', asStepAttemptId);

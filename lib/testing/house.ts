@@ -7,6 +7,7 @@ import { memoryWorld, type MemoryWorld } from '../memory/memory-world.ts';
 import type { Manifest } from '../ports/deployments.ts';
 import type { Job } from '../ports/jobs.ts';
 import { type Drive, type DriveEnd, type Programs, programPath } from '../ports/programs.ts';
+import { Unavailable } from '../ports/unavailable.ts';
 import { beginDrive } from '../program/begin-drive.ts';
 import type { Print } from '../program/program-log.ts';
 import type { Deps } from '../service/deps.ts';
@@ -228,7 +229,8 @@ export class House {
     const process = new Process(this.#deps, this.crashes);
     const task = Promise.race([act(workerOf(process.deps), process), process.died])
       .catch((trouble: unknown) => {
-        if (trouble instanceof Killed) onDeath();
+        // What is not available now is asked for again when its message has come back.
+        if (trouble instanceof Killed || trouble instanceof Unavailable) onDeath();
         else this.#trouble ??= { of: trouble };
       })
       .then(() => {

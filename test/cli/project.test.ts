@@ -76,6 +76,23 @@ describe('build', () => {
     expect(out).toMatch(/[0-9a-f]{24}: \d+ files in one of \d+ bytes, \d+ packed\n/);
   });
 
+  test('takes workflows of a program that was written for openworkflow, and leaves its client out until it is used', async () => {
+    project({
+      'flows/orders.ts': `import { OpenWorkflow, defineWorkflow } from 'stepwell/openworkflow';
+export const ow = new OpenWorkflow();
+export const orders = ow.defineWorkflow({ name: 'orders', version: 'v1' }, async ({ step }) => step.run({ name: 'a' }, () => 1));
+export const mails = ow.implementWorkflow({ name: 'mails' }, () => 2);
+export const plain = defineWorkflow({ name: 'plain' }, () => 3);
+`,
+    });
+    const { workflows } = await build();
+    expect(workflows.map(({ name, version }) => [name, version])).toEqual([
+      ['mails', undefined],
+      ['orders', 'v1'],
+      ['plain', undefined],
+    ]);
+  });
+
   test('gives the same bytes wherever the project lies, whenever it is built and however deep a package is', async () => {
     const files = {
       'stepwell.config.ts': config,

@@ -12,6 +12,7 @@ import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
 import { DynamoPlaces } from '../../lib/aws/places.ts';
+import { DynamoPolledRuns } from '../../lib/aws/polled-runs.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
@@ -22,6 +23,7 @@ import { deploymentsSuite } from './deployments.suite.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
 import { lenses, queries, workflows } from './published.ts';
+import { polledRunsSuite } from './polled-runs.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { schedulesSuite } from './schedules.suite.ts';
@@ -67,6 +69,8 @@ for (const { name, start } of dynamoImplementations) {
     schedulesSuite({ name, open: async () => ({ port: new DynamoSchedules(await createControlTable(client)), close }) });
     placesSuite({ name, open: async () => ({ port: new DynamoPlaces(await createControlTable(client)), close }) });
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });
+
+    polledRunsSuite({ name, open: async () => ({ port: new DynamoPolledRuns(await createRunsTable(client)), close }) });
 
     streamsSuite({ name, open: async () => ({ port: new DynamoStreams(await createRunsTable(client)), close }) });
 

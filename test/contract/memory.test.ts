@@ -3,6 +3,7 @@ import { between, iso } from '../../lib/engine/time.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryWorkQueue } from '../../lib/memory/work-queue.ts';
+import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
 import { MemoryPosts, MemorySockets, MemoryWatches } from '../../lib/memory/sockets.ts';
 import { artifactsSuite } from './artifacts.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
@@ -12,6 +13,7 @@ import { deploymentsSuite } from './deployments.suite.ts';
 import { idsSuite } from './ids.suite.ts';
 import { jobsSuite } from './jobs.suite.ts';
 import { noticesSuite } from './notices.suite.ts';
+import { polledRunsSuite } from './polled-runs.suite.ts';
 import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { noon } from './samples.ts';
@@ -54,6 +56,7 @@ recurrencesSuite({ name, open: open(({ recurrences }) => ({ recurrences, held: a
 placesSuite({ name, open: open(({ places }) => places) });
 signalsSuite({ name, open: open(({ signals }) => signals) });
 streamsSuite({ name, open: open(({ streams }) => streams) });
+polledRunsSuite({ name, open: async () => ({ port: new MemoryPolledRuns(), close: async () => {} }) });
 socketsSuite({ name, open: async () => ({ port: new MemorySockets(), close: async () => {} }) });
 postsSuite({
   name,

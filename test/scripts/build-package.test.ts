@@ -69,7 +69,15 @@ const packageOf = (specifier: string): string =>
 
 it('asks for the packages that it uses, and for no more', async () => {
   const { dependencies, peerDependencies, exports } = manifestOf();
-  expect(Object.keys(exports)).toEqual(['.', './sdk', './testing', './client', './app-host']);
+  expect(Object.keys(exports)).toEqual([
+    '.',
+    './sdk',
+    './testing',
+    './client',
+    './app-host',
+    './openworkflow',
+    './openworkflow/backend',
+  ]);
   expect(Object.keys(peerDependencies)).toEqual(['aws-cdk-lib', 'constructs']);
   // Every file, not only what a door leads to: some are begun as threads, and others when it comes to that.
   const files = globSync('**/*.js', { cwd: installed, exclude: ['functions/**', 'node_modules/**'] });
@@ -155,6 +163,17 @@ console.log(JSON.stringify([await run.result(), bench.now(), await replay(later,
 `;
   const printed = await node('play.js', program);
   expect(JSON.parse(printed)).toEqual(['Hello, Ada', '2026-01-02T00:00:00.000Z', { status: 'completed', output: 'Hello, Ada' }]);
+});
+
+it('has the names of openworkflow, and the store for its workers', async () => {
+  const program = `import { OpenWorkflow } from 'stepwell/openworkflow';
+import { BackendStepwell } from 'stepwell/openworkflow/backend';
+import { WorkflowTest } from 'stepwell/testing';
+const moved = new OpenWorkflow().defineWorkflow({ name: 'moved' }, ({ step }) => step.run({ name: 'greet' }, () => 'Hello'));
+const run = await new WorkflowTest({ workflows: [moved] }).start(moved);
+console.log(JSON.stringify([await run.result(), typeof BackendStepwell.connect]));
+`;
+  expect(JSON.parse(await node('moved.js', program))).toEqual(['Hello', 'function']);
 });
 
 it('brings the command line, which begins a project, builds it and deploys it, and its workflow runs', async () => {

@@ -52,6 +52,12 @@ const plan = {
   },
   // The API from its other side, for programs that call it: no store and no sentence, and of Node only what others have too.
   client: { rooms: ['api', 'engine'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
+  // The names of another library: a surface over the SDK and the client, and where its own workers keep their runs.
+  openworkflow: {
+    rooms: ['aws', 'client', 'codec', 'engine', 'ports', 'sdk'],
+    packages: ['@aws-sdk/*', 'zod'],
+    node: ['crypto'],
+  },
   // What an application that uses the service answers by itself. It stands alone: it runs where nothing else of this does.
   'app-host': { rooms: [], packages: ['zod'], node: ['crypto', 'http'] },
   // Whether traffic reaches the right place, and a configuration says what it should: judged from what was read and answered.

@@ -1,18 +1,21 @@
 /**
- * `stepwell/sdk`, as a project imports it: the one that it has installed, else the one that came with this program. So a
- * project in a checkout, or in an empty folder, is built all the same.
+ * `stepwell/sdk` and `stepwell/openworkflow`, as a project imports them: those that it has installed, else those that came with
+ * this program. So a project in a checkout, or in an empty folder, is built all the same.
  */
 import { existsSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'esbuild';
 
-const name = 'stepwell/sdk';
+const doors: ReadonlyMap<string, string> = new Map([
+  ['stepwell/sdk', '../../sdk/index'],
+  ['stepwell/openworkflow', '../../openworkflow/index'],
+]);
 
 /** As it was written, or as it was built. */
-const ownSdk = (): URL => {
-  const written = new URL('../../sdk/index.ts', import.meta.url);
-  return existsSync(written) ? written : new URL('../../sdk/index.js', import.meta.url);
+const ownDoor = (path: string): URL => {
+  const written = new URL(`${path}.ts`, import.meta.url);
+  return existsSync(written) ? written : new URL(`${path}.js`, import.meta.url);
 };
 
 let isFound = false;
@@ -22,11 +25,12 @@ export function findSdk(): void {
   isFound = true;
   registerHooks({
     resolve(specifier, context, next) {
-      if (specifier !== name) return next(specifier, context);
+      const path = doors.get(specifier);
+      if (path === undefined) return next(specifier, context);
       try {
         return next(specifier, context);
       } catch {
-        return { url: ownSdk().href, shortCircuit: true };
+        return { url: ownDoor(path).href, shortCircuit: true };
       }
     },
   });
@@ -38,10 +42,12 @@ const asked = Symbol('asked already');
 export const sdkPlugin: Plugin = {
   name: 'stepwell-sdk',
   setup(bundling) {
-    bundling.onResolve({ filter: /^stepwell\/sdk$/ }, async ({ pluginData, importer, resolveDir, kind }) => {
-      if (pluginData === asked) return undefined;
+    bundling.onResolve({ filter: /^stepwell\/(sdk|openworkflow)$/ }, async ({ path: name, pluginData, ...from }) => {
+      const path = doors.get(name);
+      if (pluginData === asked || path === undefined) return undefined;
+      const { importer, resolveDir, kind } = from;
       const installed = await bundling.resolve(name, { importer, resolveDir, kind, pluginData: asked });
-      return installed.errors.length === 0 ? installed : { path: fileURLToPath(ownSdk()) };
+      return installed.errors.length === 0 ? installed : { path: fileURLToPath(ownDoor(path)) };
     });
   },
 };

@@ -1,0 +1,66 @@
+/** Items of runs that another library's workers poll for. Attribute names are short, because they are billed with every write. */
+import * as z from 'zod';
+import { instant, nonce, polledRunId } from '../codec/ids.ts';
+import { unpack } from '../codec/packed.ts';
+import { polledFact } from '../codec/polled.ts';
+import { read, readJson } from '../codec/unreadable.ts';
+import { runsTableKeys } from '../contract/environment.ts';
+import type { PolledEntry } from '../engine/polled/entry.ts';
+import type { Instant } from '../engine/time.ts';
+import type { SignalWaiter } from '../ports/polled-runs.ts';
+import { type Item, expiry, number, numberAttribute, packed, packedAttribute, text, textAttribute } from './attributes.ts';
+import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { numberIn, waiterPrefix } from './polled-keys.ts';
+
+const nonceAttribute = textAttribute.pipe(nonce);
+const entryItem = z.object({
+  v: itemVersionAttribute,
+  sk: textAttribute.transform(numberIn),
+  e: packedAttribute,
+  a: numberAttribute.pipe(instant),
+  n: nonceAttribute,
+});
+
+export const entryAttributes = ({ fact, at, nonce: n }: PolledEntry, forgetAt: Instant): Item => ({
+  v: itemVersion,
+  e: packed(fact),
+  a: number(at),
+  n: text(n),
+  [runsTableKeys.expiry]: expiry(forgetAt),
+});
+
+export const entryIn = (item: Item): PolledEntry => {
+  const { sk, e, a, n } = read('an entry of a polled run', entryItem, item);
+  const what = 'what happened to a polled run';
+  return { number: sk, at: a, nonce: n, fact: readJson(what, polledFact, unpack(what, e)) };
+};
+
+export const entryNonceIn = (item: Item): PolledEntry['nonce'] => read('an entry', z.object({ n: nonceAttribute }), item).n;
+
+/** An item that is a value, and what a condition looks at beside it. */
+export const valueAttributes = (value: unknown, forgetAt: Instant, beside: Item = {}): Item => ({
+  v: itemVersion,
+  e: packed(value),
+  ...beside,
+  [runsTableKeys.expiry]: expiry(forgetAt),
+});
+
+const valueItem = z.object({ v: itemVersionAttribute, e: packedAttribute });
+export const valueIn = <Value>(what: string, schema: z.ZodType<Value>, item: Item): Value =>
+  readJson(what, schema, unpack(what, read(what, valueItem, item).e));
+
+export const waiterAttributes = ({ since }: SignalWaiter, forgetAt: Instant): Item => ({
+  v: itemVersion,
+  since: number(since),
+  [runsTableKeys.expiry]: expiry(forgetAt),
+});
+
+const waiterItem = z.object({
+  v: itemVersionAttribute,
+  sk: textAttribute.transform((sort) => sort.slice(waiterPrefix.length)).pipe(polledRunId),
+  since: numberAttribute,
+});
+export const waiterIn = (item: Item): SignalWaiter => {
+  const { sk, since } = read('a run that waits for a signal', waiterItem, item);
+  return { runId: sk, since };
+};

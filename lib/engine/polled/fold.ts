@@ -1,0 +1,166 @@
+/** Entries in, the state out. The same entries always come to the same state. */
+import type { Nonce } from '../ids.ts';
+import { InvariantViolation, invariant } from '../invariant.ts';
+import { type Instant, instant } from '../time.ts';
+import type { PolledEntry, PolledFact } from './entry.ts';
+import { type PolledRunId, stepAttemptId } from './ids.ts';
+import { type Delivery, type PolledRun, type RunLink, type StepAttempt, endOfLife, hasEnded } from './run.ts';
+
+export interface PolledState {
+  readonly run: PolledRun;
+  /** in the order in which they began */
+  readonly steps: ReadonlyMap<string, StepAttempt>;
+  readonly deliveries: ReadonlyMap<string, Delivery>;
+  /** the run that a step had started and that has ended */
+  readonly endedChildren: ReadonlyMap<string, RunLink>;
+  /** the number of the last entry */
+  readonly last: number;
+  /** when somebody must look at the run, and the entry that said so; absent once it has ended */
+  readonly look: Look | undefined;
+}
+
+export interface Look {
+  readonly at: Instant;
+  readonly nonce: Nonce;
+  /** of the entry */
+  readonly number: number;
+}
+
+export const deadlineExceeded = { message: 'Workflow run deadline exceeded' };
+
+/** @returns undefined where there are no entries at all */
+export function foldPolled(
+  id: PolledRunId,
+  state: PolledState | undefined,
+  entries: readonly PolledEntry[],
+): PolledState | undefined {
+  return entries.reduce<PolledState | undefined>((before, entry) => withEntry(id, before, entry), state);
+}
+
+export function withEntry(id: PolledRunId, before: PolledState | undefined, entry: PolledEntry): PolledState {
+  const { number, at, fact } = entry;
+  invariant(number === (before?.last ?? 0) + 1, `entry ${number} of run ${id} comes after ${before?.last ?? 0}`);
+  if (before === undefined) {
+    invariant(fact.type === 'created', `run ${id} begins with ${fact.type}`);
+    return looked(undefined, { ...emptyState, run: createdRun(id, fact, at), last: number, look: undefined }, entry);
+  }
+  const parts = { steps: before.steps, deliveries: before.deliveries, endedChildren: before.endedChildren };
+  return looked(before, { ...parts, ...changed(before, entry), last: number, look: before.look }, entry);
+}
+
+const emptyState = {
+  steps: new Map<string, StepAttempt>(),
+  deliveries: new Map<string, Delivery>(),
+  endedChildren: new Map<string, RunLink>(),
+};
+
+const createdRun = (id: PolledRunId, fact: Extract<PolledFact, { type: 'created' }>, at: Instant): PolledRun => {
+  const { type: _type, ...creation } = fact;
+  return {
+    ...creation,
+    id,
+    status: 'pending',
+    output: null,
+    error: null,
+    attempts: 0,
+    workerId: null,
+    startedAt: null,
+    finishedAt: null,
+    createdAt: at,
+    updatedAt: at,
+  };
+};
+
+/** Where the time has changed at which somebody must look, this entry is the one that says it. */
+function looked(before: PolledState | undefined, state: PolledState, { nonce, number }: PolledEntry): PolledState {
+  const at = lookAt(state.run);
+  if (at === undefined) return { ...state, look: undefined };
+  return at === before?.look?.at ? state : { ...state, look: { at, nonce, number } };
+}
+
+const lookAt = (run: PolledRun): Instant | undefined =>
+  run.availableAt === null ? undefined : instant(Math.min(run.availableAt, endOfLife(run)));
+
+type Changed = Pick<PolledState, 'run'> & Partial<Pick<PolledState, 'steps' | 'deliveries' | 'endedChildren'>>;
+
+function changed(before: PolledState, { number, at, fact }: PolledEntry): Changed {
+  const { run } = before;
+  switch (fact.type) {
+    case 'created':
+      throw new InvariantViolation(`run ${run.id} is created twice`);
+    case 'claimed': {
+      const { workerId, leaseUntil } = fact;
+      const startedAt = run.startedAt ?? at;
+      const attempts = run.attempts + 1;
+      return { run: { ...run, status: 'running', attempts, workerId, availableAt: leaseUntil, startedAt, updatedAt: at } };
+    }
+    case 'lease-extended':
+      return { run: { ...run, availableAt: fact.leaseUntil, updatedAt: at } };
+    case 'parked':
+      return { run: { ...run, availableAt: fact.availableAt, workerId: null, updatedAt: at } };
+    case 'completed':
+      return { run: { ...ended(run, 'completed', at), output: fact.output, error: null, workerId: run.workerId } };
+    case 'failed':
+      return { run: { ...ended(run, 'failed', at), error: fact.error, startedAt: null } };
+    case 'expired':
+      return { run: { ...ended(run, 'failed', at), error: deadlineExceeded } };
+    case 'cancelled':
+      return { run: ended(run, 'cancelled', at) };
+    case 'rescheduled': {
+      const { error, availableAt } = fact;
+      return { run: { ...run, status: 'pending', error, availableAt, workerId: null, startedAt: null, updatedAt: at } };
+    }
+    case 'step-begun': {
+      const { type: _type, ...begun } = fact;
+      const id = stepAttemptId(run.id, number);
+      const none = { output: null, error: null, child: null, finishedAt: null };
+      return withStep(before, { ...begun, ...none, id, status: 'running', startedAt: at, updatedAt: at });
+    }
+    case 'step-completed': {
+      const { stepAttemptId: id, output } = fact;
+      return withStep(before, { ...stepOf(before, id), status: 'completed', output, finishedAt: at, updatedAt: at });
+    }
+    case 'step-failed': {
+      const { stepAttemptId: id, error } = fact;
+      return withStep(before, { ...stepOf(before, id), status: 'failed', error, finishedAt: at, updatedAt: at });
+    }
+    case 'child-linked':
+      return withStep(before, { ...stepOf(before, fact.stepAttemptId), child: fact.child, updatedAt: at });
+    case 'child-ended':
+      return {
+        run: woken(run, at),
+        endedChildren: new Map([...before.endedChildren, [fact.stepAttemptId, fact.child]]),
+      };
+    case 'signal-delivered': {
+      const { data, sending, waits } = fact;
+      const delivered = waits.map((id) => [id, { data, sending }] as const);
+      return { run: woken(run, at), deliveries: new Map([...before.deliveries, ...delivered]) };
+    }
+  }
+}
+
+const ended = (run: PolledRun, status: PolledRun['status'], at: Instant): PolledRun => ({
+  ...run,
+  status,
+  workerId: null,
+  availableAt: null,
+  finishedAt: at,
+  updatedAt: at,
+});
+
+/** Whoever has it in hand looks by himself before he lets go of it. */
+const woken = (run: PolledRun, at: Instant): PolledRun =>
+  hasEnded(run) || run.workerId !== null || run.availableAt === null || run.availableAt <= at
+    ? run
+    : { ...run, availableAt: at, updatedAt: at };
+
+const withStep = ({ run, steps }: PolledState, step: StepAttempt): Changed => ({
+  run,
+  steps: new Map([...steps, [step.id, step]]),
+});
+
+function stepOf({ run, steps }: PolledState, id: string): StepAttempt {
+  const step = steps.get(id);
+  invariant(step !== undefined, `run ${run.id} has no step attempt ${id}`);
+  return step;
+}

@@ -1,0 +1,128 @@
+/**
+ * The shapes in which the package `openworkflow` speaks to where its runs are kept, version 0.10 of it. They are told by their
+ * form: whoever uses that package needs it, and this one does not.
+ */
+import type { StepAttemptContext, StepKind } from '../../engine/polled/run.ts';
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+export interface SerializedError {
+  name?: string;
+  message: string;
+  stack?: string;
+  [key: string]: Json;
+}
+
+export type WorkflowRunStatus = 'pending' | 'running' | 'completed' | 'failed' | 'canceled';
+/** Its older versions had these two; nothing here has them. */
+type AskedStatus = WorkflowRunStatus | 'sleeping' | 'succeeded';
+
+export interface WorkflowRun {
+  namespaceId: string;
+  id: string;
+  workflowName: string;
+  version: string | null;
+  status: WorkflowRunStatus;
+  idempotencyKey: string | null;
+  config: Json;
+  context: Json | null;
+  input: Json | null;
+  output: Json | null;
+  error: SerializedError | null;
+  attempts: number;
+  parentStepAttemptNamespaceId: string | null;
+  parentStepAttemptId: string | null;
+  workerId: string | null;
+  availableAt: Date | null;
+  deadlineAt: Date | null;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface StepAttempt {
+  namespaceId: string;
+  id: string;
+  workflowRunId: string;
+  stepName: string;
+  kind: StepKind;
+  status: 'running' | 'completed' | 'failed';
+  config: Json;
+  context: StepAttemptContext | null;
+  output: Json | null;
+  error: Json | null;
+  childWorkflowRunNamespaceId: string | null;
+  childWorkflowRunId: string | null;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface CreateWorkflowRun {
+  readonly workflowName: string;
+  readonly version: string | null;
+  readonly idempotencyKey: string | null;
+  readonly config: Json;
+  readonly context: Json | null;
+  readonly input: Json | null;
+  readonly parentStepAttemptNamespaceId?: string | null;
+  readonly parentStepAttemptId?: string | null;
+  readonly availableAt: Date | null;
+  readonly deadlineAt: Date | null;
+}
+
+export interface OfRun {
+  readonly workflowRunId: string;
+}
+/** What only the worker may ask that has the run in hand. */
+export interface OfWorker extends OfRun {
+  readonly workerId: string;
+}
+export interface OfStep extends OfWorker {
+  readonly stepAttemptId: string;
+}
+
+/** `min(initialInterval × backoffCoefficient^(attempts − 1), maximumInterval)` between attempts; 0 of them: without end. */
+export interface RetryPolicy {
+  readonly initialInterval: string;
+  readonly backoffCoefficient: number;
+  readonly maximumInterval: string;
+  readonly maximumAttempts: number;
+}
+
+export interface FailWorkflowRun extends OfWorker {
+  readonly error: Readonly<SerializedError>;
+  readonly retryPolicy: RetryPolicy;
+  readonly attempts?: number;
+  readonly deadlineAt?: Date | null;
+}
+
+export interface CreateStepAttempt extends OfWorker {
+  readonly stepName: string;
+  readonly kind: StepKind;
+  readonly config: Json;
+  readonly context: StepAttemptContext | null;
+}
+
+export interface PageOptions {
+  /** 100 */
+  readonly limit?: number;
+  readonly after?: string;
+  readonly before?: string;
+}
+export interface ListWorkflowRuns extends PageOptions {
+  readonly status?: AskedStatus;
+  readonly workflowName?: string;
+}
+export interface Page<Row> {
+  data: Row[];
+  pagination: { next: string | null; prev: string | null };
+}
+
+export interface SendSignal {
+  readonly signal: string;
+  readonly data: Json | null;
+  readonly idempotencyKey: string | null;
+}

@@ -1,0 +1,3 @@
+/** `stepwell/openworkflow/backend`: where the package `openworkflow` keeps its runs. */
+export { BackendStepwell, type ConnectOptions } from './connect.ts';
+export type { StepAttempt, WorkflowRun, WorkflowRunStatus } from './contract.ts';

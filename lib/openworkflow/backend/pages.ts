@@ -1,0 +1,52 @@
+/** Pages, as the library turns them: a cursor is a place in the order of time and id, and pages turn both ways. */
+import * as z from 'zod';
+import type { Page, PageOptions } from './contract.ts';
+
+export interface Place {
+  readonly createdAt: Date;
+  readonly id: string;
+}
+
+const usualLimit = 100;
+
+export interface Turn {
+  readonly limit: number;
+  /** rows behind it, in the order that is read in */
+  readonly from: Place | undefined;
+  readonly isBackwards: boolean;
+  readonly hasAfter: boolean;
+}
+
+/** @throws Error for a cursor that is none, and for two of them */
+export function turnOf({ limit = usualLimit, after, before }: PageOptions): Turn {
+  if (after && before) throw new Error("Cannot specify both 'after' and 'before' cursors");
+  const cursor = after || before;
+  return { limit, from: cursor ? placeIn(cursor) : undefined, isBackwards: Boolean(before), hasAfter: Boolean(after) };
+}
+
+const place = z.object({ createdAt: z.iso.datetime().transform((text) => new Date(text)), id: z.string() });
+
+function placeIn(cursor: string): Place {
+  try {
+    return place.parse(JSON.parse(Buffer.from(cursor, 'base64').toString('utf8')));
+  } catch (error) {
+    throw new Error('the cursor is none that a page has given', { cause: error });
+  }
+}
+
+const cursorOf = ({ createdAt, id }: Place): string => Buffer.from(JSON.stringify({ createdAt, id })).toString('base64');
+
+/** @param rows one more than the limit where there are more, in the order that was read in */
+export function pageOf<Row extends Place>(rows: readonly Row[], { limit, isBackwards, hasAfter }: Turn): Page<Row> {
+  const hasMore = rows.length > limit;
+  const shown = rows.slice(0, limit);
+  const data = isBackwards ? shown.toReversed() : shown;
+  const [first, last] = [data.at(0), data.at(-1)];
+  return {
+    data,
+    pagination: {
+      next: last !== undefined && (isBackwards || hasMore) ? cursorOf(last) : null,
+      prev: first !== undefined && (isBackwards ? hasMore : hasAfter) ? cursorOf(first) : null,
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** A run that was started, in the hands of whoever started it. */
+import type { StepwellClient } from '../client/index.ts';
+import type { Stored } from '../sdk/stored.ts';
+
+/** 5 minutes */
+const usualTimeoutMs = 300_000;
+
+export interface WorkflowRunResultOptions {
+  /** 300,000 */
+  readonly timeoutMs?: number;
+}
+
+export class WorkflowRunHandle<Output> {
+  readonly workflowRun: { readonly id: string; readonly workflowName: string; readonly version: string | null };
+  readonly #client: StepwellClient;
+
+  constructor(client: StepwellClient, workflowRun: WorkflowRunHandle<Output>['workflowRun']) {
+    this.#client = client;
+    this.workflowRun = workflowRun;
+  }
+
+  /** @throws Error where it has failed, was cancelled, or has not ended by then */
+  async result({ timeoutMs = usualTimeoutMs }: WorkflowRunResultOptions = {}): Promise<Stored<Output>> {
+    const { id, workflowName } = this.workflowRun;
+    const run = await this.#client.result(id, { timeoutMs }).catch((error: unknown) => {
+      if (!isTimeout(error)) throw error;
+      throw new Error(`Timed out waiting for workflow run ${id} to finish`, { cause: error });
+    });
+    switch (run.status) {
+      case 'completed':
+        // What the function returns has the type that the workflow says, and was stored as JSON.
+        return (run.output ?? null) as Stored<Output>;
+      case 'failed':
+        throw new Error(`Workflow ${workflowName} failed: ${JSON.stringify(run.error ?? null)}`);
+      case 'cancelled':
+        throw new Error(`Workflow ${workflowName} was canceled`);
+    }
+  }
+
+  async cancel(): Promise<void> {
+    await this.#client.cancelRun(this.workflowRun.id);
+  }
+}
+
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error &&
+  '_tag' in error &&
+  error._tag === 'TransportComputeClientError' &&
+  'kind' in error &&
+  error.kind === 'timeout';

@@ -1,0 +1,27 @@
+/** The backend of openworkflow, on every store that is at hand. */
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoPolledRuns } from '../../lib/aws/polled-runs.ts';
+import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import { createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
+import type { Emulator } from './emulators/emulator-process.ts';
+import { openworkflowBackendSuite } from './openworkflow-backend.suite.ts';
+
+const close = async (): Promise<void> => {};
+
+openworkflowBackendSuite({ name: 'memory', open: async () => ({ port: new MemoryPolledRuns(), close }) });
+
+for (const { name, start } of dynamoImplementations)
+  describe(name, () => {
+    let emulator: Emulator;
+    let client: DynamoDBClient;
+    beforeAll(async () => {
+      emulator = await start();
+      client = dynamoAt(emulator.endpoint);
+    });
+    afterAll(async () => {
+      client.destroy();
+      await emulator.close();
+    });
+    openworkflowBackendSuite({ name, open: async () => ({ port: new DynamoPolledRuns(await createRunsTable(client)), close }) });
+  });

@@ -1,0 +1,40 @@
+/** A store whose user dies at some call of it: before the call has reached the store, or when the answer is on its way. */
+import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+
+export class Died extends Error {
+  override readonly name = 'Died';
+}
+
+export interface Death {
+  /** of the calls that write, from 1 */
+  readonly atWrite: number;
+  readonly isWritten: boolean;
+}
+
+const reads = new Set<PropertyKey>(['entries', 'reminders', 'listings', 'waiters', 'sending']);
+
+/** @returns the store, and how many writes were asked of it so far */
+export function mortalStore(store: PolledRuns, death?: Death): { readonly store: PolledRuns; readonly writes: () => number } {
+  let writes = 0;
+  let isDead = false;
+  const mortal = new Proxy(store, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return async (...given: readonly unknown[]): Promise<unknown> => {
+        const isLast = !reads.has(name) && (writes += 1) === death?.atWrite;
+        if (isDead || (isLast && death?.isWritten === false)) {
+          isDead = true;
+          throw new Died(`at ${String(name)}`);
+        }
+        const answer: unknown = await Reflect.apply(method, target, given);
+        if (isLast) {
+          isDead = true;
+          throw new Died(`after ${String(name)}`);
+        }
+        return answer;
+      };
+    },
+  });
+  return { store: mortal, writes: () => writes };
+}

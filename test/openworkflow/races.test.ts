@@ -1,0 +1,178 @@
+/** Many at once on one store: each run has one worker at a time, and whoever has lost it can write nothing any more. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
+import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import { noon } from '../contract/samples.ts';
+import { AtHand, bad, lease, thrice } from './at-hand.ts';
+
+/** Every call comes through after a while of its own, so that calls overtake one another. */
+function unruly(store: PolledRuns, seed: number): PolledRuns {
+  let state = seed;
+  const turns = (): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state % 7;
+  };
+  return new Proxy(store, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return async (...given: readonly unknown[]): Promise<unknown> => {
+        for (let left = turns(); left > 0; left -= 1) await Promise.resolve();
+        const answer: unknown = await Reflect.apply(method, target, given);
+        for (let left = turns(); left > 0; left -= 1) await Promise.resolve();
+        return answer;
+      };
+    },
+  });
+}
+
+const processes = (count: number, seed: number, store: PolledRuns = new MemoryPolledRuns()) => {
+  const [clock, namespaceId] = [new MemoryClock(noon), randomUUID()];
+  let draw = seed;
+  const chance = (): number => ((draw = (draw * 16_807) % 2_147_483_647) - 1) / 2_147_483_646;
+  return Array.from({ length: count }, (_, index) => new AtHand(unruly(store, seed + index), { clock, namespaceId, chance }));
+};
+
+describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
+  test('eight workers with three slots each claim thirty runs, each run once', async () => {
+    const all = processes(8, seed);
+    const [first] = all;
+    if (first === undefined) throw new Error('no process');
+    const made = await Promise.all(Array.from({ length: 30 }, () => first.create()));
+    const claims = await Promise.all(
+      all.flatMap((own, index) =>
+        [0, 1, 2].map(async (slot) => {
+          const mine: string[] = [];
+          for (let idle = 0; idle < 3;) {
+            const run = await own.claim(`${index}.${slot}`);
+            if (run === null) idle += 1;
+            else mine.push(run.id);
+          }
+          return mine;
+        }),
+      ),
+    );
+    expect(claims.flat().toSorted()).toEqual(made.map(({ id }) => id).toSorted());
+    const { data } = await first.backend.listWorkflowRuns({});
+    expect(data.every(({ attempts, status }) => attempts === 1 && status === 'running')).toBe(true);
+  });
+
+  test('a step that ends while another claims its run is either in before the claim, or refused', async () => {
+    const [one, two] = processes(2, seed);
+    if (one === undefined || two === undefined) throw new Error('no process');
+    for (let round = 0; round < 10; round += 1) {
+      const run = await one.claimed('old');
+      const step = await one.step(run.id, { workerId: 'old' });
+      one.clock.advance(durationMs(lease + 1));
+      const asked = { workflowRunId: run.id, workerId: 'old', stepAttemptId: step.id, output: 'old' };
+      const [done, claimed] = await Promise.allSettled([one.backend.completeStepAttempt(asked), two.claim('new')]);
+      if (claimed.status === 'fulfilled' && claimed.value !== null) expect(claimed.value).toMatchObject({ workerId: 'new' });
+      const seen = await two.backend.getStepAttempt({ stepAttemptId: step.id });
+      expect(seen?.status).toBe(done.status === 'fulfilled' ? 'completed' : 'running');
+      await two.backend.cancelWorkflowRun({ workflowRunId: run.id });
+    }
+  });
+
+  test('of a completion and a cancellation at once, one wins', async () => {
+    const [one, two] = processes(2, seed);
+    if (one === undefined || two === undefined) throw new Error('no process');
+    const run = await one.claimed();
+    const ends = await Promise.allSettled([one.complete(run.id), two.backend.cancelWorkflowRun({ workflowRunId: run.id })]);
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect((await one.run(run.id)).status).toBe(ends[0].status === 'fulfilled' ? 'completed' : 'canceled');
+  });
+
+  test('a signal and the sleep that it should end meet, whoever is first', async () => {
+    const [one, two] = processes(2, seed);
+    if (one === undefined || two === undefined) throw new Error('no process');
+    const run = await one.claimed();
+    await one.wait(run.id, 'go');
+    const send = two.backend.sendSignal({ signal: 'go', data: 1, idempotencyKey: null });
+    const [sent] = await Promise.all([send, one.park(run.id, 3_600_000)]);
+    expect(sent.workflowRunIds).toEqual([run.id]);
+    expect((await two.claim('next'))?.id).toBe(run.id);
+  });
+
+  test('a child’s end and the sleep of its parent meet, whoever is first', async () => {
+    const [one, two] = processes(2, seed);
+    if (one === undefined || two === undefined) throw new Error('no process');
+    const { parent, child } = await one.family();
+    await two.claim('childs');
+    await Promise.all([two.complete(child.id, 'childs'), one.park(parent.id, 3_600_000)]);
+    expect((await two.claim('next'))?.id).toBe(parent.id);
+  });
+
+  test('two senders with one key are one signal', async () => {
+    const all = processes(4, seed);
+    const [one] = all;
+    if (one === undefined) throw new Error('no process');
+    const run = await one.claimed();
+    const wait = await one.wait(run.id, 'go');
+    const send = (own: AtHand, index: number) => own.backend.sendSignal({ signal: 'go', data: index, idempotencyKey: 'k' });
+    const answers = await Promise.all(all.map(send));
+    expect(answers).toEqual(all.map(() => ({ workflowRunIds: [run.id] })));
+    const delivered = await one.backend.getSignalDelivery({ stepAttemptId: wait.id });
+    expect([0, 1, 2, 3]).toContain(delivered);
+  });
+
+  test('ten steps that begin at once are ten steps', async () => {
+    const [own] = processes(1, seed);
+    if (own === undefined) throw new Error('no process');
+    const run = await own.claimed();
+    const steps = await Promise.all(Array.from({ length: 10 }, (_, index) => own.step(run.id, { stepName: `s${index}` })));
+    expect(new Set(steps.map(({ id }) => id)).size).toBe(10);
+    expect((await own.backend.listStepAttempts({ workflowRunId: run.id })).data).toHaveLength(10);
+  });
+});
+
+test('a worker whose run another has claimed can write nothing, though it has seen nothing of it', async () => {
+  const [one, two] = processes(2, 1);
+  if (one === undefined || two === undefined) throw new Error('no process');
+  const run = await one.claimed('old');
+  const [step, call] = [
+    await one.step(run.id, { workerId: 'old' }),
+    await one.step(run.id, { kind: 'workflow', workerId: 'old' }),
+  ];
+  one.clock.advance(minutes(2));
+  expect(await two.claim('new')).toMatchObject({ id: run.id, workerId: 'new', attempts: 2 });
+  const old = { workflowRunId: run.id, workerId: 'old' };
+  const ofStep = { ...old, stepAttemptId: step.id };
+  const refused = [
+    () => one.step(run.id, { workerId: 'old' }),
+    () => one.backend.completeStepAttempt({ ...ofStep, output: 1 }),
+    () => one.backend.failStepAttempt({ ...ofStep, error: bad }),
+    () =>
+      one.backend.setStepAttemptChildWorkflowRun({
+        ...old,
+        stepAttemptId: call.id,
+        childWorkflowRunNamespaceId: one.namespaceId,
+        childWorkflowRunId: run.id,
+      }),
+    () => one.backend.extendWorkflowRunLease({ ...old, leaseDurationMs: lease }),
+    () => one.park(run.id, 1_000, 'old'),
+    () => one.complete(run.id, 'old'),
+    () => one.fail(run.id, thrice, 'old'),
+    () => one.backend.rescheduleWorkflowRunAfterFailedStepAttempt({ ...old, error: bad, availableAt: one.at(0) }),
+  ];
+  for (const write of refused) await expect(write()).rejects.toThrow(/^Failed to /);
+  expect(await two.run(run.id)).toMatchObject({ status: 'running', workerId: 'new' });
+  expect((await two.backend.listStepAttempts({ workflowRunId: run.id })).data.map(({ status }) => status)).toEqual([
+    'running',
+    'running',
+  ]);
+  await two.complete(run.id, 'new');
+});
+
+test('a lease that is over is still its worker’s while nobody else has claimed the run', async () => {
+  const [own] = processes(1, 1);
+  if (own === undefined) throw new Error('no process');
+  const run = await own.claimed('slow');
+  own.clock.advance(minutes(2));
+  await own.backend.extendWorkflowRunLease({ workflowRunId: run.id, workerId: 'slow', leaseDurationMs: lease });
+  expect(await own.claim('other')).toBeNull();
+  own.clock.advance(seconds(59));
+  expect(await own.claim('other')).toBeNull();
+});

@@ -1,0 +1,217 @@
+/** The names of the library, on the SDK and the client. */
+import { describe, expect, test } from 'vitest';
+import { StepwellClient } from '../../lib/client/index.ts';
+import {
+  NonRetryableError,
+  OpenWorkflow,
+  declareWorkflow,
+  defineWorkflow,
+  defineWorkflowSpec,
+} from '../../lib/openworkflow/index.ts';
+import { workflowMark } from '../../lib/sdk/marks.ts';
+import { WorkflowTest } from '../../lib/testing/index.ts';
+
+const ow = new OpenWorkflow({ baseUrl: 'http://127.0.0.1:1', apiKey: 'none' });
+
+describe('a workflow', () => {
+  const child = defineWorkflow({ name: 'child' }, async ({ input, step }: { input: { n: number }; step: StepApi }) =>
+    step.run({ name: 'double' }, () => input.n * 2),
+  );
+  const spec = defineWorkflowSpec<{ n: number }, number>({ name: 'child' });
+
+  test('plays as one of the SDK’s: steps, retries, sleeps, children, versions and the run', async () => {
+    let tries = 0;
+    const parent = ow.defineWorkflow({ name: 'parent', version: 'v1' }, async ({ input, step, version, run }) => {
+      const once = await step.run({ name: 'once', retryPolicy: { maximumAttempts: 3, initialInterval: '1h' } }, () => {
+        tries += 1;
+        if (tries < 3) throw new Error('not yet');
+        return { n: 20 };
+      });
+      await step.sleep('rest', '3 days');
+      const doubled = await step.runWorkflow(spec, { n: once.n + 1 }, { name: 'call', timeout: '1h' });
+      const before = run.startedAt.getTime() === run.createdAt.getTime() && Object.isFrozen(run);
+      return { input, doubled, version, name: run.workflowName, before };
+    });
+    const bench = new WorkflowTest({ workflows: [parent, child] });
+    const run = await bench.start(parent, 'x');
+    expect(await run.result()).toEqual({ input: 'x', doubled: 42, version: 'v1', name: 'parent', before: true });
+    expect(tries).toBe(3);
+  });
+
+  test('a signal goes by its name alone from run to run, and one that comes early is kept', async () => {
+    const sender = defineWorkflow({ name: 'sender' }, async ({ step }) => {
+      const sent = await step.sendSignal({ signal: 'go', data: { by: 'Ada' } });
+      return JSON.stringify(sent).includes('signalId');
+    });
+    const waiter = defineWorkflow({ name: 'waiter' }, async ({ step }) => {
+      const got = await step.waitForSignal<{ by: string }>({ signal: 'go' });
+      const missed = await step.waitForSignal({ signal: 'never', timeout: '1 day' });
+      return [got?.data.by, missed];
+    });
+    const bench = new WorkflowTest({ workflows: [sender, waiter] });
+    expect(await (await bench.start(sender)).result()).toBe(true);
+    expect(await (await bench.start(waiter)).result()).toEqual(['Ada', null]);
+  });
+
+  test('which runs a signal has reached is not known, and whoever asks is told so', async () => {
+    const sender = defineWorkflow({ name: 'sender' }, async ({ step }) => {
+      const { workflowRunIds } = await step.sendSignal({ signal: 'go' });
+      return workflowRunIds.length;
+    });
+    const run = await new WorkflowTest({ workflows: [sender] }).start(sender);
+    await expect(run.result()).rejects.toThrow('nobody can say which runs it reaches');
+  });
+
+  test('is known by its mark, in each way of defining one', () => {
+    const implemented = new OpenWorkflow().implementWorkflow({ name: 'a' }, () => 1);
+    const defined = new OpenWorkflow().defineWorkflow({ name: 'a' }, () => 1);
+    for (const workflow of [implemented, defined, defined.workflow, child])
+      expect(workflow).toMatchObject({ [workflowMark]: 1, spec: expect.any(Object), fn: expect.any(Function) });
+    expect(declareWorkflow({ name: 'b' })).toEqual({ name: 'b' });
+  });
+
+  test('of one name and version there is one; a name must be one that the platform has', () => {
+    const own = new OpenWorkflow();
+    own.defineWorkflow({ name: 'a' }, () => 1);
+    own.defineWorkflow({ name: 'a', version: '2' }, () => 1);
+    expect(() => own.implementWorkflow({ name: 'a', version: '2' }, () => 1)).toThrow(
+      'Workflow "a" (version: 2) is already registered',
+    );
+    expect(() => defineWorkflow({ name: 'send mails' }, () => 1)).toThrow('the name of a workflow must match');
+  });
+
+  type StepApi = Parameters<Parameters<OpenWorkflow['defineWorkflow']>[1]>[0]['step'];
+});
+
+describe('runs', () => {
+  interface Asked {
+    readonly path: string;
+    readonly body: unknown;
+    readonly key: string | null;
+  }
+  const now = '2026-01-01T00:00:00.000Z';
+  const ended = (facts: object) => ({
+    runId: 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B',
+    workflowName: 'orders',
+    kind: 'code',
+    workflowVersion: null,
+    nodes: [],
+    lastEventId: 3,
+    deploymentId: 'd',
+    specVersion: 1,
+    createdAt: now,
+    deadlineAt: now,
+    ...facts,
+  });
+
+  /** A client to a service that answers what it is told to, and what it was asked. */
+  const speaking = (...answers: readonly object[]) => {
+    const asked: Asked[] = [];
+    const left = [...answers];
+    const client = new StepwellClient({
+      baseUrl: 'http://127.0.0.1:1',
+      apiKey: 'none',
+      retries: 0,
+      // Pauses are over at once, and so are short times to wait; long ones never are.
+      sleep: (ms, signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve());
+          if (ms < 60_000) setImmediate(resolve);
+        }),
+      fetchImpl: async (url, init) => {
+        const { pathname } = new URL(url);
+        const { body } = init;
+        asked.push({
+          path: `${init.method} ${pathname}`,
+          body: typeof body === 'string' ? JSON.parse(body) : undefined,
+          key: new Headers(init.headers).get('idempotency-key'),
+        });
+        const answer = left.length > 1 ? left.shift() : left[0];
+        const status = init.method === 'POST' && !pathname.endsWith('/cancel') ? 202 : 200;
+        return Response.json(answer, { status });
+      },
+    });
+    return { ow: new OpenWorkflow({ client }), asked };
+  };
+  const id = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
+  const started = { runId: id, status: 'pending', deploymentId: 'd' };
+
+  test('are started with their input, time, deadline and key', async () => {
+    const { ow: own, asked } = speaking(started);
+    const workflow = own.defineWorkflow({ name: 'orders', version: 'v1' }, () => 1);
+    const [availableAt, deadlineAt] = [new Date('2027-01-01T00:00:00Z'), new Date('2027-02-01T00:00:00Z')];
+    const handle = await workflow.run({ n: 1, none: undefined }, { availableAt, deadlineAt, idempotencyKey: 'k' });
+    expect(handle.workflowRun).toEqual({ id, workflowName: 'orders', version: 'v1' });
+    const times = { availableAt: availableAt.toISOString(), deadlineAt: deadlineAt.toISOString() };
+    expect(asked).toEqual([{ path: 'POST /v1/runs', key: 'k', body: { workflowName: 'orders', input: { n: 1 }, ...times } }]);
+    await own.runWorkflow({ name: 'orders' });
+    expect(asked[1]?.body).toEqual({ workflowName: 'orders' });
+  });
+
+  test('an input that the schema does not take is no run', async () => {
+    const { ow: own, asked } = speaking(started);
+    const schema = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: () => ({ issues: [{ message: 'too small' }, { message: 'too blue' }] }),
+      },
+    } as const;
+    await expect(own.runWorkflow({ name: 'orders', schema }, 1)).rejects.toThrow('too small; too blue');
+    expect(asked).toEqual([]);
+  });
+
+  test.each([
+    [
+      { status: 'failed', error: { code: 'step_failed', cause: 'error', message: 'it is bad' } },
+      /^Workflow orders failed: \{.*it is bad/,
+    ],
+    [{ status: 'cancelled' }, 'Workflow orders was canceled'],
+  ])('that end otherwise say so: %j', async (facts, message) => {
+    const { ow: own } = speaking(started, ended(facts));
+    await expect((await own.runWorkflow({ name: 'orders' })).result()).rejects.toThrow(message);
+  });
+
+  test('that complete give their output; that do not end in time say so', async () => {
+    const { ow: own } = speaking(started, ended({ status: 'running' }), ended({ status: 'completed', output: { a: 1 } }));
+    expect(await (await own.runWorkflow({ name: 'orders' })).result()).toEqual({ a: 1 });
+    const slow = speaking(started, ended({ status: 'running' }));
+    const handle = await slow.ow.runWorkflow({ name: 'orders' });
+    await expect(handle.result({ timeoutMs: 5 })).rejects.toThrow(`Timed out waiting for workflow run ${id} to finish`);
+  });
+
+  test('are cancelled by their handle and by their id', async () => {
+    const { ow: own, asked } = speaking(started, { runId: id, status: 'cancelled' });
+    await (await own.runWorkflow({ name: 'orders' })).cancel();
+    await own.cancelWorkflowRun(id);
+    expect(asked.slice(1).map(({ path }) => path)).toEqual([`POST /v1/runs/${id}/cancel`, `POST /v1/runs/${id}/cancel`]);
+  });
+
+  test('a signal has the same place as in workflows, and its key', async () => {
+    const { ow: own, asked } = speaking({ signalId: 's', delivered: false });
+    const sent = await own.sendSignal({ signal: 'go', data: { by: 'Ada' }, idempotencyKey: 'k' });
+    expect(sent.signalId).toBe('s');
+    const body = { name: 'go', correlation: 'openworkflow', payload: { by: 'Ada' } };
+    expect(asked).toEqual([{ path: 'POST /v1/signals', key: 'k', body }]);
+    expect(() => sent.workflowRunIds).toThrow(NonRetryableError);
+  });
+});
+
+describe('what has no meaning here', () => {
+  test('a backend is refused, and it is said what to do', () => {
+    const options: object = { backend: {} };
+    expect(() => new OpenWorkflow(options)).toThrow(/takes no backend.*stepwell\/openworkflow\/backend/s);
+  });
+
+  test('a worker starts, drives nothing and stops', async () => {
+    const worker = ow.newWorker({ concurrency: 3 });
+    await worker.start();
+    expect(await worker.tick()).toBe(0);
+    await worker.stop();
+  });
+
+  test('without an address nothing is asked, and the first call says so', async () => {
+    const nowhere = new OpenWorkflow({ apiKey: 'none' });
+    await expect(nowhere.cancelWorkflowRun('wrun_1')).rejects.toThrow('needs both');
+  });
+});
