@@ -46,6 +46,8 @@ export interface SimulationOptions {
   readonly aim?: { readonly call: number; readonly kind: 'crashBefore' | 'crashAfter' };
   /** wraps the world with a bug on purpose, to see it caught */
   readonly planted?: (world: Deps) => Deps;
+  /** sees the calls of each process as the process makes them */
+  readonly observed?: (by: string, reached: Deps) => Deps;
   readonly withoutSweep?: boolean;
   /** nodes that sleep are drawn as nodes that work, and no queue is ever behind: what stands still then stands still by a fault */
   readonly isBrisk?: boolean;
@@ -188,7 +190,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   function invoke(by: string, work: (decider: Decider & Warm) => Promise<void>, done: (isDone: boolean) => void): void {
     const warm = idle.pop() ?? { folds: new WarmFolds(), plans: new Plans(simulatedTypes) };
     const process = new Process(around, () => undefined);
-    work({ deps: process.deps(world), by, ...warm }).then(
+    const reached = process.deps(world);
+    work({ deps: options.observed?.(by, reached) ?? reached, by, ...warm }).then(
       () => {
         if (!process.isAlive) return;
         idle.push(warm);
