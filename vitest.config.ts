@@ -17,6 +17,7 @@ export default defineConfig({
       project('tidy', ['test/tidy/**/*.test.ts']),
       project('docs', ['test/docs/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('contract', ['test/contract/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('model', ['test/model/**/*.test.ts'], { testTimeout: 300_000 }),
       project('simulation', ['test/simulation/**/*.test.ts'], { testTimeout: 300_000 }),
       project('conformance', ['test/conformance/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('infra', ['test/infra/**/*.test.ts'], { testTimeout: 120_000, hookTimeout: 120_000 }),

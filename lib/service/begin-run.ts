@@ -208,8 +208,24 @@ export async function createHead(
   await markDue(deps, headOf(creation), after(now, firstLook));
   const result = await untilDefinite(deps, () => deps.log.create(creation));
   if (!isWon(result, creation.commit)) return { kind: 'run_exists', runId: standing.runId };
+  if (result.kind === 'occupied') return goOnWithWritten(decider, creation);
   await sendFirstJobs(decider, creation, first.plan);
   return creation;
+}
+
+/**
+ * An earlier try of this start has landed, perhaps late, and may have been made of an older version or for another deployment:
+ * what is written counts, and not what this one would have written.
+ */
+async function goOnWithWritten(decider: Decider, own: RunCreation): Promise<RunCreation> {
+  const { deployments, log } = decider.deps;
+  const written = await log.head(own.address);
+  // Written and forgotten already: nothing is left to be sent.
+  if (written === undefined) return own;
+  if (own.deploymentId !== null && own.deploymentId !== written.deploymentId)
+    await deployments.letGo(own.address, own.deploymentId, own.address.runId);
+  await sendFirstJobs(decider, written, undefined);
+  return written;
 }
 
 const isTest = (resolved: Resolved): boolean =>

@@ -103,6 +103,8 @@ async function runChain(worker: Worker, fold: RunFold, first: OpenNode, delivery
   await announce(worker, fold, plan, first);
   const commit = await runOne(worker, fold, plan, first);
   if (commit !== undefined) await goOn(worker, fold, plan, commit, delivery);
+  // The put of the dead worker whose message this was may have landed in between: what it asks for, nobody else sends soon.
+  else if (delivery.isRedelivered && first.via !== 'collect') await mendAndHandOn(worker, fold);
 }
 
 /** Runs what each commit left to its committer, until nothing is, or time is short. */

@@ -6,6 +6,7 @@ import { runNode } from '../../lib/service/run-node.ts';
 import { recoverRun } from '../../lib/service/recover-runs.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { failing, finished, house, jobFor, workflow } from './house.ts';
+import { replaced } from './replaced.ts';
 
 const keyOf = (node: string) => nodeKey({ nodeId: nodeId(node), iteration: topLevel });
 const [one, two] = [attempt(1), attempt(2)];
@@ -92,6 +93,31 @@ describe('a job that comes twice, late or out of order', () => {
     expect(home.world.jobs.sent).toEqual([]);
     expect((await home.fold(run)).state.asOf).toBe(before.state.asOf);
     expect(home.attempts.filter((each) => each === 'a#1')).toHaveLength(1);
+  });
+
+  it('leaves a nudge where the late put of its dead worker has ended the node in between', async () => {
+    let late: (() => Promise<unknown>) | undefined;
+    const home = house({
+      wrap: (deps) => ({
+        ...deps,
+        log: replaced(deps.log, {
+          put: async (...given) => {
+            if (late === undefined) {
+              late = () => deps.log.put(...given);
+              throw new Error('died here, its put on its way');
+            }
+            await late();
+            return deps.log.put(...given);
+          },
+        }),
+      }),
+    });
+    await home.publish(workflow('flow', 'a>b a>d'));
+    const run = await home.begin('flow');
+    await expect(home.take(jobFor(run, 'a', commitNo(1), one))).rejects.toThrow('died here');
+    await home.take(jobFor(run, 'a', commitNo(1), one), { isRedelivered: true });
+    expect([...(await home.fold(run)).state.open.keys()]).toEqual([keyOf('b'), keyOf('d')]);
+    expect(home.world.jobs.delayed.map(({ job }) => job.kind)).toEqual(['nudge']);
   });
 
   it('of an attempt that has been retried since: changes nothing', async () => {

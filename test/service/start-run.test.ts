@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { RunCreation } from '../../lib/engine/log/head.ts';
 import { deploymentId, runId, workflowName } from '../../lib/engine/ids.ts';
 import { after, hours, minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -40,6 +41,33 @@ describe('starting a run', () => {
     const runs = new Set(answers.map((answer) => (answer.kind === 'started' ? answer.runId : answer.kind)));
     expect(runs.size).toBe(1);
     expect(answers.filter((answer) => answer.kind === 'started' && !answer.isReplay)).toHaveLength(1);
+  });
+
+  it('goes on with what an earlier try has written, though it landed late and was of an older version', async () => {
+    let late: RunCreation | undefined;
+    const home = house({
+      wrap: (deps) => ({
+        ...deps,
+        log: replaced(deps.log, {
+          create: async (creation) => {
+            if (late === undefined) {
+              late = creation;
+              throw new Error('died here, its put on its way');
+            }
+            await deps.log.create(late);
+            return deps.log.create(creation);
+          },
+        }),
+      }),
+    });
+    await home.publish(workflow('flow', 'a>b'));
+    await expect(home.start()).rejects.toThrow('died here');
+    await home.publish({ ...workflow('flow', 'x>y'), version: 2 });
+    const answer = await home.start();
+    expect(answer).toMatchObject({ kind: 'started', isReplay: true });
+    expect(home.world.jobs.sent.map(({ nodeId }) => nodeId)).toEqual(['a']);
+    await home.settle();
+    expect(home.attempts).toEqual(['a#1', 'b#1']);
   });
 
   it('forgets a key after its time, by comparison and not by a clean-up', async () => {

@@ -30,6 +30,9 @@ interface Warm {
 
 export type Invocation = Decider & Warm & { readonly process: Process };
 
+/** sees the calls of each process as the process makes them */
+type Observed = (by: string, reached: Deps) => Deps;
+
 type Failed = readonly Received<Job>[];
 
 /** How long before its end a sweep stops to begin minutes. */
@@ -43,11 +46,13 @@ export class Functions implements Takers {
   world: Deps | undefined;
   readonly #around: Surroundings;
   readonly #effects: EffectWatch;
+  readonly #observed: Observed;
   readonly #idle: Warm[] = [];
 
-  constructor(around: Surroundings, effects: EffectWatch) {
+  constructor(around: Surroundings, effects: EffectWatch, observed: Observed = (_by, reached) => reached) {
     this.#around = around;
     this.#effects = effects;
+    this.#observed = observed;
   }
 
   /** Runs one invocation in a warm or a new environment. A crash loses the environment and says nothing. */
@@ -57,7 +62,7 @@ export class Functions implements Takers {
     if (this.#around.faults.strikes('deployed')) this.#idle.length = 0;
     const warm = this.#idle.pop() ?? { folds: new WarmFolds(), plans: new Plans(simulatedTypes) };
     const process = new Process(this.#around);
-    work({ deps: process.deps(world), by, ...warm, process }).then(
+    work({ deps: this.#observed(by, process.deps(world)), by, ...warm, process }).then(
       () => {
         if (!process.isAlive) return;
         this.#idle.push(warm);

@@ -33,6 +33,8 @@ export interface SimulationOptions {
   readonly aims?: readonly Aim[];
   /** wraps the world with a bug on purpose, to see it caught */
   readonly planted?: (world: Deps) => Deps;
+  /** sees the calls of each process as the process makes them */
+  readonly observed?: (by: string, reached: Deps) => Deps;
   readonly withoutSweep?: boolean;
   /** nothing sleeps or awaits a signal: what stands still then stands still by a fault */
   readonly isBrisk?: boolean;
@@ -98,7 +100,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const effects = new EffectWatch();
   const outcomes = new OutcomeWatch();
   let inPasses = 0;
-  const functions = new Functions(around, effects);
+  const functions = new Functions(around, effects, options.observed);
   const world = new SimulatedWorld(seed, around, functions, (run, commit) => {
     inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
     checker.committed(run, commit, time.now);

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { roughWeather } from '../simulation/faults.ts';
+import { seeds } from '../simulation/seeds.ts';
+import { type SimulationOptions, simulate } from '../simulation/simulation.ts';
+import { ObservedHistory } from './observed-history.ts';
+import { Specification } from './quint.ts';
+
+const specification = new Specification(new URL('../../model/history.qnt', import.meta.url).pathname);
+
+/** The first step that the model does not allow; undefined where it allows all of them and nothing is left to be done. */
+function refusedIn(steps: readonly string[]): string | undefined {
+  const walk = specification.walk('history');
+  expect(walk.takes('init')).toBe(true);
+  const refused = steps.find((step) => !walk.takes(step));
+  return refused ?? (walk.holds('isSettled') ? undefined : 'the end');
+}
+
+async function observe(options: SimulationOptions): Promise<readonly (readonly string[])[]> {
+  const history = new ObservedHistory();
+  await simulate({ ...options, planted: history.landing, observed: history.process });
+  return [...history.steps.values()];
+}
+
+describe('histories of the simulation', () => {
+  it('are walks that the model allows, step by step', async () => {
+    const taken = new Map<string, number>();
+    for (const seed of seeds(8)) {
+      for (const steps of await observe({ seed, rates: roughWeather, runs: 3 })) {
+        expect(refusedIn(steps), `seed ${seed}`).toBeUndefined();
+        for (const step of steps) taken.set(actionOf(step), (taken.get(actionOf(step)) ?? 0) + 1);
+      }
+    }
+    for (const action of ['asks', 'lands', 'isRefused', 'hears', 'reads', 'sends', 'marks', 'nudges', 'tells', 'projects']) {
+      expect(taken.get(action), `nobody ${action}`).toBeGreaterThan(5);
+    }
+  });
+});
+
+describe('a history that was tampered with is refused', () => {
+  const seed = 4;
+  const longest = async (): Promise<readonly string[]> =>
+    (await observe({ seed, rates: roughWeather, runs: 3 })).reduce((one, other) => (other.length > one.length ? other : one));
+  const first = (steps: readonly string[], pattern: RegExp): number => {
+    const found = steps.findIndex((step) => pattern.test(step));
+    expect(found, `no step is like ${pattern.source}`).toBeGreaterThan(-1);
+    return found;
+  };
+  const after = (steps: readonly string[], from: number, pattern: RegExp): number =>
+    from + 1 + first(steps.slice(from + 1), pattern);
+
+  it('as it is, it is allowed', async () => {
+    expect(refusedIn(await longest())).toBeUndefined();
+  });
+
+  it('a commit that is not there', async () => {
+    const steps = await longest();
+    const lost = first(steps, /^lands\(\{ number: 2,/);
+    expect(refusedIn(steps.toSpliced(lost, 1))).toBeDefined();
+  });
+
+  it('a commit that lands twice', async () => {
+    const steps = await longest();
+    const landed = first(steps, /^lands\(\{ number: 2,/);
+    expect(refusedIn(steps.toSpliced(landed, 0, steps[landed] ?? ''))).toBe(steps[landed]);
+  });
+
+  it('a node that is completed twice', async () => {
+    const steps = await longest();
+    const completion = /\{ is: "NODE_COMPLETED", [^}]*\}/.exec(steps[first(steps, /^lands\(.*NODE_COMPLETED/)] ?? '')?.[0] ?? '';
+    const last = steps.findLastIndex((step) => step.startsWith('lands'));
+    const number = /number: \d+/.exec(steps[last] ?? '')?.[0] ?? '';
+    const doubled = steps.map((step) =>
+      step.includes(`{ ${number},`) ? step.replace('events: [', `events: [${completion}, `) : step,
+    );
+    expect(refusedIn(doubled)).toMatch(/^asks\(/);
+  });
+
+  it('an event after the end', async () => {
+    const steps = await longest();
+    const doubled = steps.map((step) => step.replace(/(\{ is: "RUN_(?:COMPLETED|FAILED|CANCELLED)", [^}]*\})/, '$1, $1'));
+    expect(refusedIn(doubled)).toMatch(/^asks\(/);
+  });
+
+  it('a message that is sent before its commit is known to its sender', async () => {
+    const steps = await longest();
+    const sent = after(steps, first(steps, /^lands\(\{ number: 2,/), /^sends\(\d+, ".*, 2\)$/);
+    const early = [...steps.slice(0, 1), steps[sent] ?? '', ...steps.slice(1)];
+    expect(refusedIn(early)).toBe(steps[sent]);
+  });
+
+  it('a start that did not mark when to look', async () => {
+    const steps = await longest();
+    const marked = first(steps, /^marks\(/);
+    expect(refusedIn(steps.toSpliced(marked, 1))).toMatch(/^asks\(\d+, "api", \{ number: 1,/);
+  });
+
+  it('a writer that takes a refusal for a win', async () => {
+    const steps = await longest();
+    const own = new Map<string, string>();
+    const lost = steps.findIndex((step) => {
+      const [, who = '', nonce = ''] = /^(?:asks|hears)\((\d+), (?:.*nonce: )?(\d+)/.exec(step) ?? [];
+      if (step.startsWith('asks(')) own.set(who, nonce);
+      return step.startsWith('hears(') && own.get(who) !== nonce;
+    });
+    const who = /^hears\((\d+)/.exec(steps[lost] ?? '')?.[1] ?? '';
+    const believed = `hears(${who}, ${own.get(who) ?? ''})`;
+    expect(refusedIn(steps.with(lost, believed))).toBe(believed);
+  });
+
+  it('a head that is told of another end', async () => {
+    const steps = await longest();
+    const told = steps.findLastIndex((step) => /^projects\(\d+, "RUN_/.test(step));
+    const other = (steps[told] ?? '').replace(/RUN_\w+/, (end) => (end === 'RUN_CANCELLED' ? 'RUN_COMPLETED' : 'RUN_CANCELLED'));
+    expect(refusedIn(steps.with(told, other))).toBe(other);
+  });
+
+  it('a run that is left half done', async () => {
+    const steps = await longest();
+    expect(refusedIn(steps.filter((step) => !/^projects\(\d+, "RUN_/.test(step)))).toBe('the end');
+  });
+});
+
+const actionOf = (step: string): string => step.slice(0, step.indexOf('('));

@@ -1,0 +1,126 @@
+/** What the processes of a simulation ask of the log and the queues, written down as steps of `model/history.qnt`, run by run. */
+import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { RunEvent } from '../../lib/engine/log/events.ts';
+import type { HeadProjection, RunCreation } from '../../lib/engine/log/head.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
+import type { PutResult } from '../../lib/ports/run-log.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { replaced } from '../service/replaced.ts';
+
+export class ObservedHistory {
+  /** by run id: calls of actions, in the order in which they were seen */
+  readonly steps = new Map<string, string[]>();
+  readonly #nonces = new Map<string, number>();
+  #processes = 0;
+
+  /** What the table did: whether a put found its slot free. */
+  readonly landing = (world: Deps): Deps => {
+    const landed = async (run: RunAddress, commit: Commit, put: Promise<PutResult>): Promise<PutResult> => {
+      const result = await put;
+      this.#saw(run, `${result.kind === 'stored' ? 'lands' : 'isRefused'}(${this.#commit(commit)})`);
+      return result;
+    };
+    return {
+      ...world,
+      log: replaced(world.log, {
+        create: (run) => landed(run.address, run.commit, world.log.create(run)),
+        put: (run, commit, expiresAt) => landed(run, commit, world.log.put(run, commit, expiresAt)),
+      }),
+    };
+  };
+
+  /** What one process did: what it asks for when it asks, what it learns when it is answered. */
+  readonly process = (by: string, reached: Deps): Deps => {
+    this.#processes += 1;
+    const me = this.#processes;
+    const asked = async (run: RunAddress, commit: Commit, put: () => Promise<PutResult>): Promise<PutResult> => {
+      this.#saw(run, `asks(${me}, "${by}", ${this.#commit(commit)})`);
+      const result = await put();
+      this.#saw(run, `hears(${me}, ${this.#nonce(result.kind === 'stored' ? commit.nonce : result.nonce)})`);
+      return result;
+    };
+    const { log, jobs, timers, index, notices } = reached;
+    const sends = (job: Job): void => {
+      if (!('nodeId' in job) || !('commit' in job)) return;
+      this.#saw(job.run, `sends(${me}, "${nodeKey(job)}", ${job.attempt}, ${job.commit})`);
+    };
+    return {
+      ...reached,
+      log: replaced(log, {
+        create: (run: RunCreation) => asked(run.address, run.commit, () => log.create(run)),
+        put: (run, commit, expiresAt) => asked(run, commit, () => log.put(run, commit, expiresAt)),
+        commitsAfter: async (run, from) => {
+          const found = await log.commitsAfter(run, from);
+          this.#saw(run, `reads(${me}, ${from}, Set(${found.map(({ number }) => number).join(', ')}))`);
+          return found;
+        },
+        project: (run, projection) => {
+          const { asOf } = projection;
+          this.#saw(run, `projects(${me}, "${endOf(projection)}", ${asOf})`);
+          return log.project(run, projection);
+        },
+      }),
+      jobs: replaced(jobs, {
+        send: (sent) => {
+          for (const job of sent) sends(job);
+          return jobs.send(sent);
+        },
+        sendLater: async (job, delay) => {
+          sends(job);
+          await jobs.sendLater(job, delay);
+          if (job.kind === 'nudge') this.#saw(job.run, `nudges(${me})`);
+        },
+        sendResult: (result) => {
+          this.#saw(result.run, `sends(${me}, "${nodeKey(result)}", ${result.attempt}, ${result.commit})`);
+          return jobs.sendResult(result);
+        },
+      }),
+      timers: replaced(timers, {
+        set: (timer) => {
+          sends(timer.job);
+          return timers.set(timer);
+        },
+      }),
+      index: replaced(index, {
+        markDue: async (entry) => {
+          await index.markDue(entry);
+          this.#saw(entry.run, `marks(${me})`);
+        },
+      }),
+      notices: replaced(notices, {
+        runStatusChanged: async (notice) => {
+          await notices.runStatusChanged(notice);
+          if (isEnding(notice.status)) this.#saw(notice.run, `tells(${me}, "${endings[notice.status]}")`);
+        },
+      }),
+    };
+  };
+
+  #saw({ runId }: RunAddress, step: string): void {
+    this.steps.set(runId, [...(this.steps.get(runId) ?? []), step]);
+  }
+
+  #commit({ number, nonce, by, events }: Commit): string {
+    const list = events.map(eventOf).join(', ');
+    return `{ number: ${number}, nonce: ${this.#nonce(nonce)}, by: "${by}", at: 0, events: [${list}] }`;
+  }
+
+  #nonce(nonce: string): number {
+    const known = this.#nonces.get(nonce) ?? this.#nonces.size + 1;
+    this.#nonces.set(nonce, known);
+    return known;
+  }
+}
+
+/** The model knows one way to fail. */
+const endings = { completed: 'RUN_COMPLETED', failed: 'RUN_FAILED', cancelled: 'RUN_CANCELLED' } as const;
+
+const isEnding = (status: string): status is keyof typeof endings => status in endings;
+const endOf = ({ status }: HeadProjection): string => (isEnding(status) ? endings[status] : '');
+
+function eventOf(event: RunEvent): string {
+  const is = event.type === 'RUN_TIMED_OUT' ? 'RUN_FAILED' : event.type;
+  const node = 'nodeId' in event ? nodeKey(event) : '';
+  return `{ is: "${is}", node: "${node}", attempt: ${'attempt' in event ? event.attempt : 0}, what: "" }`;
+}
