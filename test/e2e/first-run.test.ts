@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,6 +39,21 @@ const start = (body: unknown, key?: string) =>
   local.call('POST', '/v1/runs', body, key === undefined ? {} : { 'idempotency-key': key });
 
 describe('on a laptop, from nothing', () => {
+  test('a worker finds it without being told anything, by a file that nobody else may read', async () => {
+    expect(statSync(join(directory, 'worker.json')).mode & 0o077).toBe(0);
+    const env = { ...process.env, HOME: freshFolder(), STEPWELL_DIR: directory };
+    const program = [join(root, 'bin/stepwell-cli.mjs'), 'worker', 'start'];
+    const worker = spawn(process.execPath, program, { cwd: freshFolder(), env, stdio: ['ignore', 'ignore', 'pipe'] });
+    let told = '';
+    worker.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
+    await expect.poll(() => told, { timeout: 30_000, interval: 50 }).toContain('taking messages for code');
+    expect(told).toContain('works for the embedded cloud of this folder, 10 at once');
+    const gone = once(worker, 'exit');
+    worker.kill('SIGTERM');
+    await gone;
+    expect([worker.exitCode, told]).toEqual([0, expect.not.stringContaining('error')]);
+  });
+
   test('a workflow is published', async () => {
     const answer = await local.call('POST', '/v1/workflows', orderTotal);
     expect([answer.status, answer.body]).toMatchObject([201, { name: 'order-total', version: 1 }]);
