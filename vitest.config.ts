@@ -10,10 +10,14 @@ export default defineConfig({
     globalSetup: './test/temporary-folder.ts',
     reporters: ['default', './test/closing-line.ts'],
     projects: [
-      project('unit', [
-        'test/{artifact,engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow}/**/*.test.ts',
-        'examples/*/tests/**/*.test.ts',
-      ]),
+      project(
+        'unit',
+        [
+          'test/{artifact,engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow}/**/*.test.ts',
+          'examples/*/tests/**/*.test.ts',
+        ],
+        { testTimeout: 30_000, hookTimeout: 30_000 },
+      ),
       project('tidy', ['test/tidy/**/*.test.ts']),
       project('docs', ['test/docs/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('contract', ['test/contract/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),

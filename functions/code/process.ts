@@ -22,7 +22,7 @@ const longestWork = hours(11);
 export const runWorker: RunWorker = async (given) => {
   // As in the function: the settings, and what AWS's own client goes by, are in the environment.
   Object.assign(process.env, given.variables);
-  const untold = toldToCode.map((name) => environmentNames[name]).filter((name) => !process.env[name]);
+  const untold = toldToCode.map((name) => environmentNames[name]).filter((name) => process.env[name] === undefined);
   if (untold.length > 0) return { kind: 'untold', names: untold };
   followQueue(process.env);
   const folder = mkdtempSync(join(tmpdir(), 'stepwell-worker-'));
