@@ -1,0 +1,40 @@
+/**
+ * `npm run planted-bugs` looks for each planted bug and writes down by which seed and which rule it was seen;
+ * `npm run planted-bugs -- wake` looks only for those with that word in their names, and writes nothing.
+ */
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { type Found, findBug } from './find-bug.ts';
+import { plantedBugs } from './list.ts';
+import { type Report, reportFile } from './report.ts';
+
+const [word] = process.argv.slice(2);
+const asked = plantedBugs.filter(({ name }) => word === undefined || name.includes(word));
+const waiting = [...asked];
+const found = new Map<string, Found>();
+
+async function work(): Promise<void> {
+  for (let bug = waiting.shift(); bug !== undefined; bug = waiting.shift()) {
+    // What is cut besides must not show by itself.
+    const alone: Found = bug.and === undefined ? { kind: 'survived', seed: 0 } : await findBug(bug, false);
+    const came = alone.kind === 'survived' ? await findBug(bug) : { ...alone, kind: 'broke' as const };
+    found.set(bug.name, came);
+    console.log(`${bug.name}: ${came.kind} at seed ${came.seed} of ${bug.within}${'by' in came ? `, ${came.by}` : ''}`);
+  }
+}
+
+await Promise.all(Array.from({ length: availableParallelism() }, work));
+const report: Report = asked.map(({ name, within }) => {
+  const came = found.get(name);
+  return { name, within, ...(came?.kind === 'caught' ? { seed: came.seed, by: ruleIn(came.by) } : {}) };
+});
+console.table(Object.fromEntries(report.map(({ name, ...rest }) => [name, rest])));
+const missed = report.filter(({ seed }) => seed === undefined);
+console.log(`${report.length} bugs, ${missed.length} not caught`);
+if (missed.length > 0) process.exitCode = 1;
+if (word === undefined) writeFileSync(reportFile, `${JSON.stringify(report, undefined, 2)}\n`);
+
+/** Ids differ from seed to seed and say nothing. */
+function ruleIn(message: string): string {
+  return message.replaceAll(/wrun_[0-9A-Z]+/g, 'a run').slice(0, 160);
+}

@@ -1,0 +1,11 @@
+/** The weathers that bugs are looked for in. In each of them the code as it is holds (`planted-bugs.test.ts` sees to that). */
+import { type FaultRates, noFaults, roughWeather } from '../faults.ts';
+
+export const weathers = {
+  calm: noFaults,
+  rough: roughWeather,
+  /** no process dies, and no one is told so */
+  'lost answers': { ...noFaults, lostAnswer: 0.02 },
+} as const satisfies Record<string, FaultRates>;
+
+export type Weather = keyof typeof weathers;
