@@ -28,6 +28,7 @@ import { type CodeWorkflow, leafCode, randomCode } from './random-code.ts';
 import { leafVersion, randomVersion, simulatedPlaces } from './random-graph.ts';
 import type { SignalWatch } from './signal-watch.ts';
 import { runInvariant } from './violation.ts';
+import type { WordWatch } from './word-watch.ts';
 import { birth } from './world.ts';
 
 export interface ClientOptions {
@@ -57,6 +58,7 @@ export class Clients {
   readonly #functions: Functions;
   readonly #checker: Checker;
   readonly #signals: SignalWatch;
+  readonly #words: WordWatch;
   readonly #options: ClientOptions;
   #deployments = 0;
 
@@ -64,7 +66,7 @@ export class Clients {
     around: Surroundings,
     memory: MemoryWorld,
     functions: Functions,
-    watches: { readonly checker: Checker; readonly signals: SignalWatch },
+    watches: { readonly checker: Checker; readonly signals: SignalWatch; readonly words: WordWatch },
     options: ClientOptions,
   ) {
     this.#around = around;
@@ -72,6 +74,7 @@ export class Clients {
     this.#functions = functions;
     this.#checker = watches.checker;
     this.#signals = watches.signals;
+    this.#words = watches.words;
     this.#options = options;
     this.waiting = options.runs;
   }
@@ -157,6 +160,7 @@ export class Clients {
     if (scope === undefined) throw new Error('there is no scope');
     let runId: string | undefined;
     const ask = (idempotencyKey: string, isFirst: boolean): void => {
+      this.#words.asked(client, idempotencyKey);
       this.#functions.invoke('api', async (decider) => {
         const answer = await startRun(decider, {
           scope,
@@ -190,7 +194,10 @@ export class Clients {
 
   #cancel(address: RunAddress): void {
     this.#cancelled.add(address.runId);
-    this.#functions.invoke('api', async (decider) => void (await cancelRun(decider, address, 'asked')));
+    this.#functions.invoke('api', async (decider) => {
+      const { kind } = await cancelRun(decider, address, 'asked');
+      if (kind === 'cancelled') this.#words.toldCancelled(address.runId);
+    });
   }
 
   /** A client that wakes a run does so at any moment, and some more than once. */

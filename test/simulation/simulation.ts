@@ -1,6 +1,6 @@
 /** One seed, one world: the real engine and service over simulated ports, random workflows, faults, and the checker. */
 import type { WorkflowOptions } from '../../lib/engine/graph/definition.ts';
-import { type RunAddress, topLevel } from '../../lib/engine/ids.ts';
+import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { days } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -10,13 +10,16 @@ import { Clients } from './clients.ts';
 import { EffectWatch } from './effect-watch.ts';
 import { type Aim, type FaultKind, type FaultRates, Faults } from './faults.ts';
 import { Functions } from './functions.ts';
+import { GraphWatch } from './graph-watch.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import { PlaceWatch } from './place-watch.ts';
 import { Prng } from './prng.ts';
 import { Readers } from './readers.ts';
 import { SignalWatch } from './signal-watch.ts';
+import { TimeWatch } from './time-watch.ts';
 import { runInvariant } from './violation.ts';
 import { VirtualTime } from './virtual-time.ts';
+import { WordWatch } from './word-watch.ts';
 import { SimulatedWorld, birth } from './world.ts';
 
 export interface SimulationOptions {
@@ -97,8 +100,12 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const budgets = new BudgetWatch(limits.budget);
   const effects = new EffectWatch();
   const outcomes = new OutcomeWatch();
+  const graphs = new GraphWatch();
+  const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
+  const times = new TimeWatch(areClocksRight);
+  const words = new WordWatch(areClocksRight, (runId) => checker.endOf(runId));
   let inPasses = 0;
-  const functions = new Functions(around, effects);
+  const functions = new Functions(around, effects, { times, words });
   const world = new SimulatedWorld(seed, around, functions, (run, commit) => {
     inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
     checker.committed(run, commit, time.now);
@@ -107,12 +114,15 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     places.committed(run, commit);
     effects.committed(run, commit, time.now);
     outcomes.committed(run, commit);
+    graphs.committed(run, commit);
+    times.committed(run, commit, time.now);
+    words.committed(run, commit, time.now);
     readers.committed(run);
     options.onCommit?.(run, commit);
   });
   const readers = new Readers(seed, time, world.memory);
   functions.world = options.planted === undefined ? world.deps : options.planted(world.deps);
-  const clients = new Clients(around, world.memory, functions, { checker, signals }, { runs, isShared, limits, isBrisk, code });
+  const clients = new Clients(around, world.memory, functions, { checker, signals, words }, { runs, isShared, limits, isBrisk, code });
 
   await clients.begin();
   if (options.withoutSweep !== true) time.in(60_000, () => functions.sweepEachMinute());
@@ -124,9 +134,17 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   if (problems.length > 0) throw problems[0];
   runInvariant(9, clients.waiting === 0, 'a start was never answered, however often it was asked');
   await checker.judge(world.memory.log);
+  words.judge();
   signals.judge(time.now);
   await readers.judge();
   budgets.judge();
+  await graphs.judge(async (run) => {
+    const head = await world.memory.log.head(run);
+    const { name, version } = head?.kind === 'graph' ? head.workflow : {};
+    return name === undefined || version === undefined
+      ? undefined
+      : world.memory.workflows.version(run, workflowName(name), version);
+  });
   const { counts, calls } = faults;
   effects.judge(Object.values(counts).reduce((sum, count) => sum + count, 0));
   await outcomes.judge(

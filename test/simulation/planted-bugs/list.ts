@@ -1,9 +1,15 @@
 /** Every bug that is planted. */
 import type { PlantedBug } from './bug.ts';
+import { inCode } from './code.ts';
 import { inCommits } from './commits.ts';
+import { inJoinsAndEdges } from './joins-and-edges.ts';
+import { inLoops } from './loops.ts';
+import { inRecovery } from './recovery.ts';
 import { inSends } from './sends.ts';
+import { inSignals } from './signals.ts';
+import { inStart } from './start.ts';
 
-export const plantedBugs: readonly PlantedBug[] = [...inCommits, ...inSends];
+export const plantedBugs: readonly PlantedBug[] = [...inCommits, ...inSends, ...inJoinsAndEdges, ...inLoops, ...inSignals, ...inCode, ...inStart, ...inRecovery];
 
 export function bugCalled(name: string): PlantedBug {
   const bug = plantedBugs.find((each) => each.name === name);
