@@ -15,6 +15,7 @@ import { OutcomeWatch } from './outcome-watch.ts';
 import { PlaceWatch } from './place-watch.ts';
 import { Prng } from './prng.ts';
 import { Readers } from './readers.ts';
+import { replayAtTheEnd } from './replay-watch.ts';
 import { SignalWatch } from './signal-watch.ts';
 import { TimeWatch } from './time-watch.ts';
 import { runInvariant } from './violation.ts';
@@ -95,14 +96,15 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const around = { time, prng, faults };
 
   const checker = new Checker();
-  const signals = new SignalWatch();
+  const isCalm = Object.values(rates).every((rate) => rate === 0);
+  const signals = new SignalWatch(isCalm);
   const places = new PlaceWatch(limits.maxConcurrentRuns);
   const budgets = new BudgetWatch(limits.budget);
   const effects = new EffectWatch();
   const outcomes = new OutcomeWatch();
   const graphs = new GraphWatch();
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
-  const times = new TimeWatch(areClocksRight);
+  const times = new TimeWatch(areClocksRight, isCalm);
   const words = new WordWatch(areClocksRight, (runId) => checker.endOf(runId));
   let inPasses = 0;
   const functions = new Functions(around, effects, { times, words });
@@ -145,6 +147,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       ? undefined
       : world.memory.workflows.version(run, workflowName(name), version);
   });
+  for (const { address, state } of checker.runs) {
+    const code = await functions.codeOf(address);
+    if (code !== undefined) await replayAtTheEnd(world.memory, address, state, code, time.now);
+  }
+  await times.judge(async (run) => (await world.memory.log.head(run))?.deadlineAt);
   const { counts, calls } = faults;
   effects.judge(Object.values(counts).reduce((sum, count) => sum + count, 0));
   await outcomes.judge(

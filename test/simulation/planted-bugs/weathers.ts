@@ -6,6 +6,10 @@ export const weathers = {
   rough: roughWeather,
   /** no process dies, and no one is told so */
   'lost answers': { ...noFaults, lostAnswer: 0.02 },
+  /** what comes, comes late, and more than once; clocks are right */
+  stragglers: { ...noFaults, duplicate: 0.3, late: 0.3, undeleted: 0.1 },
+  /** alarms come early; clocks are right */
+  'early alarms': { ...noFaults, earlyTimer: 0.5, doubleTimer: 0.2 },
 } as const satisfies Record<string, FaultRates>;
 
 export type Weather = keyof typeof weathers;
