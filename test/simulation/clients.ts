@@ -38,6 +38,8 @@ export interface ClientOptions {
   readonly isBrisk: boolean;
   /** the share of workflows that are code */
   readonly code: number;
+  /** code that is run instead of what is drawn */
+  readonly codes: readonly CodeWorkflow[];
 }
 
 /** Two of them, with workflows, keys and signals of the same names: nothing of one may reach the other. */
@@ -91,9 +93,11 @@ export class Clients {
   /** Publishes what there is to run, and sets everything going. */
   async begin(): Promise<void> {
     const { prng, time } = this.#around;
-    const { runs, isShared, limits, isBrisk, code } = this.#options;
+    const { runs, isShared, limits, isBrisk, code, codes: fixed } = this.#options;
     let shared: WorkflowVersion | CodeWorkflow | undefined;
     const drawn = (index: number): WorkflowVersion | CodeWorkflow => {
+      const given = fixed[index % fixed.length];
+      if (given !== undefined) return { ...given, name: `code-${index}` };
       const isCode = prng.isLucky(code);
       if (isCode) return randomCode(prng, `code-${index}`, { isBrisk });
       return { ...randomVersion(prng, `flow-${index}`, isBrisk), options: limits };

@@ -14,6 +14,7 @@ import { GraphWatch } from './graph-watch.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import { PlaceWatch } from './place-watch.ts';
 import { Prng } from './prng.ts';
+import type { CodeWorkflow } from './random-code.ts';
 import { Readers } from './readers.ts';
 import { replayAtTheEnd } from './replay-watch.ts';
 import { SignalWatch } from './signal-watch.ts';
@@ -33,6 +34,8 @@ export interface SimulationOptions {
   readonly limits?: WorkflowOptions;
   /** the share of workflows that are code */
   readonly code?: number;
+  /** code that is run instead of what is drawn, one after another */
+  readonly codes?: readonly CodeWorkflow[];
   /** crashes at port calls of the whole simulation */
   readonly aims?: readonly Aim[];
   /** wraps the world with a bug on purpose, to see it caught */
@@ -89,7 +92,7 @@ const patience = days(3);
 const aftermathMs = 4 * 3_600_000;
 
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
-  const { seed, rates, runs = 3, isShared = false, limits = {}, code = 0.4, isBrisk = false } = options;
+  const { seed, rates, runs = 3, isShared = false, limits = {}, code = 0.4, isBrisk = false, codes = [] } = options;
   const prng = new Prng(seed);
   const time = new VirtualTime(birth);
   const faults = new Faults(rates, prng, options.aims);
@@ -124,7 +127,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   });
   const readers = new Readers(seed, time, world.memory);
   functions.world = options.planted === undefined ? world.deps : options.planted(world.deps);
-  const clients = new Clients(around, world.memory, functions, { checker, signals, words }, { runs, isShared, limits, isBrisk, code });
+  const clients = new Clients(around, world.memory, functions, { checker, signals, words }, { runs, isShared, limits, isBrisk, code, codes });
 
   await clients.begin();
   if (options.withoutSweep !== true) time.in(60_000, () => functions.sweepEachMinute());

@@ -1,9 +1,12 @@
 /** Bugs in workflows of code: their turns, their replays, their steps, and what is undone. */
 import type { PlantedBug } from './bug.ts';
+import { sideBySide } from './side-by-side.ts';
 
 const driveLog = 'lib/service/drive-log.ts';
 const live = 'lib/program/live.ts';
 const options = { code: 1 };
+/** waits end while steps are at work */
+const busy = { codes: [sideBySide] };
 
 export const inCode: readonly PlantedBug[] = [
   {
@@ -11,48 +14,48 @@ export const inCode: readonly PlantedBug[] = [
     file: driveLog,
     find: 'if (state.asOf !== this.#told) {',
     replace: 'if (state.asOf === 0) {',
-    within: 60,
-    options,
+    within: 40,
+    options: busy,
   },
   {
     name: 'a turn counts though it was made before the news that were told',
     file: driveLog,
     find: 'if (turn.heard === this.#hints && this.#hinted > this.#told) this.#told = this.#hinted;',
     replace: 'if (this.#hinted > this.#told) this.#told = this.#hinted;',
-    within: 100,
-    options,
+    within: 40,
+    options: busy,
   },
   {
     name: 'a lost turn is decided anew',
     file: driveLog,
     find: "if (foreign === 'nothing' && state.asOf === this.#told) this.#told = commit.number;",
     replace: 'if (state.asOf === this.#told) this.#told = commit.number;',
-    within: 60,
-    options,
+    within: 40,
+    options: busy,
   },
   {
     name: 'a drive goes on beside another',
     file: driveLog,
     find: "if (foreign === 'takes_over') this.#isTakenOver = true;",
     replace: '',
-    within: 300,
-    options,
+    within: 40,
+    options: busy,
   },
   {
     name: 'what a wait came to is no news',
     file: 'lib/service/foreign-commit.ts',
     find: "return node.status === 'waiting' ? 'news' : 'takes_over';",
     replace: "return node.status === 'waiting' ? 'nothing' : 'takes_over';",
-    within: 60,
-    options,
+    within: 40,
+    options: busy,
   },
   {
     name: 'news of a drive are looked for and not told',
     file: 'lib/service/watch-drive.ts',
     find: 'drive.overtake(looked.history);',
     replace: '',
-    within: 60,
-    options,
+    within: 40,
+    options: busy,
   },
   {
     name: 'a drive does not beat',
@@ -76,8 +79,8 @@ export const inCode: readonly PlantedBug[] = [
     file: live,
     find: "case 'pressed':\n          bodies.putBack(draft.taken);",
     replace: "case 'pressed':",
-    within: 60,
-    options,
+    within: 40,
+    options: busy,
   },
   {
     name: 'what nobody is at work on is not tried again',
@@ -117,7 +120,7 @@ export const inCode: readonly PlantedBug[] = [
     file: 'lib/engine/durable/history.ts',
     find: "if (result?.status === 'completed')\n",
     replace: "if (result?.status === 'failed')\n        continue;\n      if (result === undefined || result.status !== 'completed')\n        continue;\n      if (kept.length < 0)\n",
-    within: 200,
+    within: 60,
     options,
   },
   {
@@ -148,7 +151,7 @@ export const inCode: readonly PlantedBug[] = [
     file: 'lib/program/steps-under-way.ts',
     find: '(wasLost ? 1 : 0)',
     replace: '(wasLost ? 0 : 0)',
-    within: 400,
+    within: 60,
     options,
   },
   {
@@ -164,7 +167,7 @@ export const inCode: readonly PlantedBug[] = [
     file: 'lib/program/undo.ts',
     find: 'this.#done = play.done.toReversed();',
     replace: 'this.#done = play.done;',
-    within: 100,
+    within: 60,
     options,
   },
   {
@@ -172,7 +175,7 @@ export const inCode: readonly PlantedBug[] = [
     file: 'lib/engine/durable/draft.ts',
     find: "if (!hasSomethingToUndo(draft)) return endAs(draft, code?.ending ?? ending);",
     replace: "if (!hasSomethingToUndo(draft) || ending.status === 'cancelled') return endAs(draft, code?.ending ?? ending);",
-    within: 200,
+    within: 60,
     options,
   },
   {
@@ -180,7 +183,7 @@ export const inCode: readonly PlantedBug[] = [
     file: 'lib/program/replay.ts',
     find: 'this.rollbacks.set(key, result);',
     replace: '',
-    within: 200,
+    within: 60,
     options,
   },
   {
@@ -204,7 +207,7 @@ export const inCode: readonly PlantedBug[] = [
     file: 'lib/engine/durable/take-turn.ts',
     find: "if (turn.next === 'hands_on') return askForDrive(draft);",
     replace: "if (turn.next === 'hands_on') return;",
-    within: 200,
+    within: 60,
     options,
   },
   {
@@ -229,7 +232,7 @@ export const inCode: readonly PlantedBug[] = [
     file: 'lib/engine/durable/decide.ts',
     find: 'return hasEnded(draft) ? undefined : askForDriveAtOnce(draft);',
     replace: 'return;',
-    within: 200,
+    within: 60,
     options,
   },
   {
@@ -237,7 +240,7 @@ export const inCode: readonly PlantedBug[] = [
     file: live,
     find: "if (history.attempt !== this.#history.attempt || history.ending !== undefined) return again(news, history);",
     replace: '',
-    within: 300,
+    within: 60,
     options,
   },
 ];

@@ -86,8 +86,7 @@ export const inCommits: readonly PlantedBug[] = [
     file: memoryLog,
     find: "if (record.head !== undefined) return { kind: 'occupied', nonce: record.head.commit.nonce };",
     replace: '',
-    within: 300,
-    isSlow: true,
+    within: 100,
   },
   {
     name: 'an earlier projection goes over a later one, and over an end',

@@ -9,7 +9,16 @@ import { inSends } from './sends.ts';
 import { inSignals } from './signals.ts';
 import { inStart } from './start.ts';
 
-export const plantedBugs: readonly PlantedBug[] = [...inCommits, ...inSends, ...inJoinsAndEdges, ...inLoops, ...inSignals, ...inCode, ...inStart, ...inRecovery];
+export const plantedBugs: readonly PlantedBug[] = [
+  ...inLoops,
+  ...inStart,
+  ...inRecovery,
+  ...inCode,
+  ...inSignals,
+  ...inSends,
+  ...inCommits,
+  ...inJoinsAndEdges,
+];
 
 export function bugCalled(name: string): PlantedBug {
   const bug = plantedBugs.find((each) => each.name === name);

@@ -99,7 +99,7 @@ export const inLoops: readonly PlantedBug[] = [
     file: 'lib/service/run-node.ts',
     find: '(node.loop.wakeAt === undefined || node.dispatchedIn !== job.commit)',
     replace: "job.commit === undefined",
-    within: 100,
+    within: 60,
     options: graphs,
   },
 ];

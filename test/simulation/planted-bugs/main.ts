@@ -19,20 +19,24 @@ async function work(): Promise<void> {
     const alone: Found = bug.and === undefined ? { kind: 'survived', seed: 0 } : await findBug(bug, false);
     const came = alone.kind === 'survived' ? await findBug(bug) : { ...alone, kind: 'broke' as const };
     found.set(bug.name, came);
+    if (word === undefined) writeFileSync(reportFile, `${JSON.stringify(reported(), undefined, 2)}\n`);
     console.log(`${bug.name}: ${came.kind} at seed ${came.seed} of ${bug.within}${'by' in came ? `, ${came.by}` : ''}`);
   }
 }
 
 await Promise.all(Array.from({ length: availableParallelism() }, work));
-const report: Report = asked.map(({ name, within }) => {
-  const came = found.get(name);
-  return { name, within, ...(came?.kind === 'caught' ? { seed: came.seed, by: ruleIn(came.by) } : {}) };
-});
+const report = reported();
 console.table(Object.fromEntries(report.map(({ name, ...rest }) => [name, rest])));
 const missed = report.filter(({ seed }) => seed === undefined);
 console.log(`${report.length} bugs, ${missed.length} not caught`);
 if (missed.length > 0) process.exitCode = 1;
-if (word === undefined) writeFileSync(reportFile, `${JSON.stringify(report, undefined, 2)}\n`);
+
+function reported(): Report {
+  return asked.map(({ name, within }) => {
+    const came = found.get(name);
+    return { name, within, ...(came?.kind === 'caught' ? { seed: came.seed, by: ruleIn(came.by) } : {}) };
+  });
+}
 
 /** Ids differ from seed to seed and say nothing. */
 function ruleIn(message: string): string {

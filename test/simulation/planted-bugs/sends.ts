@@ -115,7 +115,7 @@ export const inSends: readonly PlantedBug[] = [
     file: runNode,
     find: "isOpen(node) && node.status !== 'waiting' && node.attempt === job.attempt ? node : undefined",
     replace: "isOpen(node) && node.status !== 'waiting' ? node : undefined",
-    within: 100,
+    within: 60,
     weather: 'stragglers',
     options: { code: 0 },
   },
@@ -153,14 +153,5 @@ export const inSends: readonly PlantedBug[] = [
     within: 60,
     weather: 'calm',
     options: { withoutSweep: true, code: 0 },
-  },
-  {
-    name: 'results of several runs that come together are all given to the first',
-    file: 'lib/service/collect-results.ts',
-    find: 'const name = `${result.run.projectId}#${result.run.environment}#${result.run.runId}`;',
-    replace: "const name = '';",
-    within: 300,
-    options: { runs: 6, code: 0 },
-    isSlow: true,
   },
 ];

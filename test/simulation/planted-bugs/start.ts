@@ -39,7 +39,7 @@ export const inStart: readonly PlantedBug[] = [
     find: 'const made = await createHead(decider, request, standing, resolved, now);',
     replace:
       'const made = await createHead(decider, request, standing, resolved, now).catch(async (trouble: unknown) => {\n    await release();\n    throw trouble;\n  });',
-    within: 200,
+    within: 60,
   },
   {
     name: 'a repetition runs under an id of its own',
@@ -53,7 +53,7 @@ export const inStart: readonly PlantedBug[] = [
     file: beginRun,
     find: 'await markDue(deps, headOf(creation), after(now, firstLook));',
     replace: 'void [markDue, firstLook];',
-    within: 100,
+    within: 60,
   },
   {
     name: 'a run is to be looked at only once it exists',
@@ -61,7 +61,7 @@ export const inStart: readonly PlantedBug[] = [
     find: 'await markDue(deps, headOf(creation), after(now, firstLook));\n  const result = await untilDefinite(deps, () => deps.log.create(creation));',
     replace:
       'const result = await untilDefinite(deps, () => deps.log.create(creation));\n  await markDue(deps, headOf(creation), after(now, firstLook));',
-    within: 400,
+    within: 60,
   },
   {
     name: 'the first jobs of a run are sent to nobody',
@@ -77,6 +77,6 @@ export const inStart: readonly PlantedBug[] = [
     file: control,
     find: 'JSON.stringify([scopeName(scope), endpoint, key]);',
     replace: 'JSON.stringify([endpoint, key]);',
-    within: 200,
+    within: 60,
   },
 ];
