@@ -47,7 +47,7 @@ export async function recoverRuns(decider: Decider, mustEndAt: Instant): Promise
   for (let minute = passed + 1; minute <= last && deps.clock.now() < mustEndAt; minute += 1) {
     const due = await deps.index.dueIn(minute);
     for (let first = 0; first < due.length; first += atOnce) {
-      await Promise.all(due.slice(first, first + atOnce).map((run) => look(decider, run, swept)));
+      await Promise.all(due.slice(first, first + atOnce).map((run) => look(decider, run, minute, swept)));
     }
     await deps.index.passMinute(minute);
     swept.minutes += 1;
@@ -55,21 +55,24 @@ export async function recoverRuns(decider: Decider, mustEndAt: Instant): Promise
   return swept;
 }
 
-async function look(decider: Decider, run: RunAddress, swept: Counts): Promise<void> {
+async function look(decider: Decider, run: RunAddress, minute: number, swept: Counts): Promise<void> {
   const { deps } = decider;
   try {
-    if (await recoverRun(decider, run)) swept.mended += 1;
+    if (await recoverRun(decider, run, minute)) swept.mended += 1;
     swept.looked += 1;
   } catch (trouble) {
     // One run that cannot be looked at must not hold up the others; it is looked at again in the next minute.
     swept.failed.push({ run, trouble });
-    // It may be a test run, which notes its entries.
-    await deps.index.markDue({ run, minute: minuteOf(deps.clock.now()) + 1, isNoted: true });
+    // It may be a test run, which notes its entries. Behind the minute that is swept, whatever the clock says by now.
+    await deps.index.markDue({ run, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isNoted: true });
   }
 }
 
-/** Looks at one run; true where something of it was mended. */
-export async function recoverRun(decider: Decider, run: RunAddress): Promise<boolean> {
+/**
+ * Looks at one run; true where something of it was mended.
+ * @param minute that is swept: what is written into it, or before it, nobody looks at any more, and a clock may have gone back
+ */
+export async function recoverRun(decider: Decider, run: RunAddress, minute = 0): Promise<boolean> {
   const { deps } = decider;
   const fold = await readRun(deps, run);
   // Marked before its head was written, and the start died between: there is nothing to look at.
@@ -83,7 +86,7 @@ export async function recoverRun(decider: Decider, run: RunAddress): Promise<boo
   }
   if (isTerminal(fold.state.progress)) return resent.length > 0;
   const now = deps.clock.now();
-  const next = Math.max(minuteOf(nextLook(fold.state, fold.head.deadlineAt, now)), minuteOf(now) + 1);
+  const next = Math.max(minuteOf(nextLook(fold.state, fold.head.deadlineAt, now)), minuteOf(now) + 1, minute + 1);
   await markDue(deps, fold.head, instant(minutes(next)));
   await showAttention(deps, fold, now, await tellStartAgain(deps, fold));
   return resent.length > 0;

@@ -16,7 +16,7 @@ export const inRecovery: readonly PlantedBug[] = [
   {
     name: 'a run that could not be looked at is not looked at again',
     file: recover,
-    find: 'await deps.index.markDue({ run, minute: minuteOf(deps.clock.now()) + 1, isNoted: true });',
+    find: 'await deps.index.markDue({ run, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isNoted: true });',
     replace: '',
     within: 60,
   },
@@ -127,5 +127,14 @@ export const inRecovery: readonly PlantedBug[] = [
     within: 60,
     weather: 'lost answers',
     options: { withoutSweep: true, code: 0 },
+  },
+  {
+    name: 'a sweep asks its clock alone for the next minute to look at a run',
+    file: recover,
+    find: 'minute: Math.max(minuteOf(deps.clock.now()), minute) + 1',
+    replace: 'minute: minuteOf(deps.clock.now()) + 1',
+    within: 200,
+    weather: 'jumping clocks',
+    isSlow: true,
   },
 ];

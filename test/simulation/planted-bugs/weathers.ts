@@ -10,6 +10,8 @@ export const weathers = {
   stragglers: { ...noFaults, duplicate: 0.3, late: 0.3, undeleted: 0.1 },
   /** alarms come early; clocks are right */
   'early alarms': { ...noFaults, earlyTimer: 0.5, doubleTimer: 0.2 },
+  /** clocks go back and forth, and now and then somebody is not answered */
+  'jumping clocks': { ...noFaults, clockJump: 0.05, refused: 0.05 },
 } as const satisfies Record<string, FaultRates>;
 
 export type Weather = keyof typeof weathers;
