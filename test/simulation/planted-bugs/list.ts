@@ -1,9 +1,12 @@
 /** Every bug that is planted. */
 import type { PlantedBug } from './bug.ts';
+import { inChildren } from './children.ts';
 import { inCode } from './code.ts';
 import { inCommits } from './commits.ts';
 import { inJoinsAndEdges } from './joins-and-edges.ts';
 import { inLoops } from './loops.ts';
+import { inPlaces } from './places.ts';
+import { inReaders } from './readers.ts';
 import { inRecovery } from './recovery.ts';
 import { inSends } from './sends.ts';
 import { inSignals } from './signals.ts';
@@ -18,6 +21,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inSends,
   ...inCommits,
   ...inJoinsAndEdges,
+  ...inChildren,
+  ...inReaders,
+  ...inPlaces,
 ];
 
 export function bugCalled(name: string): PlantedBug {

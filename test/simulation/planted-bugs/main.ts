@@ -1,16 +1,20 @@
 /**
  * `npm run planted-bugs` looks for each planted bug and writes down by which seed and which rule it was seen;
- * `npm run planted-bugs -- wake` looks only for those with that word in their names, and writes nothing.
+ * `-- --missing` looks only for those that the report does not say to be caught; `-- wake` looks only for those with that word in their names, and writes nothing.
  */
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { type Found, findBug } from './find-bug.ts';
 import { plantedBugs } from './list.ts';
-import { type Report, reportFile } from './report.ts';
+import { type Report, reportFile, reportSchema } from './report.ts';
 
 const [word] = process.argv.slice(2);
-const asked = plantedBugs.filter(({ name }) => word === undefined || name.includes(word));
-const waiting = [...asked];
+const isWhole = word === undefined || word === '--missing';
+const asked = plantedBugs.filter(({ name }) => isWhole || name.includes(word));
+const known: Report =
+  word === '--missing' && existsSync(reportFile) ? reportSchema.parse(JSON.parse(readFileSync(reportFile, 'utf8'))) : [];
+const isKnown = (name: string): boolean => known.some((entry) => entry.name === name && entry.seed !== undefined);
+const waiting = asked.filter(({ name }) => !isKnown(name));
 const found = new Map<string, Found>();
 
 async function work(): Promise<void> {
@@ -19,7 +23,7 @@ async function work(): Promise<void> {
     const alone: Found = bug.and === undefined ? { kind: 'survived', seed: 0 } : await findBug(bug, false);
     const came = alone.kind === 'survived' ? await findBug(bug) : { ...alone, kind: 'broke' as const };
     found.set(bug.name, came);
-    if (word === undefined) writeFileSync(reportFile, `${JSON.stringify(reported(), undefined, 2)}\n`);
+    if (isWhole) writeFileSync(reportFile, `${JSON.stringify(reported(), undefined, 2)}\n`);
     console.log(`${bug.name}: ${came.kind} at seed ${came.seed} of ${bug.within}${'by' in came ? `, ${came.by}` : ''}`);
   }
 }
@@ -34,6 +38,8 @@ if (missed.length > 0) process.exitCode = 1;
 function reported(): Report {
   return asked.map(({ name, within }) => {
     const came = found.get(name);
+    const before = known.find((entry) => entry.name === name);
+    if (came === undefined && before !== undefined) return before;
     return { name, within, ...(came?.kind === 'caught' ? { seed: came.seed, by: ruleIn(came.by) } : {}) };
   });
 }
