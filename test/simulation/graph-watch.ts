@@ -138,7 +138,8 @@ class RunJudge {
   /** @returns whether a pass went well; undefined where something of it has not ended */
   #endedIn(iteration: string, isOf = (id: string): boolean => iteration === topLevel && !id.includes('.')): boolean | undefined {
     const loop = iteration === topLevel ? undefined : /(?:^|\/)([^/[]+)\[\d+\]$/.exec(iteration)?.[1];
-    const isMember = loop === undefined ? isOf : (id: string) => id.startsWith(`${loop}.`) && !id.slice(loop.length + 1).includes('.');
+    const isMember =
+      loop === undefined ? isOf : (id: string) => id.startsWith(`${loop}.`) && !id.slice(loop.length + 1).includes('.');
     const members = [...this.#nodes.values()].filter(({ id }) => isMember(id));
     const ends = members.map((node) => ({ node, became: this.#became.get(`${node.id}@${iteration}`) }));
     if (ends.some(({ became }) => became === undefined || became.is === 'open')) return undefined;

@@ -7,7 +7,13 @@ import { noFaults, roughWeather } from './faults.ts';
 import { simulate } from './simulation.ts';
 
 const folder = join(import.meta.dirname, 'seeds');
-const keptSeed = z.strictObject({ seed: z.number(), weather: z.enum(['calm', 'rough']), found: z.string().min(20), runs: z.number().optional(), code: z.number().optional() });
+const keptSeed = z.strictObject({
+  seed: z.number(),
+  weather: z.enum(['calm', 'rough']),
+  found: z.string().min(20),
+  runs: z.number().optional(),
+  code: z.number().optional(),
+});
 const kept = readdirSync(folder).map((file) => keptSeed.parse(JSON.parse(readFileSync(join(folder, file), 'utf8'))));
 
 it('there are some', () => expect(kept.length).toBeGreaterThan(1));

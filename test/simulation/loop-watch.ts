@@ -86,7 +86,10 @@ export class LoopWatch {
   #ends(key: string, loop: Loop, event: Extract<RunEvent, { type: 'ITERATION_ENDED' }>, wentWell: boolean | undefined): void {
     const { index, status } = event;
     this.#holds(wentWell !== undefined, `pass ${index} of ${key} ended while something of it is open`);
-    this.#holds(wentWell === (status === 'completed'), `pass ${index} of ${key} ended as ${status}, and its leaves say otherwise`);
+    this.#holds(
+      wentWell === (status === 'completed'),
+      `pass ${index} of ${key} ended as ${status}, and its leaves say otherwise`,
+    );
     loop.open.delete(index);
     if (status === 'failed') loop.failed += 1;
     const pass = passOf(event.nodeId, event.iteration, index);
@@ -100,7 +103,10 @@ export class LoopWatch {
     const inOrder = Array.from({ length: terms.items }, (_, index) => valueIn(results.get(index)));
     // What was stored apart is compared by nobody.
     if (inOrder.includes(apart)) return;
-    this.#holds(JSON.stringify(output.value) === JSON.stringify(inOrder), `${key} gives its results in another order than its items`);
+    this.#holds(
+      JSON.stringify(output.value) === JSON.stringify(inOrder),
+      `${key} gives its results in another order than its items`,
+    );
   }
 
   #holds(holds: boolean, message: string): void {

@@ -127,7 +127,13 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   });
   const readers = new Readers(seed, time, world.memory);
   functions.world = options.planted === undefined ? world.deps : options.planted(world.deps);
-  const clients = new Clients(around, world.memory, functions, { checker, signals, words }, { runs, isShared, limits, isBrisk, code, codes });
+  const clients = new Clients(
+    around,
+    world.memory,
+    functions,
+    { checker, signals, words },
+    { runs, isShared, limits, isBrisk, code, codes },
+  );
 
   await clients.begin();
   if (options.withoutSweep !== true) time.in(60_000, () => functions.sweepEachMinute());

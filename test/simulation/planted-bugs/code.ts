@@ -119,7 +119,8 @@ export const inCode: readonly PlantedBug[] = [
     name: 'a workflow that is tried again forgets what its steps have done',
     file: 'lib/engine/durable/history.ts',
     find: "if (result?.status === 'completed')\n",
-    replace: "if (result?.status === 'failed')\n        continue;\n      if (result === undefined || result.status !== 'completed')\n        continue;\n      if (kept.length < 0)\n",
+    replace:
+      "if (result?.status === 'failed')\n        continue;\n      if (result === undefined || result.status !== 'completed')\n        continue;\n      if (kept.length < 0)\n",
     within: 60,
     options,
   },
@@ -132,7 +133,8 @@ export const inCode: readonly PlantedBug[] = [
       {
         file: 'lib/program/steps-under-way.ts',
         find: "import { type Attempt, attempt as attemptNo, firstAttempt } from '../engine/ids.ts';",
-        replace: "import { type Attempt, firstAttempt } from '../engine/ids.ts';\nconst attemptNo = (number: number): Attempt => number as Attempt;",
+        replace:
+          "import { type Attempt, firstAttempt } from '../engine/ids.ts';\nconst attemptNo = (number: number): Attempt => number as Attempt;",
       },
     ],
     within: 20,
@@ -173,7 +175,7 @@ export const inCode: readonly PlantedBug[] = [
   {
     name: 'what was done before the code was cancelled is not undone',
     file: 'lib/engine/durable/draft.ts',
-    find: "if (!hasSomethingToUndo(draft)) return endAs(draft, code?.ending ?? ending);",
+    find: 'if (!hasSomethingToUndo(draft)) return endAs(draft, code?.ending ?? ending);',
     replace: "if (!hasSomethingToUndo(draft) || ending.status === 'cancelled') return endAs(draft, code?.ending ?? ending);",
     within: 60,
     options,
@@ -189,7 +191,7 @@ export const inCode: readonly PlantedBug[] = [
   {
     name: 'a wait that has ended asks for no drive',
     file: 'lib/engine/durable/decide.ts',
-    find: "output, handle: null, ...spanOf(draft, node) });\n  askForDrive(draft);",
+    find: 'output, handle: null, ...spanOf(draft, node) });\n  askForDrive(draft);',
     replace: 'output, handle: null, ...spanOf(draft, node) });',
     within: 20,
     options,
@@ -238,7 +240,7 @@ export const inCode: readonly PlantedBug[] = [
   {
     name: 'code that is over is told of news behind its end',
     file: live,
-    find: "if (history.attempt !== this.#history.attempt || history.ending !== undefined) return again(news, history);",
+    find: 'if (history.attempt !== this.#history.attempt || history.ending !== undefined) return again(news, history);',
     replace: '',
     within: 60,
     options,

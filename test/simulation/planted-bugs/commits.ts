@@ -43,7 +43,7 @@ export const inCommits: readonly PlantedBug[] = [
     file: append,
     find: 'const decided = await withPayloads(deps, fold.head.address, question, loaded);',
     replace:
-      "const decided = kept.length > 0 ? kept : await withPayloads(deps, fold.head.address, question, loaded);\n    kept = decided;",
+      'const decided = kept.length > 0 ? kept : await withPayloads(deps, fold.head.address, question, loaded);\n    kept = decided;',
     and: [
       {
         file: append,

@@ -16,7 +16,9 @@ const longestMs = 600_000;
 export const taskSchema = z.strictObject({ name: z.string(), isWhole: z.boolean() });
 
 export function findBug({ name }: PlantedBug, isWhole = true): Promise<Found> {
-  const thread = new Worker(new URL('./bug-thread.ts', import.meta.url), { workerData: { name, isWhole } satisfies z.infer<typeof taskSchema> });
+  const thread = new Worker(new URL('./bug-thread.ts', import.meta.url), {
+    workerData: { name, isWhole } satisfies z.infer<typeof taskSchema>,
+  });
   const { promise, resolve } = Promise.withResolvers<Found>();
   const broke = (by: string): void => resolve({ kind: 'broke', seed: 0, by });
   const tooLong = setTimeout(() => broke('it goes round in circles'), longestMs);

@@ -69,7 +69,7 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
     name: 'the error edge of a node that did well is taken too',
     file: 'lib/engine/graph/outcome.ts',
     find: 'handle !== null && canonical',
-    replace: "edgeHandle === errorHandle || handle !== null && canonical",
+    replace: 'edgeHandle === errorHandle || handle !== null && canonical',
     within: 40,
     options: graphs,
   },
@@ -164,7 +164,7 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
   {
     name: 'what a failed attempt has used is not counted',
     file: 'lib/engine/log/fold.ts',
-    find: "countExecution(state);\n      countTokens(state, event);",
+    find: 'countExecution(state);\n      countTokens(state, event);',
     replace: 'countExecution(state);',
     within: 100,
     options: { code: 0, limits: { budget: { maxTokens: 12 } } },

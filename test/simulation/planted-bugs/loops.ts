@@ -98,7 +98,7 @@ export const inLoops: readonly PlantedBug[] = [
     name: 'the alarm of an earlier pause moves a loop on',
     file: 'lib/service/run-node.ts',
     find: '(node.loop.wakeAt === undefined || node.dispatchedIn !== job.commit)',
-    replace: "job.commit === undefined",
+    replace: 'job.commit === undefined',
     within: 60,
     options: graphs,
   },

@@ -16,7 +16,8 @@ export const inPlaces: readonly PlantedBug[] = [
     name: 'a run begins without a place',
     file: 'lib/engine/graph/begin.ts',
     find: "emit(draft, { type: 'PLACE_AWAITED', places, ...(notBefore === undefined ? {} : { notBefore }) });",
-    replace: "emit(draft, { type: 'PLACE_AWAITED', places, ...(notBefore === undefined ? {} : { notBefore }) });\n  begin(draft);",
+    replace:
+      "emit(draft, { type: 'PLACE_AWAITED', places, ...(notBefore === undefined ? {} : { notBefore }) });\n  begin(draft);",
     within: 10,
     options,
   },
@@ -27,7 +28,11 @@ export const inPlaces: readonly PlantedBug[] = [
     replace: 'void [place, keeps];',
     and: [
       // Nor does anybody else for it.
-      { file: 'lib/service/tend-place.ts', find: 'if (isOver) await deps.places.free(of, place, runId);', replace: 'void isOver;' },
+      {
+        file: 'lib/service/tend-place.ts',
+        find: 'if (isOver) await deps.places.free(of, place, runId);',
+        replace: 'void isOver;',
+      },
     ],
     within: 20,
     options,

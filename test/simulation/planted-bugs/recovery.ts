@@ -25,7 +25,7 @@ export const inRecovery: readonly PlantedBug[] = [
     file: recover,
     find: '  const fold = await readRun(deps, run);',
     replace:
-      "  const listed = (await deps.index.list(run, { limit: 1 })).heads[0];\n  if (listed === undefined || listed.address.runId !== run.runId) return false;\n  const fold = await readRun(deps, run);",
+      '  const listed = (await deps.index.list(run, { limit: 1 })).heads[0];\n  if (listed === undefined || listed.address.runId !== run.runId) return false;\n  const fold = await readRun(deps, run);',
     within: 60,
   },
   {
@@ -55,7 +55,7 @@ export const inRecovery: readonly PlantedBug[] = [
     file: silence,
     find: 'return node !== undefined && isOpen(node) ? [[nodeKey(node), silenceOf(node, byNode.get(key), now)] as const] : [];',
     replace:
-      "const newest = signs.toSorted((one, other) => other.at - one.at)[0];\n    return node !== undefined && isOpen(node) ? [[nodeKey(node), silenceOf(node, newest === undefined ? byNode.get(key) : { ...newest, resends: 0 }, now)] as const] : [];",
+      'const newest = signs.toSorted((one, other) => other.at - one.at)[0];\n    return node !== undefined && isOpen(node) ? [[nodeKey(node), silenceOf(node, newest === undefined ? byNode.get(key) : { ...newest, resends: 0 }, now)] as const] : [];',
     within: 60,
   },
   {
@@ -69,8 +69,9 @@ export const inRecovery: readonly PlantedBug[] = [
   {
     name: 'whatever is outstanding is sent again at each look, under a new name each time',
     file: silence,
-    find: "const resends = current?.resends ?? 0;",
-    replace: "const resends = current?.resends ?? 0;\n  if (node.status === 'queued' && sign !== undefined) return { kind: 'silent', node, resends };",
+    find: 'const resends = current?.resends ?? 0;',
+    replace:
+      "const resends = current?.resends ?? 0;\n  if (node.status === 'queued' && sign !== undefined) return { kind: 'silent', node, resends };",
     within: 60,
     options: { code: 0 },
   },
@@ -108,8 +109,9 @@ export const inRecovery: readonly PlantedBug[] = [
   {
     name: 'a dead letter fails an attempt that is long over',
     file: 'lib/service/fail-lost-node.ts',
-    find: "attempt: message.attempt, failure: lost }",
-    replace: "attempt: (() => { const now = fold.state.nodes.get(nodeKey(node)); return now !== undefined && 'attempt' in now ? now.attempt : message.attempt; })(), failure: lost }",
+    find: 'attempt: message.attempt, failure: lost }',
+    replace:
+      "attempt: (() => { const now = fold.state.nodes.get(nodeKey(node)); return now !== undefined && 'attempt' in now ? now.attempt : message.attempt; })(), failure: lost }",
     and: [
       {
         file: 'lib/service/fail-lost-node.ts',

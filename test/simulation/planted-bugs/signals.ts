@@ -127,7 +127,13 @@ export const inSignals: readonly PlantedBug[] = [
     file: 'lib/service/ask-run.ts',
     find: 'await nudgeLater(deps, fold.head, nudgeDelay);',
     replace: 'void nudgeDelay;',
-    and: [{ file: 'lib/service/ask-run.ts', find: 'await markDue(deps, fold.head, after(deps.clock.now(), firstLook));', replace: 'void firstLook;' }],
+    and: [
+      {
+        file: 'lib/service/ask-run.ts',
+        find: 'await markDue(deps, fold.head, after(deps.clock.now(), firstLook));',
+        replace: 'void firstLook;',
+      },
+    ],
     within: 200,
   },
 ];

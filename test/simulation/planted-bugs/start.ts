@@ -9,7 +9,8 @@ export const inStart: readonly PlantedBug[] = [
     name: 'a start is answered before its run exists',
     file: beginRun,
     find: 'if (head !== undefined) return answerFor(head, standing, isReplay);',
-    replace: "if (head === undefined) return { kind: 'started', runId: standing.runId, deploymentId: null, isReplay };\n    return answerFor(head, standing, isReplay);",
+    replace:
+      "if (head === undefined) return { kind: 'started', runId: standing.runId, deploymentId: null, isReplay };\n    return answerFor(head, standing, isReplay);",
     within: 60,
   },
   {
