@@ -5,20 +5,6 @@ const callSubflow = 'lib/engine/graph/call-subflow.ts';
 
 export const inChildren: readonly PlantedBug[] = [
   {
-    name: 'a called run that was cancelled counts as one that did well',
-    file: callSubflow,
-    find: "case 'cancelled':\n      return {",
-    replace: "case 'cancelled':\n      if (childRunId.length > 0) return undefined;\n      return {",
-    within: 60,
-  },
-  {
-    name: 'a called run that failed counts as one that did well',
-    file: callSubflow,
-    find: "case 'failed': {\n",
-    replace: "case 'failed': {\n      if (childRunId.length > 0) return undefined;\n",
-    within: 60,
-  },
-  {
     name: 'a run that is called is made by nobody',
     file: 'lib/service/tend-child.ts',
     find: 'fold === undefined ? await makeChild(decider, caller, wait) : await endOf(decider, fold);',

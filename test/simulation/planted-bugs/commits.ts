@@ -82,13 +82,6 @@ export const inCommits: readonly PlantedBug[] = [
     within: 20,
   },
   {
-    name: 'a head is written without asking whether it is there',
-    file: memoryLog,
-    find: "if (record.head !== undefined) return { kind: 'occupied', nonce: record.head.commit.nonce };",
-    replace: '',
-    within: 100,
-  },
-  {
     name: 'an earlier projection goes over a later one, and over an end',
     file: memoryLog,
     find: 'if (record.head === undefined || record.head.projection.asOf > projection.asOf || isTerminal(record.head)) return;',
@@ -117,31 +110,5 @@ export const inCommits: readonly PlantedBug[] = [
     find: 'applyCommit(fold.state, commit);',
     replace: '',
     within: 20,
-  },
-  {
-    name: 'a stored fold says that it holds a later commit',
-    file: readLog,
-    find: '{ asOf, schema: foldSchema, state }',
-    replace: '{ asOf: nextCommitNo(asOf), schema: foldSchema, state }',
-    and: [
-      // So that runs as short as these are stored at all.
-      { file: 'lib/engine/log/stored-fold.ts', find: 'const firstSnapshotAt = 64;', replace: 'const firstSnapshotAt = 4;' },
-      {
-        file: readLog,
-        find: "import type { Commit } from '../engine/log/commit.ts';",
-        replace: "import { type Commit, nextCommitNo } from '../engine/log/commit.ts';",
-      },
-    ],
-    within: 60,
-    options: { code: 0 },
-  },
-  {
-    name: 'a stored fold has forgotten what is open',
-    file: 'lib/engine/log/stored-fold.ts',
-    find: 'if (isOpen(node)) state.open.set(nodeKey(node), true);',
-    replace: 'void isOpen;',
-    and: [{ file: 'lib/engine/log/stored-fold.ts', find: 'const firstSnapshotAt = 64;', replace: 'const firstSnapshotAt = 4;' }],
-    within: 60,
-    options: { code: 0 },
   },
 ];
