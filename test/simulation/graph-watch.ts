@@ -7,7 +7,7 @@ import type { EdgeDefinition, NodeDefinition, WorkflowVersion } from '../../lib/
 import { type RunAddress, topLevel } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
-import { LoopWatch } from './loop-watch.ts';
+import { LoopWatch, type NodeEvent, passOf } from './loop-watch.ts';
 import { runInvariant } from './violation.ts';
 
 /** As `calm` in random-graph.ts has it. */
@@ -18,8 +18,6 @@ type Became =
   | { readonly is: 'done'; readonly handle: string | null }
   | { readonly is: 'failed'; readonly isHandled: boolean }
   | { readonly is: 'passed by'; readonly reason: string };
-
-export type NodeEvent = Extract<RunEvent, { nodeId: unknown; iteration: unknown }>;
 
 type Way = 'unresolved' | 'live' | 'dead' | 'broken' | 'starved';
 
@@ -163,9 +161,6 @@ class RunJudge {
 const isBack = ({ source, target }: EdgeDefinition): boolean => source.startsWith(`${target}.`);
 /** To another node of the same pass. */
 const isOnward = (edge: EdgeDefinition): boolean => edge.sourceHandle !== 'loop' && !isBack(edge);
-
-export const passOf = (nodeId: string, iteration: string, index: number): string =>
-  `${iteration === topLevel ? '' : `${iteration}/`}${nodeId}[${index}]`;
 
 const causeOf = ({ failure }: Extract<RunEvent, { type: 'NODE_FAILED' }>): string =>
   failure.cause === 'upstream_failure' ? 'upstream_failure' : 'fires';

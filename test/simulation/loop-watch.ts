@@ -1,11 +1,16 @@
 /** Judges the loops of one run: no more passes at once than it was told, every item once, results where their items were. */
 import type { NodeDefinition } from '../../lib/engine/graph/definition.ts';
+import { topLevel } from '../../lib/engine/ids.ts';
 import type { Payload } from '../../lib/engine/json.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
-import { type NodeEvent, passOf } from './graph-watch.ts';
 import { runInvariant } from './violation.ts';
 
 type Started = Extract<RunEvent, { type: 'LOOP_STARTED' }>;
+
+export type NodeEvent = Extract<RunEvent, { nodeId: unknown; iteration: unknown }>;
+
+export const passOf = (nodeId: string, iteration: string, index: number): string =>
+  `${iteration === topLevel ? '' : `${iteration}/`}${nodeId}[${index}]`;
 
 interface Loop {
   readonly terms: Started;

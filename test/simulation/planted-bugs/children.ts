@@ -1,8 +1,6 @@
 /** Bugs between a run and those that it calls. */
 import type { PlantedBug } from './bug.ts';
 
-const callSubflow = 'lib/engine/graph/call-subflow.ts';
-
 export const inChildren: readonly PlantedBug[] = [
   {
     name: 'a run that is called is made by nobody',

@@ -25,8 +25,8 @@ export function findBug({ name }: PlantedBug, isWhole = true): Promise<Found> {
   thread.once('message', (found: Found) => resolve(found));
   thread.once('error', (trouble) => broke(trouble instanceof Error ? (trouble.stack ?? trouble.message) : String(trouble)));
   thread.once('exit', () => broke('its thread ended'));
-  return promise.finally(() => {
+  return promise.finally(async () => {
     clearTimeout(tooLong);
-    return thread.terminate();
+    await thread.terminate();
   });
 }
