@@ -60,6 +60,11 @@ export class Checker {
     return progress !== undefined && isTerminal(progress) ? progress.status : undefined;
   }
 
+  /** All runs, as their own logs tell of them. */
+  get runs(): readonly { readonly address: RunAddress; readonly state: RunState }[] {
+    return [...this.#runs.values()];
+  }
+
   stateOf(runId: string): RunState | undefined {
     return this.#runs.get(runId)?.state;
   }

@@ -28,6 +28,7 @@ import { type CodeWorkflow, leafCode, randomCode } from './random-code.ts';
 import { leafVersion, randomVersion, simulatedPlaces } from './random-graph.ts';
 import type { SignalWatch } from './signal-watch.ts';
 import { runInvariant } from './violation.ts';
+import type { WordWatch } from './word-watch.ts';
 import { birth } from './world.ts';
 
 export interface ClientOptions {
@@ -37,6 +38,8 @@ export interface ClientOptions {
   readonly isBrisk: boolean;
   /** the share of workflows that are code */
   readonly code: number;
+  /** code that is run instead of what is drawn */
+  readonly codes: readonly CodeWorkflow[];
 }
 
 /** Two of them, with workflows, keys and signals of the same names: nothing of one may reach the other. */
@@ -57,6 +60,7 @@ export class Clients {
   readonly #functions: Functions;
   readonly #checker: Checker;
   readonly #signals: SignalWatch;
+  readonly #words: WordWatch;
   readonly #options: ClientOptions;
   #deployments = 0;
 
@@ -64,7 +68,7 @@ export class Clients {
     around: Surroundings,
     memory: MemoryWorld,
     functions: Functions,
-    watches: { readonly checker: Checker; readonly signals: SignalWatch },
+    watches: { readonly checker: Checker; readonly signals: SignalWatch; readonly words: WordWatch },
     options: ClientOptions,
   ) {
     this.#around = around;
@@ -72,6 +76,7 @@ export class Clients {
     this.#functions = functions;
     this.#checker = watches.checker;
     this.#signals = watches.signals;
+    this.#words = watches.words;
     this.#options = options;
     this.waiting = options.runs;
   }
@@ -88,9 +93,11 @@ export class Clients {
   /** Publishes what there is to run, and sets everything going. */
   async begin(): Promise<void> {
     const { prng, time } = this.#around;
-    const { runs, isShared, limits, isBrisk, code } = this.#options;
+    const { runs, isShared, limits, isBrisk, code, codes: fixed } = this.#options;
     let shared: WorkflowVersion | CodeWorkflow | undefined;
     const drawn = (index: number): WorkflowVersion | CodeWorkflow => {
+      const given = fixed[index % fixed.length];
+      if (given !== undefined) return { ...given, name: `code-${index}` };
       const isCode = prng.isLucky(code);
       if (isCode) return randomCode(prng, `code-${index}`, { isBrisk });
       return { ...randomVersion(prng, `flow-${index}`, isBrisk), options: limits };
@@ -157,6 +164,7 @@ export class Clients {
     if (scope === undefined) throw new Error('there is no scope');
     let runId: string | undefined;
     const ask = (idempotencyKey: string, isFirst: boolean): void => {
+      this.#words.asked(client, idempotencyKey);
       this.#functions.invoke('api', async (decider) => {
         const answer = await startRun(decider, {
           scope,
@@ -190,7 +198,10 @@ export class Clients {
 
   #cancel(address: RunAddress): void {
     this.#cancelled.add(address.runId);
-    this.#functions.invoke('api', async (decider) => void (await cancelRun(decider, address, 'asked')));
+    this.#functions.invoke('api', async (decider) => {
+      const { kind } = await cancelRun(decider, address, 'asked');
+      if (kind === 'cancelled') this.#words.toldCancelled(address.runId);
+    });
   }
 
   /** A client that wakes a run does so at any moment, and some more than once. */

@@ -1,5 +1,6 @@
 /** The functions of a simulated world: who takes a message, in which environment, and what becomes of it when that one dies. */
-import type { DeploymentId, RunAddress } from '../../lib/engine/ids.ts';
+import { stepNodeId } from '../../lib/engine/durable/step.ts';
+import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import { unreachable } from '../../lib/engine/invariant.ts';
 import { after, durationMs, minutes } from '../../lib/engine/time.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
@@ -21,11 +22,18 @@ import { simulatedPrograms } from './programs.ts';
 import type { Received } from './queue.ts';
 import { type BodyWorld, type CodeWorkflow, workflowOf } from './random-code.ts';
 import { simulatedTypes } from './random-graph.ts';
+import type { TimeWatch } from './time-watch.ts';
+import type { WordWatch } from './word-watch.ts';
 import type { Takers } from './world.ts';
 
 interface Warm {
   readonly folds: WarmFolds;
   readonly plans: Plans;
+}
+
+interface Watches {
+  readonly times: TimeWatch;
+  readonly words: WordWatch;
 }
 
 export type Invocation = Decider & Warm & { readonly process: Process };
@@ -46,12 +54,14 @@ export class Functions implements Takers {
   world: Deps | undefined;
   readonly #around: Surroundings;
   readonly #effects: EffectWatch;
+  readonly #watches: Watches;
   readonly #observed: Observed;
   readonly #idle: Warm[] = [];
 
-  constructor(around: Surroundings, effects: EffectWatch, observed: Observed = (_by, reached) => reached) {
+  constructor(around: Surroundings, effects: EffectWatch, watches: Watches, observed: Observed = (_by, reached) => reached) {
     this.#around = around;
     this.#effects = effects;
+    this.#watches = watches;
     this.#observed = observed;
   }
 
@@ -146,12 +156,16 @@ export class Functions implements Takers {
     );
   };
 
-  readonly dead = (message: Job | ResultMessage): void =>
+  readonly dead = (message: Job | ResultMessage): void => {
+    this.#watches.words.died(message);
     this.invoke(
       'dead-letter',
       (decider) => failLostNode(decider, message),
       (isDone) => void (isDone || this.#around.time.in(60_000, () => this.dead(message))),
     );
+  };
+
+  readonly sent = (job: Job): void => this.#noting(() => this.#watches.words.sent(job, this.#around.time.now));
 
   sweepEachMinute(): void {
     const { time } = this.#around;
@@ -174,6 +188,7 @@ export class Functions implements Takers {
     return async (node, _input, attempt) => {
       const ms = Number(node.config['ms'] ?? 5);
       const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));
+      this.#noting(() => this.#watches.times.begins(`${attempt.token}#${attempt.number}`, this.#around.time.now));
       this.#effects.begins(attempt.token, attempt.number, process);
       await process.sleep(durationMs(prng.whole(1, ms * 2)), attempt.signal);
       const tokens = { tokens: { input: ms % 7, output: attempt.number } };
@@ -195,7 +210,11 @@ export class Functions implements Takers {
     return {
       began: (runId, { key, attempt }, mayOverlap) =>
         // What is thrown here the code would take for a failure of its own.
-        this.#noting(() => this.#effects.beginsStep(runId, key, attempt, { by: process, mayOverlap })),
+        this.#noting(() => {
+          const node = nodeKey({ nodeId: stepNodeId(key), iteration: topLevel });
+          this.#watches.times.begins(`${runId}/${node}#${attempt}`, this.#around.time.now);
+          this.#effects.beginsStep(runId, key, attempt, { by: process, mayOverlap });
+        }),
       undone: (runId, { key }) => this.#effects.undoes(runId, key),
       sleep: (ms, signal) => process.sleep(ms, signal),
     };

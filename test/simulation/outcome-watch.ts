@@ -42,6 +42,12 @@ export class OutcomeWatch {
         run.end = { status: 'completed', output: 'value' in event.output ? event.output.value : undefined };
       if (event.type === 'RUN_FAILED') run.end = { status: 'failed', isLost: event.error.code === 'drive_lost' };
       if (event.type === 'RUN_CANCELLED') run.end = { status: 'cancelled' };
+      if ('failure' in event)
+        runInvariant(
+          6,
+          event.failure.code !== 'replay_diverged',
+          `${runId} was replayed to something else: ${event.failure.message}`,
+        );
       if ('error' in event && event.error !== undefined)
         runInvariant(
           6,

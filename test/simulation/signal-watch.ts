@@ -31,6 +31,9 @@ const placeOf = (scope: Scope, { name, correlation }: { readonly name: string; r
   JSON.stringify([scope.environment, name, correlation]);
 
 export class SignalWatch {
+  /** nothing goes wrong: who was meant for a signal in time has it at once */
+  readonly #isCalm: boolean;
+  readonly #keptUntil = new Map<string, number>();
   readonly #waits = new Map<string, Span>();
   readonly #ended: Span[] = [];
   /** acknowledged and not given yet, as far as their senders were told */
@@ -39,6 +42,10 @@ export class SignalWatch {
   /** waits that ended without a signal */
   unmet = 0;
   longestOverlapMs = 0;
+
+  constructor(isCalm: boolean) {
+    this.#isCalm = isCalm;
+  }
 
   get given(): number {
     return this.#givenAt.size;
@@ -66,6 +73,8 @@ export class SignalWatch {
       case 'SIGNAL_RECEIVED': {
         runInvariant(11, !this.#givenAt.has(event.signalId), `signal ${event.signalId} was given twice`);
         this.#givenAt.set(event.signalId, now);
+        const keptUntil = this.#keptUntil.get(event.signalId) ?? Infinity;
+        runInvariant(11, !this.#isCalm || now <= keptUntil + 60_000, `signal ${event.signalId} was given after its time`);
         const kept = this.#kept.get(event.signalId);
         if (kept !== undefined) kept.until = Math.min(kept.until, now);
         this.#end(wait, now);
@@ -85,6 +94,7 @@ export class SignalWatch {
   acknowledged(signal: SentSignal, isDelivered: boolean, now: Instant): void {
     const givenAt = this.#givenAt.get(signal.signalId);
     runInvariant(11, !isDelivered || givenAt !== undefined, `signal ${signal.signalId} was called delivered, and was not`);
+    this.#keptUntil.set(signal.signalId, signal.keptUntil);
     if (this.#kept.has(signal.signalId)) return;
     this.#kept.set(signal.signalId, {
       place: placeOf(signal.scope, signal),

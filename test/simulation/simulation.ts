@@ -1,6 +1,6 @@
 /** One seed, one world: the real engine and service over simulated ports, random workflows, faults, and the checker. */
 import type { WorkflowOptions } from '../../lib/engine/graph/definition.ts';
-import { type RunAddress, topLevel } from '../../lib/engine/ids.ts';
+import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { days } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -10,13 +10,18 @@ import { Clients } from './clients.ts';
 import { EffectWatch } from './effect-watch.ts';
 import { type Aim, type FaultKind, type FaultRates, Faults } from './faults.ts';
 import { Functions } from './functions.ts';
+import { GraphWatch } from './graph-watch.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import { PlaceWatch } from './place-watch.ts';
 import { Prng } from './prng.ts';
+import type { CodeWorkflow } from './random-code.ts';
 import { Readers } from './readers.ts';
+import { replayAtTheEnd } from './replay-watch.ts';
 import { SignalWatch } from './signal-watch.ts';
+import { TimeWatch } from './time-watch.ts';
 import { runInvariant } from './violation.ts';
 import { VirtualTime } from './virtual-time.ts';
+import { WordWatch } from './word-watch.ts';
 import { SimulatedWorld, birth } from './world.ts';
 
 export interface SimulationOptions {
@@ -29,6 +34,8 @@ export interface SimulationOptions {
   readonly limits?: WorkflowOptions;
   /** the share of workflows that are code */
   readonly code?: number;
+  /** code that is run instead of what is drawn, one after another */
+  readonly codes?: readonly CodeWorkflow[];
   /** crashes at port calls of the whole simulation */
   readonly aims?: readonly Aim[];
   /** wraps the world with a bug on purpose, to see it caught */
@@ -87,20 +94,25 @@ const patience = days(3);
 const aftermathMs = 4 * 3_600_000;
 
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
-  const { seed, rates, runs = 3, isShared = false, limits = {}, code = 0.4, isBrisk = false } = options;
+  const { seed, rates, runs = 3, isShared = false, limits = {}, code = 0.4, isBrisk = false, codes = [] } = options;
   const prng = new Prng(seed);
   const time = new VirtualTime(birth);
   const faults = new Faults(rates, prng, options.aims);
   const around = { time, prng, faults };
 
   const checker = new Checker();
-  const signals = new SignalWatch();
+  const isCalm = Object.values(rates).every((rate) => rate === 0);
+  const signals = new SignalWatch(isCalm);
   const places = new PlaceWatch(limits.maxConcurrentRuns);
   const budgets = new BudgetWatch(limits.budget);
   const effects = new EffectWatch();
   const outcomes = new OutcomeWatch();
+  const graphs = new GraphWatch();
+  const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
+  const times = new TimeWatch(areClocksRight, isCalm);
+  const words = new WordWatch(areClocksRight, (runId) => checker.endOf(runId));
   let inPasses = 0;
-  const functions = new Functions(around, effects, options.observed);
+  const functions = new Functions(around, effects, { times, words }, options.observed);
   const world = new SimulatedWorld(seed, around, functions, (run, commit) => {
     inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
     checker.committed(run, commit, time.now);
@@ -109,12 +121,21 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     places.committed(run, commit);
     effects.committed(run, commit, time.now);
     outcomes.committed(run, commit);
+    graphs.committed(run, commit);
+    times.committed(run, commit, time.now);
+    words.committed(run, commit, time.now);
     readers.committed(run);
     options.onCommit?.(run, commit);
   });
   const readers = new Readers(seed, time, world.memory);
   functions.world = options.planted === undefined ? world.deps : options.planted(world.deps);
-  const clients = new Clients(around, world.memory, functions, { checker, signals }, { runs, isShared, limits, isBrisk, code });
+  const clients = new Clients(
+    around,
+    world.memory,
+    functions,
+    { checker, signals, words },
+    { runs, isShared, limits, isBrisk, code, codes },
+  );
 
   await clients.begin();
   if (options.withoutSweep !== true) time.in(60_000, () => functions.sweepEachMinute());
@@ -126,9 +147,22 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   if (problems.length > 0) throw problems[0];
   runInvariant(9, clients.waiting === 0, 'a start was never answered, however often it was asked');
   await checker.judge(world.memory.log);
+  words.judge();
   signals.judge(time.now);
   await readers.judge();
   budgets.judge();
+  await graphs.judge(async (run) => {
+    const head = await world.memory.log.head(run);
+    const { name, version } = head?.kind === 'graph' ? head.workflow : {};
+    return name === undefined || version === undefined
+      ? undefined
+      : world.memory.workflows.version(run, workflowName(name), version);
+  });
+  for (const { address, state } of checker.runs) {
+    const code = await functions.codeOf(address);
+    if (code !== undefined) await replayAtTheEnd(world.memory, address, state, code, time.now);
+  }
+  await times.judge(async (run) => (await world.memory.log.head(run))?.deadlineAt);
   const { counts, calls } = faults;
   effects.judge(Object.values(counts).reduce((sum, count) => sum + count, 0));
   await outcomes.judge(

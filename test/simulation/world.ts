@@ -25,6 +25,8 @@ export interface Takers {
   readonly drives: Take<Job>;
   readonly results: Take<ResultMessage>;
   readonly dead: (message: Job | ResultMessage) => void;
+  /** is told of each job that a queue of work has taken */
+  readonly sent: (job: Job) => void;
 }
 
 export type OnCommit = (run: RunAddress, commit: Commit) => void;
@@ -60,6 +62,7 @@ export class SimulatedWorld {
           const some =
             jobs.length > 1 && around.faults.strikes('partlySent') ? jobs.slice(0, around.prng.whole(0, jobs.length - 1)) : jobs;
           for (const job of some) {
+            takers.sent(job);
             if (job.kind === 'node') sendTo(nodes, job, nodeJobIdentity(job));
             else if (job.kind === 'drive') sendTo(code, job, driveJobIdentity(job));
             else throw new Error('no run of a deployed bundle is simulated');

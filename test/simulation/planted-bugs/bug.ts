@@ -1,0 +1,41 @@
+/** A bug that is planted on purpose, as an edit of the sources, and the weather in which it has to be seen. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SimulationOptions } from '../simulation.ts';
+import type { Weather } from './weathers.ts';
+
+export interface Edit {
+  /** from the root of the project */
+  readonly file: string;
+  /** is in the file exactly once */
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface PlantedBug extends Edit {
+  /** what is so, once it is planted */
+  readonly name: string;
+  /** seeds, from 1, of which one has to show it */
+  readonly within: number;
+  /** rough, where nothing is said */
+  readonly weather?: Weather;
+  /** what makes its place a busy one */
+  readonly options?: Omit<SimulationOptions, 'seed' | 'rates' | 'planted' | 'onCommit' | 'aims'>;
+  /** other strings that hold it too, and are cut with it: why is said beside them */
+  readonly and?: readonly Edit[];
+  /** too long a search for every change: only the command looks for it, and its report says what it found */
+  readonly isSlow?: true;
+}
+
+const root = join(import.meta.dirname, '../../..');
+
+export const editsOf = ({ file, find, replace, and = [] }: PlantedBug): readonly Edit[] => [{ file, find, replace }, ...and];
+
+/** Why the edit does not fit its file; undefined where it does. */
+export function misfit({ file, find, replace }: Edit): string | undefined {
+  const times = readFileSync(join(root, file), 'utf8').split(find).length - 1;
+  if (times !== 1) return `${file} has ${times} times: ${find}`;
+  return find === replace ? `${file} is not changed by: ${find}` : undefined;
+}
+
+export const edited = (source: string, { find, replace }: Edit): string => source.replace(find, () => replace);

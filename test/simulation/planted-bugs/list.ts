@@ -1,0 +1,33 @@
+/** Every bug that is planted. */
+import type { PlantedBug } from './bug.ts';
+import { inChildren } from './children.ts';
+import { inCode } from './code.ts';
+import { inCommits } from './commits.ts';
+import { inJoinsAndEdges } from './joins-and-edges.ts';
+import { inLoops } from './loops.ts';
+import { inPlaces } from './places.ts';
+import { inReaders } from './readers.ts';
+import { inRecovery } from './recovery.ts';
+import { inSends } from './sends.ts';
+import { inSignals } from './signals.ts';
+import { inStart } from './start.ts';
+
+export const plantedBugs: readonly PlantedBug[] = [
+  ...inLoops,
+  ...inStart,
+  ...inRecovery,
+  ...inCode,
+  ...inSignals,
+  ...inSends,
+  ...inCommits,
+  ...inJoinsAndEdges,
+  ...inChildren,
+  ...inReaders,
+  ...inPlaces,
+];
+
+export function bugCalled(name: string): PlantedBug {
+  const bug = plantedBugs.find((each) => each.name === name);
+  if (bug === undefined) throw new Error(`no bug is called ${name}`);
+  return bug;
+}

@@ -1,0 +1,81 @@
+/** Bugs in loops and their passes. */
+import type { PlantedBug } from './bug.ts';
+
+const passes = 'lib/engine/graph/passes.ts';
+const advance = 'lib/engine/graph/advance.ts';
+const graphs = { code: 0, runs: 4 };
+
+export const inLoops: readonly PlantedBug[] = [
+  {
+    name: 'more passes are under way than a loop allows',
+    file: passes,
+    find: 'if (loop.open.length >= loop.concurrency || ',
+    replace: 'if (loop.open.length > loop.concurrency || ',
+    within: 20,
+    options: graphs,
+  },
+  {
+    name: 'a loop does not wait between its items',
+    file: passes,
+    find: 'loop.delayMs > 0 && loop.wakeAt === undefined && begun.length === 0 && loop.next > 0',
+    replace: 'loop.delayMs > 1e12',
+    within: 60,
+    options: graphs,
+  },
+  {
+    name: 'a pass has ended when one of its nodes has',
+    file: advance,
+    find: 'if (draft.state.passes.get(iteration)?.open !== 0) return false;',
+    replace: 'if (draft.state.passes.get(iteration) === undefined) return false;',
+    within: 20,
+    options: graphs,
+  },
+  {
+    name: 'a pass has ended while some of it is about to begin',
+    file: advance,
+    find: 'return [...ready, ...work].every((place) => place.iteration !== iteration);',
+    replace: 'return [...work].every((place) => place.iteration !== iteration);',
+    within: 20,
+    options: graphs,
+  },
+  {
+    name: 'a loop stops one item too early',
+    file: passes,
+    find: 'if (loop.next === loop.items) {',
+    replace: 'if (loop.next === loop.items || (loop.items > 2 && loop.next === loop.items - 1)) {',
+    within: 40,
+    options: graphs,
+  },
+  {
+    name: 'results of passes come in the order of their ends',
+    file: 'lib/engine/graph/loop-results.ts',
+    find: 'for (const { index, value } of values) inOrder[index] = value;',
+    replace: 'values.forEach(({ value }, at) => {\n    inOrder[at] = value;\n  });',
+    within: 60,
+    options: graphs,
+  },
+  {
+    name: 'a pass that failed does not fail its loop',
+    file: passes,
+    find: "failure !== undefined && wait.loop.onItemFailure === 'fail' ? itemFailed(index, failure) : tooLarge(draft, place);",
+    replace: 'failure === undefined || index >= 0 ? tooLarge(draft, place) : itemFailed(index, failure);',
+    within: 40,
+    options: graphs,
+  },
+  {
+    name: 'a pass that failed fails a loop that was to go on',
+    file: passes,
+    find: "failure !== undefined && wait.loop.onItemFailure === 'fail' ?",
+    replace: 'failure !== undefined ?',
+    within: 40,
+    options: graphs,
+  },
+  {
+    name: 'a loop that is over leaves its passes under way',
+    file: 'lib/engine/log/run-state.ts',
+    find: 'for (const index of node.loop.open) dropPass(state, passKey(node, index));',
+    replace: 'void node.loop.open;',
+    within: 60,
+    options: graphs,
+  },
+];

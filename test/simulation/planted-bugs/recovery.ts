@@ -1,0 +1,80 @@
+/** Bugs in what looks after runs: the sweep, redeliveries, nudges and dead letters. */
+import type { PlantedBug } from './bug.ts';
+
+const recover = 'lib/service/recover-runs.ts';
+const mend = 'lib/service/mend-run.ts';
+const silence = 'lib/engine/log/silence.ts';
+
+export const inRecovery: readonly PlantedBug[] = [
+  {
+    name: 'a minute counts as swept before its runs are looked at',
+    file: recover,
+    find: '    const due = await deps.index.dueIn(minute);',
+    replace: '    const due = await deps.index.dueIn(minute);\n    await deps.index.passMinute(minute);',
+    within: 200,
+  },
+  {
+    name: 'a run that could not be looked at is not looked at again',
+    file: recover,
+    find: 'await deps.index.markDue({ run, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isNoted: true });',
+    replace: '',
+    within: 60,
+  },
+  {
+    name: 'the sweep believes a listing that a run has ended',
+    file: recover,
+    find: '  const fold = await readRun(deps, run);',
+    replace:
+      '  const listed = (await deps.index.list(run, { limit: 1 })).heads[0];\n  if (listed === undefined || listed.address.runId !== run.runId) return false;\n  const fold = await readRun(deps, run);',
+    within: 60,
+  },
+  {
+    name: 'the last duties of an ended run are not done again',
+    file: mend,
+    find: 'if (!isDone) await finishRun(deps, fold);',
+    replace: 'void [isDone, finishRun];',
+    within: 60,
+  },
+  {
+    name: 'a sleeper whose alarm was lost is not woken',
+    file: mend,
+    find: "if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(fold.head, node.dispatchedIn, node), noDelay);",
+    replace: "if (node.status === 'waiting') void noDelay;",
+    within: 200,
+    options: { code: 0 },
+  },
+  {
+    name: 'a node is silent however young it is',
+    file: silence,
+    find: 'return now - lastLife >= patience ?',
+    replace: 'return now - lastLife >= patience - patience ?',
+    within: 40,
+    weather: 'calm',
+  },
+  {
+    name: 'whatever is outstanding is sent again at each look, under a new name each time',
+    file: silence,
+    find: 'const resends = current?.resends ?? 0;',
+    replace:
+      "const resends = current?.resends ?? 0;\n  if (node.status === 'queued' && sign !== undefined) return { kind: 'silent', node, resends };",
+    within: 60,
+    options: { code: 0 },
+  },
+  {
+    name: 'a beat says nothing',
+    file: silence,
+    find: 'const lastLife = instant(Math.max(expectedAt, current?.at ?? expectedAt));',
+    replace: 'const lastLife = expectedAt;\n  void [instant, current?.at];',
+    within: 40,
+    weather: 'calm',
+    options: { code: 1 },
+  },
+  {
+    name: 'silence fails a node',
+    file: recover,
+    find: "await tellRun(decider, fold, [{ kind: 'recovered', nodes: resent }, { kind: 'deadline-passed' }]);",
+    replace:
+      "await tellRun(decider, fold, [...resent.flatMap((key) => { const node = fold.state.nodes.get(key); return node !== undefined && 'attempt' in node ? [{ kind: 'node-lost' as const, node, attempt: node.attempt, failure: { cause: 'lost' as const, code: 'recovery_error', message: 'silent' } }] : []; }), { kind: 'deadline-passed' }]);",
+    within: 60,
+  },
+];

@@ -1,0 +1,68 @@
+/** Bugs in the start of a run. */
+import type { PlantedBug } from './bug.ts';
+
+const beginRun = 'lib/service/begin-run.ts';
+const control = 'lib/memory/control.ts';
+
+export const inStart: readonly PlantedBug[] = [
+  {
+    name: 'a start is answered before its run exists',
+    file: beginRun,
+    find: 'if (head !== undefined) return answerFor(head, standing, isReplay);',
+    replace:
+      "if (head === undefined) return { kind: 'started', runId: standing.runId, deploymentId: null, isReplay };\n    return answerFor(head, standing, isReplay);",
+    within: 60,
+  },
+  {
+    name: 'each request writes a run under its own name',
+    file: beginRun,
+    find: 'nonce: nonce(standing.owner),',
+    replace: 'nonce: deps.ids.nonce(),',
+    within: 40,
+  },
+  {
+    name: 'a key is taken though another has it',
+    file: control,
+    find: "if (standing !== undefined && standing.reservedAt >= notBefore) return { kind: 'taken', by: standing };",
+    replace: '',
+    within: 40,
+  },
+  {
+    name: 'a key is forgotten too early',
+    file: beginRun,
+    find: 'notBefore: instant(now - rememberedMs),',
+    replace: 'notBefore: now,',
+    within: 40,
+  },
+  {
+    name: 'a repetition runs under an id of its own',
+    file: beginRun,
+    find: "const standing = reserved.kind === 'taken' ? reserved.by : own;",
+    replace: "const standing = reserved.kind === 'taken' ? { ...reserved.by, runId: own.runId } : own;",
+    within: 40,
+  },
+  {
+    name: 'a run is not to be looked at when it begins',
+    file: beginRun,
+    find: 'await markDue(deps, headOf(creation), after(now, firstLook));',
+    replace: 'void [markDue, firstLook];',
+    within: 60,
+  },
+  {
+    name: 'a run is to be looked at only once it exists',
+    file: beginRun,
+    find: 'await markDue(deps, headOf(creation), after(now, firstLook));\n  const result = await untilDefinite(deps, () => deps.log.create(creation));',
+    replace:
+      'const result = await untilDefinite(deps, () => deps.log.create(creation));\n  await markDue(deps, headOf(creation), after(now, firstLook));',
+    within: 60,
+  },
+  {
+    name: 'the first jobs of a run are sent to nobody',
+    file: beginRun,
+    find: 'await carryOut(decider.deps, fold, creation.commit);',
+    replace: 'void carryOut;',
+    within: 10,
+    weather: 'calm',
+    options: { withoutSweep: true },
+  },
+];

@@ -1,0 +1,17 @@
+/** The weathers that bugs are looked for in. In each of them the code as it is holds (`planted-bugs.test.ts` sees to that). */
+import { type FaultRates, noFaults, roughWeather } from '../faults.ts';
+
+export const weathers = {
+  calm: noFaults,
+  rough: roughWeather,
+  /** no process dies, and no one is told so */
+  'lost answers': { ...noFaults, lostAnswer: 0.02 },
+  /** what comes, comes late, and more than once; clocks are right */
+  stragglers: { ...noFaults, duplicate: 0.3, late: 0.3, undeleted: 0.1 },
+  /** alarms come early; clocks are right */
+  'early alarms': { ...noFaults, earlyTimer: 0.5, doubleTimer: 0.2 },
+  /** clocks go back and forth, and now and then somebody is not answered */
+  'jumping clocks': { ...noFaults, clockJump: 0.05, refused: 0.05 },
+} as const satisfies Record<string, FaultRates>;
+
+export type Weather = keyof typeof weathers;

@@ -1,0 +1,95 @@
+/**
+ * Judges whether what somebody was told is so: a caller by the run that it called, a client by the runs that it started and
+ * cancelled, a run by the letters that died, and workers by how often they were asked.
+ */
+import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import { runInvariant } from './violation.ts';
+
+/** What engine/log/silence.ts says of patience, with what clocks and queues may take from it. */
+const firstPatienceMs = 100_000;
+const longestPatienceMs = 3_600_000;
+
+export class WordWatch {
+  readonly #wrongClockMs: number;
+  readonly #endOf: (runId: string) => string | undefined;
+  readonly #calls = new Map<string, string>();
+  readonly #dead = new Set<string>();
+  readonly #keys = new Map<number, Set<string>>();
+  readonly #started = new Map<number, number>();
+  readonly #cancelled = new Set<string>();
+  readonly #askedAt = new Map<string, number>();
+
+  /** @param endOf how a run ended, by its own log */
+  constructor(areClocksRight: boolean, endOf: (runId: string) => string | undefined) {
+    this.#wrongClockMs = areClocksRight ? 0 : 180_000;
+    this.#endOf = endOf;
+  }
+
+  committed({ runId }: RunAddress, { number, events }: Commit, now: number): void {
+    for (const event of events) {
+      if (number === 1 && event.type === 'INPUT_SET') this.#starts(event.input);
+      if (!('nodeId' in event)) continue;
+      const node = `${runId}/${nodeKey(event)}`;
+      if (event.type === 'SUBFLOW_CALLED') this.#calls.set(node, event.childRunId);
+      if (event.type === 'NODE_DISPATCHED') this.#askedAt.set(`${node}#${event.attempt}`, now);
+      if (event.type === 'NODE_RETRIED') this.#askedAt.set(`${node}#${event.attempt + 1}`, now);
+      const child = this.#calls.get(node);
+      if (child !== undefined && event.type === 'NODE_COMPLETED') this.#tells(node, child, 'completed');
+      if (event.type !== 'NODE_FAILED' && event.type !== 'NODE_RETRIED') continue;
+      const { code, cause } = event.failure;
+      if (child !== undefined && code === 'subflow_failed') this.#tells(node, child, 'failed');
+      if (child !== undefined && code === 'subflow_cancelled') this.#tells(node, child, 'cancelled');
+      if (cause === 'lost' && code === 'recovery_error')
+        runInvariant(5, this.#dead.has(`${node}#${event.attempt}`), `${node} was given up, and no letter of it had died`);
+    }
+  }
+
+  /** A message was given up by its queue. */
+  died(message: Job | ResultMessage): void {
+    if ('nodeId' in message) this.#dead.add(`${message.run.runId}/${nodeKey(message)}#${message.attempt}`);
+  }
+
+  /** A job was sent. The more often, the longer everybody must have waited before. */
+  sent(job: Job, now: number): void {
+    if (job.kind !== 'node' && job.kind !== 'drive') return;
+    const askedAt = this.#askedAt.get(`${job.run.runId}/${nodeKey(job)}#${job.attempt}`);
+    if (askedAt === undefined || job.resend === 0) return;
+    let leastMs = 0;
+    for (let resend = 0; resend < job.resend; resend += 1) leastMs += Math.min(longestPatienceMs, firstPatienceMs * 2 ** resend);
+    const waitedMs = now - askedAt + this.#wrongClockMs * job.resend;
+    runInvariant(5, waitedMs >= leastMs, `${job.nodeId} was sent for the ${job.resend}. time again after ${now - askedAt} ms`);
+  }
+
+  asked(client: number, key: string): void {
+    this.#keys.set(client, (this.#keys.get(client) ?? new Set()).add(key));
+  }
+
+  /** A client was told that its run is cancelled. */
+  toldCancelled(runId: string): void {
+    this.#cancelled.add(runId);
+  }
+
+  judge(): void {
+    for (const [client, runs] of this.#started) {
+      const keys = this.#keys.get(client)?.size ?? 0;
+      runInvariant(9, runs <= keys, `client ${client} has asked under ${keys} keys, and ${runs} runs were made`);
+    }
+    for (const runId of this.#cancelled) {
+      const end = this.#endOf(runId);
+      // What could not be undone, or was being undone for another reason, has failed.
+      runInvariant(7, end === 'cancelled' || end === 'failed', `${runId} was called cancelled, and ended as ${end}`);
+    }
+  }
+
+  #starts(input: unknown): void {
+    const client: unknown = Object(Object(input).value).client;
+    if (typeof client === 'number') this.#started.set(client, (this.#started.get(client) ?? 0) + 1);
+  }
+
+  #tells(node: string, child: string, status: string): void {
+    const end = this.#endOf(child);
+    runInvariant(3, end === status, `${node} was told that ${child} is ${status}, and it is ${end}`);
+  }
+}
