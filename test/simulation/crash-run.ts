@@ -3,6 +3,7 @@ import type { RunAttempt } from '../../lib/service/graph.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { load } from '../../lib/service/payloads.ts';
 import type { WorkflowOptions } from '../../lib/engine/graph/definition.ts';
+import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
 import type { Outside } from '../conformance/outside.ts';
 import { type Aim, noFaults } from './faults.ts';
 import type { Workings } from './functions.ts';
@@ -44,7 +45,10 @@ export interface CrashRunOptions {
 /** All fixed workflows go on as this seed has it: it says how long calls and messages take. */
 const seed = 7;
 
-export async function crashRun(fixed: FixedWorkflow, { aims = [], told = new Map(), planted }: CrashRunOptions = {}): Promise<CrashRun> {
+export async function crashRun(
+  fixed: FixedWorkflow,
+  { aims = [], told = new Map(), planted }: CrashRunOptions = {},
+): Promise<CrashRun> {
   const calls: string[] = [];
   const made: { scripted?: Scripted; parts?: WorkloadParts } = {};
   const here = (): { scripted: Scripted; parts: WorkloadParts } => {
@@ -77,6 +81,12 @@ export async function crashRun(fixed: FixedWorkflow, { aims = [], told = new Map
   return { calls, report, came: await cameTo(scripted, parts), answers: scripted.answers };
 }
 
+/** Whatever the order in which its keys were set. */
+const canonical = (value: JsonValue): string =>
+  JSON.stringify(value, (_key, each: JsonValue) =>
+    isJsonObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1))) : each,
+  );
+
 async function cameTo({ run }: Scripted, { checker, world }: WorkloadParts): Promise<Came> {
   const state = run === undefined ? undefined : checker.stateOf(run.runId);
   if (run === undefined || state === undefined) throw new Error('the run is gone');
@@ -88,5 +98,5 @@ async function cameTo({ run }: Scripted, { checker, world }: WorkloadParts): Pro
         ? progress.output.value
         : await load(world.deps, run, progress.output.ref);
   const nodes = [...state.nodes.entries()].map(([key, node]) => `${key}=${node.status}`).filter((each) => !each.includes('@'));
-  return { status: progress.status, output: JSON.stringify(output), nodes: nodes.toSorted().join(' ') };
+  return { status: progress.status, output: canonical(output), nodes: nodes.toSorted().join(' ') };
 }

@@ -8,13 +8,16 @@ import { type Reply, type Topology, definitionOf, done } from '../conformance/to
 import type { FixedWorkflow } from './crash-run.ts';
 import { scriptedScope } from './scripted.ts';
 
-const types = { compile: (version: Parameters<typeof compile>[0]) => compile(version, termsOf), evaluate: evaluatePure };
+export const productTypes = {
+  compile: (version: Parameters<typeof compile>[0]) => compile(version, termsOf),
+  evaluate: evaluatePure,
+};
 
 export const fixedTopology = (topology: Topology): FixedWorkflow => ({
   name: topology.name,
   workflow: topology.name,
   input: topology.input ?? {},
-  types,
+  types: productTypes,
   // Of several workflows each has a budget of its own.
   ...(topology.calls === undefined && topology.options !== undefined ? { limits: topology.options } : {}),
   publish: async (deps) => {

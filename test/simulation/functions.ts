@@ -169,10 +169,14 @@ export class Functions implements Takers {
 
   sweep(done?: (isDone: boolean) => void): void {
     const { time } = this.#around;
-    this.invoke('sweep', async (decider) => {
-      const { failed } = await recoverRuns(decider, after(time.now, sweepMs));
-      for (const { trouble } of failed) if (!isExpected(trouble)) this.problems.push(trouble);
-    }, done);
+    this.invoke(
+      'sweep',
+      async (decider) => {
+        const { failed } = await recoverRuns(decider, after(time.now, sweepMs));
+        for (const { trouble } of failed) if (!isExpected(trouble)) this.problems.push(trouble);
+      },
+      done,
+    );
   }
 
   /** What the code of a run is, as long as it lives. */

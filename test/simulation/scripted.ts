@@ -3,7 +3,17 @@
  * Without a crash the sweep looks in between two moments and is no port call of anybody; from the first crash on it is a
  * process like all others.
  */
-import { type NodeId, type RunAddress, type Scope, environment, nodeId, nodeKey, projectId, signalId, topLevel } from '../../lib/engine/ids.ts';
+import {
+  type NodeId,
+  type RunAddress,
+  type Scope,
+  environment,
+  nodeId,
+  nodeKey,
+  projectId,
+  signalId,
+  topLevel,
+} from '../../lib/engine/ids.ts';
 import { workflowName } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { minuteOf } from '../../lib/engine/log/silence.ts';
@@ -131,8 +141,7 @@ export class Scripted implements Workload {
         const answer = await wakeRun(decider, this.#started(), named.length === 0 ? undefined : named.map(nodeId));
         return answer.kind === 'woken' ? answer.nodeIds : [];
       }),
-    resume: (reason) =>
-      this.#ask('resume', async (decider) => void (await resumeRun(decider, this.#started(), { reason }))),
+    resume: (reason) => this.#ask('resume', async (decider) => void (await resumeRun(decider, this.#started(), { reason }))),
   };
 
   #start(): Promise<void> {
@@ -173,8 +182,10 @@ export class Scripted implements Workload {
   };
 
   /** Asks in a process of its own, and again in another one when that says nothing. */
-  #ask<Answer>(what: string, work: (decider: Decider) => Promise<Answer>): Promise<Answer> {
+  async #ask<Answer>(what: string, work: (decider: Decider) => Promise<Answer>): Promise<Answer> {
     const { functions, around } = this.#parts;
+    // A run can be on its way before whoever started it has heard of it.
+    if (what !== 'start' && this.run === undefined) await this.#until(() => this.run !== undefined);
     const number = (this.#asked.get(what) ?? 0) + 1;
     this.#asked.set(what, number);
     const name = `${what} ${number}`;
@@ -230,7 +241,8 @@ export class Scripted implements Workload {
       const state = checker.stateOf(this.#started().runId)?.nodes.get(place);
       return state !== undefined && 'childRunId' in state ? state.childRunId : undefined;
     };
-    await this.#until(() => calledNow() !== undefined || checker.endOf(this.#started().runId) !== undefined);
+    const isMade = () => checker.stateOf(calledNow() ?? '') !== undefined;
+    await this.#until(() => isMade() || checker.endOf(this.#started().runId) !== undefined);
     const runId = calledNow();
     return runId === undefined ? this.#started() : { ...scriptedScope, runId };
   }

@@ -127,7 +127,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const { problems } = functions;
   // Only the next sweep is ahead, and it has nothing to look at: it can go on like this for ever.
   const isAtRest = (): boolean =>
-    options.workload === undefined && time.ahead === 1 && (options.withoutSweep === true || world.lastDueMinute <= world.sweptMinute);
+    options.workload === undefined &&
+    time.ahead === 1 &&
+    (options.withoutSweep === true || world.lastDueMinute <= world.sweptMinute);
   let happened = await time.run(birth + patience, () => problems.length > 0 || clients.isQuiet || isAtRest());
   happened += await time.run(time.now + aftermathMs, () => problems.length > 0 || isAtRest());
   if (problems.length > 0) throw problems[0];
