@@ -269,4 +269,4 @@ export class Clients {
 
 const isAsOf = (status: string): boolean => terminalStatuses.some((each) => each === status);
 
-export const isCode = (workflow: WorkflowVersion | CodeWorkflow): workflow is CodeWorkflow => 'part' in workflow;
+const isCode = (workflow: WorkflowVersion | CodeWorkflow): workflow is CodeWorkflow => 'part' in workflow;

@@ -47,11 +47,8 @@ export function addRow(into: Row, { violations, ...numbers }: Row): void {
 type Amount = Exclude<keyof Row, 'violations'>;
 const isAmount = (name: string): name is Amount => name !== 'violations' && name in emptyRow();
 
-/** Pairs grow with the square of the calls. */
-export const mostCallsForPairs = 20;
-
 export interface MatrixOptions {
-  /** of workflows with as many calls or fewer */
+  /** two crashes for workflows with as many calls or fewer: they grow with the square of the calls */
   readonly mostCallsForPairs?: number;
   readonly planted?: (world: Deps) => Deps;
 }
