@@ -109,15 +109,26 @@ export class Faults {
   readonly #rates: FaultRates;
   readonly #prng: Prng;
   readonly #aims: readonly Aim[];
+  /** names of port calls, where somebody wants to know them */
+  readonly #onCall: ((name: string) => void) | undefined;
+  /** is called when an aimed crash strikes */
+  onAimed: () => void = () => {};
 
-  constructor(rates: FaultRates, prng: Prng, aims: readonly Aim[] = []) {
+  constructor(rates: FaultRates, prng: Prng, aims: readonly Aim[] = [], onCall?: (name: string) => void) {
     this.#rates = rates;
     this.#prng = prng;
     this.#aims = aims;
+    this.#onCall = onCall;
+  }
+
+  called(name: string): void {
+    this.calls += 1;
+    this.#onCall?.(name);
   }
 
   strikes(kind: FaultKind): boolean {
     const isAimed = this.#aims.some((aim) => aim.kind === kind && aim.call === this.calls);
+    if (isAimed) this.onAimed();
     if (!isAimed && !this.#prng.isLucky(this.#rates[kind])) return false;
     this.counts[kind] += 1;
     return true;

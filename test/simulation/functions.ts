@@ -9,7 +9,7 @@ import type { Decider } from '../../lib/service/decide-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { driveCodeRun } from '../../lib/service/drive-code-run.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
-import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
+import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/graph.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { runNode, wakeNode } from '../../lib/service/run-node.ts';
@@ -41,10 +41,24 @@ export type Invocation = Decider & Warm & { readonly process: Process };
 /** sees the calls of each process as the process makes them */
 type Observed = (by: string, reached: Deps) => Deps;
 
+interface Given {
+  readonly observed?: Observed | undefined;
+  readonly workings?: Workings | undefined;
+}
+
 type Failed = readonly Received<Job>[];
 
 /** How long before its end a sweep stops to begin minutes. */
 const sweepMs = durationMs(55_000);
+
+/** What the workflows of a workload are made of, where they are not those of the simulation. */
+export interface Workings {
+  readonly types?: GraphTypes;
+  /** @param deps as the process reaches them */
+  readonly attempts?: (process: Process, deps: Deps) => RunAttempt;
+  /** what the module of a deployment exports */
+  readonly modules?: ReadonlyMap<DeploymentId, unknown>;
+}
 
 export class Functions implements Takers {
   /** what went wrong that no fault explains */
@@ -57,12 +71,14 @@ export class Functions implements Takers {
   readonly #watches: Watches;
   readonly #observed: Observed;
   readonly #idle: Warm[] = [];
+  readonly #workings: Workings;
 
-  constructor(around: Surroundings, effects: EffectWatch, watches: Watches, observed: Observed = (_by, reached) => reached) {
+  constructor(around: Surroundings, effects: EffectWatch, watches: Watches, { observed, workings }: Given = {}) {
+    this.#workings = workings ?? {};
     this.#around = around;
     this.#effects = effects;
     this.#watches = watches;
-    this.#observed = observed;
+    this.#observed = observed ?? ((_by, reached) => reached);
   }
 
   /** Runs one invocation in a warm or a new environment. A crash loses the environment and says nothing. */
@@ -70,7 +86,7 @@ export class Functions implements Takers {
     const { world } = this;
     if (world === undefined) throw new Error('the world is not there yet');
     if (this.#around.faults.strikes('deployed')) this.#idle.length = 0;
-    const warm = this.#idle.pop() ?? { folds: new WarmFolds(), plans: new Plans(simulatedTypes) };
+    const warm = this.#idle.pop() ?? { folds: new WarmFolds(), plans: new Plans(this.#workings.types ?? simulatedTypes) };
     const process = new Process(this.#around);
     work({ deps: this.#observed(by, process.deps(world)), by, ...warm, process }).then(
       () => {
@@ -94,7 +110,7 @@ export class Functions implements Takers {
     this.invoke(
       'worker',
       async (invocation) => {
-        const worker = { ...invocation, runAttempt: this.#attempts(invocation.process) };
+        const worker = { ...invocation, runAttempt: this.#attempts(invocation) };
         switch (job.kind) {
           case 'node':
             return runNode(worker, job, delivery);
@@ -127,7 +143,10 @@ export class Functions implements Takers {
       async (invocation) => {
         const { process } = invocation;
         const world = this.#bodies(process);
-        const programs = simulatedPrograms(process, (id) => this.deployed.get(id)?.map((each) => workflowOf(each, world)) ?? []);
+        const programs = simulatedPrograms(
+          process,
+          (id) => this.#workings.modules?.get(id) ?? this.deployed.get(id)?.map((each) => workflowOf(each, world)) ?? [],
+        );
         await driveCodeRun({ ...invocation, programs }, job, delivery);
       },
       (isDone) => done(isDone ? [] : [received]),
@@ -168,12 +187,20 @@ export class Functions implements Takers {
   readonly sent = (job: Job): void => this.#noting(() => this.#watches.words.sent(job, this.#around.time.now));
 
   sweepEachMinute(): void {
+    this.sweep();
+    this.#around.time.in(60_000, () => this.sweepEachMinute());
+  }
+
+  sweep(done?: (isDone: boolean) => void): void {
     const { time } = this.#around;
-    this.invoke('sweep', async (decider) => {
-      const { failed } = await recoverRuns(decider, after(time.now, sweepMs));
-      for (const { trouble } of failed) if (!isExpected(trouble)) this.problems.push(trouble);
-    });
-    time.in(60_000, () => this.sweepEachMinute());
+    this.invoke(
+      'sweep',
+      async (decider) => {
+        const { failed } = await recoverRuns(decider, after(time.now, sweepMs));
+        for (const { trouble } of failed) if (!isExpected(trouble)) this.problems.push(trouble);
+      },
+      done,
+    );
   }
 
   /** What the code of a run is, as long as it lives. */
@@ -183,8 +210,16 @@ export class Functions implements Takers {
     return this.deployed.get(head.deploymentId)?.find(({ name }) => name === head.workflow.name);
   }
 
-  #attempts(process: Process): RunAttempt {
+  #attempts({ process, deps }: Invocation): RunAttempt {
     const { prng } = this.#around;
+    const others = this.#workings.attempts?.(process, deps);
+    if (others !== undefined)
+      return async (node, input, attempt) => {
+        // A value that is stored apart is asked for before anything is done, and then all begins anew.
+        void input.inputs;
+        this.#effects.begins(attempt.token, attempt.number, process);
+        return others(node, input, attempt);
+      };
     return async (node, _input, attempt) => {
       const ms = Number(node.config['ms'] ?? 5);
       const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));

@@ -79,7 +79,7 @@ export class Process {
     const { time, prng, faults } = this.#around;
     return new Promise((resolve, reject) => {
       if (!this.isAlive) return;
-      faults.calls += 1;
+      faults.called(name);
       if (faults.strikes('crashBefore')) return this.die();
       const diesAfter = faults.strikes('crashAfter');
       const isRefused = faults.strikes('refused');

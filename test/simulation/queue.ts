@@ -47,6 +47,9 @@ export class Queue<Body> {
   readonly #locked = new Set<string>();
   readonly #seen = new Map<string, number>();
   #anonymous = 0;
+  /** goes up when everything in it is lost */
+  #age = 0;
+  #isHeld = false;
   /** batches of which some came back and some did not */
   partial = 0;
 
@@ -69,8 +72,21 @@ export class Queue<Body> {
     for (let copy = 0; copy < copies; copy += 1) {
       const lane = this.#rules.isFifo ? group : `#${(this.#anonymous += 1)}`;
       const hopMs = this.#faults.strikes('late') ? this.#prng.whole(1_000, 120_000) : this.#prng.whole(2, 60);
-      this.#time.in(delayMs + hopMs, () => this.#put({ body, lane, receives: 0 }));
+      const age = this.#age;
+      this.#time.in(delayMs + hopMs, () => (age === this.#age ? this.#put({ body, lane, receives: 0 }) : undefined));
     }
+  }
+
+  /** Loses every message, whether it lies here or is on its way. */
+  lose(): void {
+    this.#age += 1;
+    this.#lanes.clear();
+  }
+
+  /** As long as it is held nobody takes anything from it. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    if (!isHeld) for (const lane of this.#lanes.keys()) this.#deliver(lane);
   }
 
   #put(message: Kept<Body>): void {
@@ -81,6 +97,7 @@ export class Queue<Body> {
   }
 
   #deliver(lane: string): void {
+    if (this.#isHeld) return;
     const batch = this.#takeFrom(lane, this.#rules.batchSize);
     if (batch.length === 0) return;
     for (const other of this.#othersFor(batch)) batch.push(...this.#takeFrom(other, this.#rules.batchSize - batch.length));

@@ -7,7 +7,7 @@ import { type Step, type StepContext, type Workflow, defineWorkflow } from '../.
 import type { Prng } from './prng.ts';
 import { simulatedPlaces } from './random-graph.ts';
 
-type Part =
+export type Part =
   | {
       readonly kind: 'step';
       readonly ms: number;
@@ -48,7 +48,7 @@ const endless = 0;
 const always = 1_000;
 
 /** What code may call: names of workflows that call nothing themselves. */
-const leafNames = { graph: 'leaf-graph', code: 'leaf-code' } as const;
+export const leafNames = { graph: 'leaf-graph', code: 'leaf-code' } as const;
 
 export function randomCode(prng: Prng, name: string, mix: { readonly isBrisk: boolean }): CodeWorkflow {
   const mostAttempts = prng.isLucky(0.2) ? 2 : 1;

@@ -14,6 +14,7 @@ export class VirtualTime {
   #now: number;
   #order = 0;
   readonly #heap: Happening[] = [];
+  #held: Promise<unknown> | undefined;
 
   constructor(start: number) {
     this.#now = start;
@@ -32,6 +33,17 @@ export class VirtualTime {
     return this.#heap.length;
   }
 
+  /** When the next thing happens. */
+  get nextAt(): number {
+    return this.#heap[0]?.at ?? Infinity;
+  }
+
+  /** No virtual time passes until it is settled: what takes real time, and none of the world's. */
+  hold<Value>(work: Promise<Value>): Promise<Value> {
+    this.#held = Promise.allSettled([this.#held, work]);
+    return work;
+  }
+
   in(ms: number, happen: () => void): void {
     this.at(this.#now + ms, happen);
   }
@@ -46,6 +58,12 @@ export class VirtualTime {
       next.happen();
       happened += 1;
       await boundary();
+      while (this.#held !== undefined) {
+        const held = this.#held;
+        await held;
+        if (this.#held === held) this.#held = undefined;
+        await boundary();
+      }
     }
     return happened;
   }

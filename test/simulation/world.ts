@@ -37,7 +37,11 @@ export class SimulatedWorld {
   /** the latest minute that a run is to be looked at in, and the latest that was swept: behind it nothing is due */
   lastDueMinute = 0;
   sweptMinute = 0;
-  readonly #queues: readonly { readonly partial: number }[];
+  readonly #queues: readonly { readonly partial: number; lose(): void; hold(isHeld: boolean): void }[];
+  /** minutes behind the last swept one that some run is to be looked at in */
+  readonly dueMinutes = new Set<number>();
+  /** goes up when all timers are lost */
+  #age = 0;
 
   constructor(seed: number, around: Surroundings, takers: Takers, onCommit: OnCommit) {
     this.memory = memoryWorld({ seed, startAt: birth });
@@ -79,12 +83,26 @@ export class SimulatedWorld {
           const earlyMs = faults.strikes('earlyTimer') ? prng.whole(0, timerSpreadMs) : 0;
           const lateMs = faults.strikes('lateTimer') ? prng.whole(60_000, 3_600_000) : 0;
           const copies = faults.strikes('doubleTimer') ? 2 : 1;
+          const age = this.#age;
           for (let copy = 0; copy < copies; copy += 1)
-            time.at(at - earlyMs + lateMs + prng.whole(0, timerSpreadMs), () => delayed.send(job, '', undefined));
+            time.at(at - earlyMs + lateMs + prng.whole(0, timerSpreadMs), () =>
+              age === this.#age ? delayed.send(job, '', undefined) : undefined,
+            );
         },
       },
       settings: { retentionMs: days(30), idempotencyMs: durationMs(86_400_000), requiresHttps: false },
     };
+  }
+
+  /** Loses all messages and timers. */
+  lose(): void {
+    this.#age += 1;
+    for (const queue of this.#queues) queue.lose();
+  }
+
+  /** Nobody takes anything from any queue, for as long as they are held. */
+  hold(isHeld: boolean): void {
+    for (const queue of this.#queues) queue.hold(isHeld);
   }
 
   /** batches that failed in part */
@@ -130,10 +148,12 @@ export class SimulatedWorld {
         listed(JSON.stringify([scope, state, options]), () => index.listByState(scope, state, options)),
       passMinute: async (minute) => {
         this.sweptMinute = Math.max(this.sweptMinute, minute);
+        for (const due of this.dueMinutes) if (due <= minute) this.dueMinutes.delete(due);
         await index.passMinute(minute);
       },
       markDue: async (entry) => {
         this.lastDueMinute = Math.max(this.lastDueMinute, entry.minute);
+        this.dueMinutes.add(entry.minute);
         await index.markDue(entry);
       },
     });

@@ -1,0 +1,103 @@
+/**
+ * The crash matrix of one fixed workflow: it is run once without a crash, and its port calls are counted; then once for each
+ * call with a crash before and once with a crash after it; and where that is asked for, for each of these with a second crash
+ * at each later call of the run as it went on after the first.
+ */
+import * as z from 'zod';
+import type { Deps } from '../../lib/service/deps.ts';
+import { byChance } from './by-chance.ts';
+import { type Came, type CrashRun, type FixedWorkflow, crashRun } from './crash-run.ts';
+import type { Aim } from './faults.ts';
+
+export const rowSchema = z.strictObject({
+  workflows: z.number(),
+  /** port calls of the calm runs */
+  calls: z.number(),
+  /** runs with one crash */
+  crashes: z.number(),
+  /** runs with two */
+  pairs: z.number(),
+  /** crashes that were aimed, and those of them that struck */
+  aimed: z.number(),
+  struck: z.number(),
+  /** runs that were held to the end that the calm one came to, beside all invariants */
+  compared: z.number(),
+  violations: z.array(z.string()),
+});
+
+/** What a workflow, or several, came to in the matrix. */
+export type Row = z.infer<typeof rowSchema>;
+
+export const emptyRow = (): Row => ({
+  workflows: 0,
+  calls: 0,
+  crashes: 0,
+  pairs: 0,
+  aimed: 0,
+  struck: 0,
+  compared: 0,
+  violations: [],
+});
+
+export function addRow(into: Row, { violations, ...numbers }: Row): void {
+  for (const name of Object.keys(numbers).filter(isAmount)) into[name] += numbers[name];
+  into.violations.push(...violations);
+}
+
+type Amount = Exclude<keyof Row, 'violations'>;
+const isAmount = (name: string): name is Amount => name !== 'violations' && name in emptyRow();
+
+export interface MatrixOptions {
+  /** two crashes for workflows with as many calls or fewer: they grow with the square of the calls */
+  readonly mostCallsForPairs?: number;
+  readonly planted?: (world: Deps) => Deps;
+}
+
+const kinds = ['crashBefore', 'crashAfter'] as const;
+
+export async function matrixOf(fixed: FixedWorkflow, { mostCallsForPairs: most = 0, planted }: MatrixOptions = {}): Promise<Row> {
+  const row = { ...emptyRow(), workflows: 1 };
+  const plan = planted === undefined ? {} : { planted };
+  const calm = await crashRun(fixed, plan);
+  row.calls = calm.calls.length;
+  const crashed = async (aims: readonly Aim[], callsBefore: readonly string[]): Promise<CrashRun | undefined> => {
+    row.aimed += aims.length;
+    const where = aims.map(({ call, kind }) => `${kind} ${call} ${callsBefore[call - 1]}`).join(', ');
+    try {
+      const run = await crashRun(fixed, { aims, told: calm.answers, ...plan });
+      const struck = run.report.counts.crashBefore + run.report.counts.crashAfter;
+      row.struck += struck;
+      const difference = differenceOf(fixed.name, calm.came, run.came);
+      if (difference !== undefined) row.violations.push(`${fixed.name}: ${where}: ${difference}`);
+      if (!byChance.has(fixed.name)) row.compared += 1;
+      return run;
+    } catch (trouble) {
+      // Whatever it came to, the crash came first.
+      row.struck += aims.length;
+      row.violations.push(`${fixed.name}: ${where}: ${trouble instanceof Error ? trouble.message : String(trouble)}`);
+      return undefined;
+    }
+  };
+  for (let call = 1; call <= calm.calls.length; call += 1) {
+    for (const kind of kinds) {
+      row.crashes += 1;
+      const first = { call, kind };
+      const once = await crashed([first], calm.calls);
+      if (once === undefined || calm.calls.length > most) continue;
+      for (let later = call + 1; later <= once.calls.length; later += 1) {
+        for (const then of kinds) {
+          row.pairs += 1;
+          await crashed([first, { call: later, kind: then }], once.calls);
+        }
+      }
+    }
+  }
+  return row;
+}
+
+function differenceOf(name: string, calm: Came, came: Came): string | undefined {
+  if (byChance.has(name)) return undefined;
+  const differs = (['status', 'output', 'nodes'] as const).find((what) => calm[what] !== came[what]);
+  if (differs === undefined) return undefined;
+  return `${differs} ${came[differs].slice(0, 200)}, and without a crash ${calm[differs].slice(0, 200)}`;
+}

@@ -1,0 +1,14 @@
+/** A thread that runs the crash matrix of one fixed workflow after another, each by its group and its place in it. */
+import { parentPort } from 'node:worker_threads';
+import * as z from 'zod';
+import { corpus } from './corpus.ts';
+import { matrixOf } from './crash-matrix.ts';
+
+const askedSchema = z.strictObject({ group: z.string(), index: z.number(), mostCallsForPairs: z.number() });
+
+parentPort?.on('message', (message: unknown) => {
+  const { group, index, mostCallsForPairs } = askedSchema.parse(message);
+  const fixed = corpus[group]?.[index];
+  if (fixed === undefined) throw new Error(`there is no workflow ${index} of ${group}`);
+  void matrixOf(fixed, { mostCallsForPairs }).then((row) => parentPort?.postMessage(row));
+});

@@ -1,0 +1,33 @@
+/** What is run in a simulated world and asked of it. */
+import type { Checker } from './checker.ts';
+import type { Functions } from './functions.ts';
+import type { Surroundings } from './process.ts';
+import type { SignalWatch } from './signal-watch.ts';
+import type { SimulatedWorld } from './world.ts';
+
+export interface Workload {
+  /** Publishes what there is to run, and sets everything going. */
+  begin(): Promise<void>;
+  /** everything has been asked for, and every run has ended */
+  readonly isQuiet: boolean;
+  /** starts that nobody has answered yet */
+  readonly waiting: number;
+  /** nodes that were woken before their time */
+  readonly woken: number;
+  /** signals */
+  readonly sent: number;
+  /** it has lost messages or left them lying, which explains that something was done again */
+  readonly isRough?: boolean;
+  /** Somebody may have asked for it. */
+  mayBeCancelled(runId: string): boolean;
+}
+
+export interface WorkloadParts {
+  readonly around: Surroundings;
+  readonly world: SimulatedWorld;
+  readonly functions: Functions;
+  readonly checker: Checker;
+  readonly signals: SignalWatch;
+}
+
+export type WorkloadOf = (parts: WorkloadParts) => Workload;
