@@ -156,13 +156,15 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   signals.judge(time.now);
   await readers.judge();
   budgets.judge();
-  await graphs.judge(async (run) => {
-    const head = await world.memory.log.head(run);
-    const { name, version } = head?.kind === 'graph' ? head.workflow : {};
-    return name === undefined || version === undefined
-      ? undefined
-      : world.memory.workflows.version(run, workflowName(name), version);
-  });
+  // Its rules are those of the simulated types, whose policies a version says itself.
+  if (options.workload === undefined)
+    await graphs.judge(async (run) => {
+      const head = await world.memory.log.head(run);
+      const { name, version } = head?.kind === 'graph' ? head.workflow : {};
+      return name === undefined || version === undefined
+        ? undefined
+        : world.memory.workflows.version(run, workflowName(name), version);
+    });
   for (const { address, state } of checker.runs) {
     const code = await functions.codeOf(address);
     if (code !== undefined) await replayAtTheEnd(world.memory, address, state, code, time.now);
