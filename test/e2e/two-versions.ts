@@ -49,7 +49,7 @@ const changes: readonly Change[] = [
   },
   { file: 'lib/program/step-keys.ts', was: 'return `${name}:${number}`;', is: 'return name + this.sign + number;' },
   // The stored fold: another schema, which neither version can read of the other.
-  { file: 'lib/engine/log/fold.ts', was: 'foldSchema = 5;', is: 'foldSchema = 6;' },
+  { file: 'lib/engine/log/fold.ts', was: 'foldSchema = 6;', is: 'foldSchema = 7;' },
   {
     file: 'lib/codec/fold.ts',
     was: 'JSON.parse(JSON.stringify(fold)) as JsonValue;',
