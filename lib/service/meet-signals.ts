@@ -12,7 +12,7 @@ import { Unavailable } from '../ports/unavailable.ts';
 import type { Appended } from './append.ts';
 import { askRun } from './ask-run.ts';
 import type { Decider } from './decide-run.ts';
-import { type RunFold, readRun, readTail } from './read-log.ts';
+import { type RunFold, commitsOf, readRun, readTail } from './read-log.ts';
 
 /** A decider, and the one way from a fact into the log: that way itself leads here, when a commit begins a wait. */
 export interface Meeter extends Decider {
@@ -121,7 +121,7 @@ async function standingOf(
   if (node !== undefined || waiter.iteration === topLevel)
     return node?.status === 'completed' && node.attempt === waiter.attempt && node.signalId === signalId ? 'has_it' : 'over';
   // Of a pass that has ended the fold knows nothing more, and its log everything.
-  const commits = await deps.log.commitsAfter(fold.head.address, from);
+  const commits = await commitsOf(deps, fold, from);
   const isGiven = commits.some(({ events }) =>
     events.some((event) => event.type === 'SIGNAL_RECEIVED' && event.signalId === signalId),
   );

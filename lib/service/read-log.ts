@@ -94,6 +94,19 @@ export async function readTail(
   throw new Unavailable('a log without a hole');
 }
 
+/** The commits behind `from` that the fold was made of, every one: a read that has a hole is no answer to what was ever said. */
+export async function commitsOf(
+  { log }: Pick<Deps, 'log'>,
+  { head, state: { asOf } }: RunFold,
+  from: CommitNo,
+): Promise<readonly Commit[]> {
+  for (let read = 1; read <= mostReads; read += 1) {
+    const dense = untilFirstHole(await log.commitsAfter(head.address, from), from + 1);
+    if ((dense.at(-1)?.number ?? from) >= asOf) return dense;
+  }
+  throw new Unavailable('a log without a hole');
+}
+
 /** Folds what follows without a hole. @returns whether that is all of it */
 function foldDense(fold: RunFold, found: readonly Commit[], meet: (commit: Commit) => void = () => {}): boolean {
   const dense = untilFirstHole(found, fold.state.asOf + 1);

@@ -18,6 +18,8 @@ interface Watched {
   readonly undoable: Set<string>;
   /** drives that were given up after five machines had died at each */
   lostDrives: number;
+  /** code that stood still for longer than its function may take was ended, and what was at work had failed */
+  wasEnded: boolean;
   end?:
     | { readonly status: 'completed'; readonly output: unknown }
     /** `isLost`: five machines died at its message */
@@ -32,12 +34,13 @@ export class OutcomeWatch {
 
   committed(address: RunAddress, { events }: Commit): void {
     const { runId } = address;
-    const run = this.#runs.get(runId) ?? { address, done: [], undoable: new Set<string>(), lostDrives: 0 };
+    const run = this.#runs.get(runId) ?? { address, done: [], undoable: new Set<string>(), lostDrives: 0, wasEnded: false };
     this.#runs.set(runId, run);
     for (const event of events) {
       if (event.type === 'NODE_DISPATCHED' && event.step?.hasRollback === true) run.undoable.add(event.nodeId);
       if (event.type === 'NODE_COMPLETED' && run.undoable.has(event.nodeId)) run.done.push(event.nodeId);
       if (event.type === 'NODE_FAILED' && event.failure.code === 'recovery_error') run.lostDrives += 1;
+      if (event.type === 'NODE_FAILED' && event.failure.code === 'code_timed_out') run.wasEnded = true;
       if (event.type === 'RUN_COMPLETED')
         run.end = { status: 'completed', output: 'value' in event.output ? event.output.value : undefined };
       if (event.type === 'RUN_FAILED') run.end = { status: 'failed', isLost: event.error.code === 'drive_lost' };
@@ -69,7 +72,7 @@ export class OutcomeWatch {
     for (const [runId, run] of this.#runs) {
       const workflow = await codeOf(run.address);
       if (workflow === undefined || run.end === undefined) continue;
-      const isCutShort = run.end.status === 'cancelled' || (run.end.status === 'failed' && run.end.isLost);
+      const isCutShort = run.wasEnded || run.end.status === 'cancelled' || (run.end.status === 'failed' && run.end.isLost);
       runInvariant(
         7,
         run.end.status !== 'cancelled' || mayBeCancelled(runId),
