@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { minuteOf } from '../../lib/engine/log/silence.ts';
-import { after, minutes, seconds } from '../../lib/engine/time.ts';
+import { after, instant, minutes, seconds } from '../../lib/engine/time.ts';
 import { recoverRun, recoverRuns } from '../../lib/service/recover-runs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { failing, finished, house, scope, workflow } from './house.ts';
@@ -37,6 +37,37 @@ describe('the sweep', () => {
     if (asleep === undefined) throw new Error('nobody sleeps');
     expect(await home.world.index.dueIn(minuteOf(after(asleep.wakeAt, seconds(60))))).toEqual([run]);
     expect(await home.world.index.sweptMinute()).toBe(minuteOf(home.world.clock.now()) - 1);
+  });
+
+  it('writes what it could not look at behind the minute that it sweeps, though its clock has gone back meanwhile', async () => {
+    let isBack = false;
+    const home = house({
+      wrap: (deps) => ({
+        ...deps,
+        clock: replaced(deps.clock, { now: () => instant(deps.clock.now() - (isBack ? minutes(2) : 0)) }),
+        index: replaced(deps.index, {
+          dueIn: async (minute) => {
+            const due = await deps.index.dueIn(minute);
+            isBack = due.length > 0;
+            return due;
+          },
+        }),
+        log: replaced(deps.log, {
+          head: async (run) => {
+            if (isBack) throw new Unavailable('the table');
+            return deps.log.head(run);
+          },
+        }),
+      }),
+    });
+    await home.publish(workflow('flow', 'a>b'));
+    const run = await home.begin('flow');
+    home.world.clock.advance(minutes(3));
+    const swept = minuteOf(home.world.clock.now()) - 1;
+    expect(await home.world.index.dueIn(swept)).toEqual([run]);
+    expect((await recoverRuns(home.worker, inTime(home))).failed).toHaveLength(1);
+    expect(await home.world.index.sweptMinute()).toBe(swept);
+    expect(await home.world.index.dueIn(swept + 1)).toEqual([run]);
   });
 
   it('wakes a sleeper whose timer was lost, a minute after its time', async () => {
