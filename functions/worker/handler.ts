@@ -2,12 +2,9 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
-import { unreachable } from '../../lib/engine/invariant.ts';
 import { fireSchedule } from '../../lib/service/fire-schedule.ts';
-import { nudgeRun } from '../../lib/service/nudge-run.ts';
-import { tendChild } from '../../lib/service/tend-child.ts';
-import { tendPlace } from '../../lib/service/tend-place.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
+import { takeJob } from '../../lib/service/take-job.ts';
+import type { Worker } from '../../lib/service/run-node.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { eachMessage, isRedelivered, logKeysOf } from '../batch.ts';
 import { deciderOf, endOf, loggerOf } from '../wiring.ts';
@@ -29,22 +26,5 @@ async function take(record: SQSRecord, context: Context): Promise<void> {
   const job = parseJob(record.body);
   logger.appendKeys(logKeysOf(job));
   const delivery = { isRedelivered: isRedelivered(record), mustEndAt: endOf(context, worker.deps.clock.now()) };
-  switch (job.kind) {
-    case 'node':
-      return runNode(worker, job, delivery);
-    case 'message':
-    case 'drive':
-      // Its wait is over: its code is run by the function that has the deployments.
-      return worker.deps.jobs.send([job]);
-    case 'wake':
-      return wakeNode(worker, job, delivery);
-    case 'nudge':
-      return nudgeRun(worker, job);
-    case 'child':
-      return tendChild(worker, job);
-    case 'place':
-      return tendPlace(worker, job);
-    default:
-      return unreachable(job);
-  }
+  return takeJob(worker, job, delivery);
 }

@@ -1,7 +1,6 @@
 /** The functions of a simulated world: who takes a message, in which environment, and what becomes of it when that one dies. */
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
 import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
-import { unreachable } from '../../lib/engine/invariant.ts';
 import { after, durationMs, minutes } from '../../lib/engine/time.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/collect-results.ts';
@@ -10,11 +9,8 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { driveCodeRun } from '../../lib/service/drive-code-run.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/graph.ts';
-import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
-import { runNode, wakeNode } from '../../lib/service/run-node.ts';
-import { tendChild } from '../../lib/service/tend-child.ts';
-import { tendPlace } from '../../lib/service/tend-place.ts';
+import { takeJob } from '../../lib/service/take-job.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import type { EffectWatch } from './effect-watch.ts';
 import { Process, type Surroundings } from './process.ts';
@@ -109,26 +105,7 @@ export class Functions implements Takers {
     const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, minutes(15)) };
     this.invoke(
       'worker',
-      async (invocation) => {
-        const worker = { ...invocation, runAttempt: this.#attempts(invocation) };
-        switch (job.kind) {
-          case 'node':
-            return runNode(worker, job, delivery);
-          case 'message':
-          case 'drive':
-            return worker.deps.jobs.send([job]);
-          case 'wake':
-            return wakeNode(worker, job, delivery);
-          case 'nudge':
-            return nudgeRun(worker, job);
-          case 'child':
-            return tendChild(worker, job);
-          case 'place':
-            return tendPlace(worker, job);
-          default:
-            return unreachable(job);
-        }
-      },
+      (invocation) => takeJob({ ...invocation, runAttempt: this.#attempts(invocation) }, job, delivery),
       (isDone) => done(isDone ? [] : [received]),
     );
   };

@@ -107,7 +107,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const around = { time, prng, faults };
 
   const checker = new Checker();
-  const isCalm = Object.values(rates).every((rate) => rate === 0);
+  const isCalm = Object.values(rates).every((rate) => rate === 0) && (options.aims ?? []).length === 0;
   const signals = new SignalWatch(isCalm);
   const places = new PlaceWatch(limits.maxConcurrentRuns);
   const budgets = new BudgetWatch(limits.budget);
@@ -115,7 +115,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const outcomes = new OutcomeWatch();
   const graphs = new GraphWatch();
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
-  const times = new TimeWatch(areClocksRight, isCalm);
+  const times = new TimeWatch(areClocksRight, () => isCalm && clients.isRough !== true);
   const words = new WordWatch(areClocksRight, (runId) => checker.endOf(runId));
   let inPasses = 0;
   const functions = new Functions(around, effects, { times, words }, options);

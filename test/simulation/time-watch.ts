@@ -10,7 +10,7 @@ const mostLateMs = 300_000;
 
 export class TimeWatch {
   readonly #trustMs: number;
-  readonly #isCalm: boolean;
+  readonly #isCalm: () => boolean;
   /** by node: not over before */
   readonly #until = new Map<string, number>();
   /** nodes that ended otherwise than by their time */
@@ -18,7 +18,8 @@ export class TimeWatch {
   readonly #timedOut: { readonly run: RunAddress; readonly at: number }[] = [];
   readonly #notBefore = new Map<string, number>();
 
-  constructor(areClocksRight: boolean, isCalm: boolean) {
+  /** @param isCalm nothing has gone wrong so far, nor been made to */
+  constructor(areClocksRight: boolean, isCalm: () => boolean) {
     this.#trustMs = areClocksRight ? 0 : wrongClockMs;
     this.#isCalm = isCalm;
   }
@@ -80,7 +81,7 @@ export class TimeWatch {
   /** Where nothing goes wrong, nobody waits for long behind the end of his wait. */
   #late(node: string, now: number): void {
     const until = this.#until.get(node) ?? Infinity;
-    runInvariant(5, !this.#isCalm || now <= until + mostLateMs, `${node} waited for ${now - until} ms behind its time`);
+    runInvariant(5, !this.#isCalm() || now <= until + mostLateMs, `${node} waited for ${now - until} ms behind its time`);
   }
 
   #begins(node: string, until: number): void {

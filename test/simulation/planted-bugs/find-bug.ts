@@ -15,7 +15,7 @@ const longestMs = 600_000;
 /** `isWhole`: with the bug itself, and not only with the other strings cut */
 export const taskSchema = z.strictObject({ name: z.string(), isWhole: z.boolean() });
 
-export function findBug({ name }: PlantedBug, isWhole = true): Promise<Found> {
+export async function findBug({ name }: PlantedBug, isWhole = true): Promise<Found> {
   const thread = new Worker(new URL('./bug-thread.ts', import.meta.url), {
     workerData: { name, isWhole } satisfies z.infer<typeof taskSchema>,
   });
@@ -25,8 +25,10 @@ export function findBug({ name }: PlantedBug, isWhole = true): Promise<Found> {
   thread.once('message', (found: Found) => resolve(found));
   thread.once('error', (trouble) => broke(trouble instanceof Error ? (trouble.stack ?? trouble.message) : String(trouble)));
   thread.once('exit', () => broke('its thread ended'));
-  return promise.finally(async () => {
+  try {
+    return await promise;
+  } finally {
     clearTimeout(tooLong);
     await thread.terminate();
-  });
+  }
 }
