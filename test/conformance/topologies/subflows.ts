@@ -271,7 +271,7 @@ export const subflows: readonly Topology[] = [
       // The signal ends the called run; what that sends to its caller lies in the queue.
       await send('answer', 'yes', { correlation: 'the child' });
       await lose();
-      for (let waited = 0; waited < hours(2); waited += minutes(1)) {
+      for (let waited = 0; waited < minutes(30); waited += minutes(1)) {
         await idle(minutes(1));
         await sweep();
       }
@@ -295,7 +295,7 @@ export const subflows: readonly Topology[] = [
     calls: [child],
     outside: async ({ start, lose, idle, sweep, settle, finish }) => {
       const swept = async (): Promise<void> => {
-        for (let waited = 0; waited < hours(2); waited += minutes(1)) {
+        for (let waited = 0; waited < minutes(30); waited += minutes(1)) {
           await idle(minutes(1));
           await sweep();
         }
