@@ -1,7 +1,7 @@
 /** Runs that call runs: how an end on either side reaches the other. */
 import { expect } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
-import { hours, minutes } from '../../../lib/engine/time.ts';
+import { minutes } from '../../../lib/engine/time.ts';
 import type { Outside } from '../outside.ts';
 import { type Drawn, type Topology, done, fails, once } from '../topology.ts';
 
