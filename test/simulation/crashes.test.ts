@@ -1,41 +1,8 @@
-/** Crashes that are aimed: at each port call from the start of a run until its world is at rest. */
+/** Crashes that are aimed at each port call, and what is judged of them beside what the crash matrix judges. */
 import { describe, expect, it } from 'vitest';
 import { noFaults } from './faults.ts';
 import { seeds } from './seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
-
-describe('a crash at every port call', () => {
-  /** Workflows, one each, by their seed; `code` as code. */
-  const graph = (seed: number): SimulationOptions => ({ seed, rates: noFaults, runs: 1, code: 0 });
-  const code = (seed: number): SimulationOptions => ({ seed, rates: noFaults, runs: 1, code: 1 });
-  const [awaitsASignal, goesThroughLoops] = [graph(1), graph(27)];
-  const [codeThatIsUndone, codeThatAwaitsASignal] = [code(53), code(3)];
-
-  it('is also one while a signal is given, one within the passes of loops, and one while steps are undone', async () => {
-    expect((await simulate(awaitsASignal)).signalsGiven).toBeGreaterThan(0);
-    expect((await simulate(goesThroughLoops)).inPasses).toBeGreaterThan(20);
-    expect((await simulate(codeThatIsUndone)).rolledBack).toBeGreaterThan(1);
-    expect((await simulate(codeThatAwaitsASignal)).signalsGiven).toBeGreaterThan(0);
-  });
-
-  it.each([
-    ['a graph', graph(3)],
-    ['a graph that awaits a signal', awaitsASignal],
-    ['a graph that goes through loops', goesThroughLoops],
-    ['code', code(16)],
-    ['code that is undone', codeThatIsUndone],
-    ['code that awaits a signal', codeThatAwaitsASignal],
-  ])('leaves nothing lost and nothing done twice: %s', async (_what, calm) => {
-    const { calls } = await simulate(calm);
-    expect(calls).toBeGreaterThan(20);
-    for (let call = 1; call <= calls; call += 1) {
-      for (const kind of ['crashBefore', 'crashAfter'] as const) {
-        const { counts } = await simulate({ ...calm, aims: [{ call, kind }] });
-        expect(counts[kind]).toBe(1);
-      }
-    }
-  });
-});
 
 describe('a worker that is killed', () => {
   it.each(seeds(3).flatMap((seed) => [[seed, 'graph', 0] as const, [seed, 'code', 1] as const]))(

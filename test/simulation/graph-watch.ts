@@ -39,6 +39,7 @@ export class GraphWatch {
       if (version === undefined) continue;
       const judge = new RunJudge(run.runId, version);
       for (const commit of commits) judge.commit(commit);
+      judge.over();
       this.judged += judge.judged;
     }
   }
@@ -54,6 +55,8 @@ class RunJudge {
   readonly #became = new Map<string, Became>();
   readonly #loops: LoopWatch;
   #halted: string | undefined;
+  /** before its last attempt: only where there is no budget left for another */
+  #gaveUp: string | undefined;
   judged = 0;
 
   constructor(runId: string, { nodes, edges }: WorkflowVersion) {
@@ -70,6 +73,11 @@ class RunJudge {
       else if ('nodeId' in event) this.#node(event);
     }
     this.#holds(this.#halted === undefined, `${this.#halted} failed, which was to end the run, and the run goes on`);
+  }
+
+  /** There is no more of it. */
+  over(): void {
+    this.#holds(this.#gaveUp === undefined, `${this.#gaveUp}`);
   }
 
   #holds(holds: boolean, message: string): void {
@@ -90,7 +98,7 @@ class RunJudge {
     if (event.type === 'NODE_RETRIED')
       this.#holds(event.attempt < mostAttempts, `${key} is tried again after attempt ${event.attempt}`);
     if (event.type === 'NODE_FAILED' && node.type === 'work' && event.failure.cause === 'error')
-      this.#holds(event.attempt === mostAttempts, `${key} failed for good at attempt ${event.attempt}`);
+      this.#gaveUp = event.attempt === mostAttempts ? this.#gaveUp : `${key} failed for good at attempt ${event.attempt}`;
     if (event.type === 'NODE_FAILED' && policyOf(node)['errorHandling'] === 'fail_workflow') this.#halted = key;
     this.#became.set(key, becameBy(event));
     if (event.type === 'ITERATION_ENDED') this.#dropInside(event);
@@ -150,6 +158,7 @@ class RunJudge {
   #ended(event: Extract<RunEvent, { type: 'RUN_COMPLETED' | 'RUN_FAILED' }>): void {
     const isHalted = this.#halted !== undefined;
     this.#halted = undefined;
+    if (event.type === 'RUN_FAILED' && event.error.cause === 'budget') this.#gaveUp = undefined;
     if (event.type === 'RUN_FAILED' && (isHalted || event.error.cause === 'budget')) return;
     const wentWell = this.#endedIn(topLevel);
     this.#holds(wentWell !== undefined, `${event.type} while something of it is open`);
