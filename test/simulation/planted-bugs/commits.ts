@@ -59,6 +59,7 @@ export const inCommits: readonly PlantedBug[] = [
     find: '    if (!(trouble instanceof Unavailable) || tried === mostPuts) throw trouble;'.trim(),
     replace: "if (trouble instanceof Unavailable) return { kind: 'stored' };\n      if (tried === mostPuts) throw trouble;",
     within: 20,
+    isSlow: true,
   },
   {
     name: 'a log is folded over a hole',
@@ -70,8 +71,8 @@ export const inCommits: readonly PlantedBug[] = [
   {
     name: 'a torn answer is not asked for again',
     file: readLog,
-    find: 'if (dense.length === found.length) return fold.state.asOf - before;',
-    replace: 'return fold.state.asOf - before;',
+    find: 'if (foldDense(fold, found, meet)) return fold.state.asOf - before;',
+    replace: 'foldDense(fold, found, meet);\n    return fold.state.asOf - before;',
     within: 60,
   },
   {

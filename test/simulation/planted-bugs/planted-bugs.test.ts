@@ -20,7 +20,8 @@ it('the report says of each bug by which seed it was caught', () => {
 const fewSeeds = 3;
 
 describe('is caught:', () => {
-  const quick = plantedBugs.filter(({ name }) => (report.find((entry) => entry.name === name)?.seed ?? 0) <= fewSeeds);
+  const seedOf = (bug: string): number => report.find(({ name }) => name === bug)?.seed ?? 0;
+  const quick = plantedBugs.filter(({ name, isSlow = false }) => !isSlow && seedOf(name) <= fewSeeds);
 
   it.each(quick.map((bug) => [bug.name, bug] as const))('%s', async (_name, bug) => {
     expect(await findBug(bug)).toMatchObject({ kind: 'caught' });
