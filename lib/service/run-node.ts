@@ -10,6 +10,7 @@ import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { isTestRun, pinnedVersion } from '../engine/log/head.ts';
 import { type OpenNode, type WaitingNode, endsBy, isOpen } from '../engine/log/node-state.ts';
+import { silenceOf } from '../engine/log/silence.ts';
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
@@ -18,7 +19,7 @@ import { type Decider, decideRun, meeterOf } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
 import { childJob, nodeJob, ofRun } from './jobs-of.ts';
 import { leaveWaits, lookOnce } from './keep-waits.ts';
-import { later } from './later.ts';
+import { later, nudgeDelay, nudgeLater } from './later.ts';
 import { mendAndHandOn } from './nudge-run.ts';
 import { spill } from './payloads.ts';
 import { type RunFold, readTail, saveSnapshot } from './read-log.ts';
@@ -51,10 +52,23 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
     if (delivery.isRedelivered) await mendAndHandOn(worker, fold);
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > worker.deps.clock.now()) {
     await later(worker.deps, open.notBefore, job);
+  } else if (delivery.isRedelivered && (await isWithAnother(worker, fold, open, job))) {
+    await nudgeLater(worker.deps, fold.head, nudgeDelay);
   } else {
     await runChain(worker, fold, open, delivery);
   }
   worker.folds.keep(fold);
+}
+
+/**
+ * Somebody beats for it, or was asked for it since: this message lay with a worker that died, and what works long would be
+ * done by two at once. Who threw after a beat is taken for one at work too, and waits for the nudge.
+ */
+async function isWithAnother({ deps }: Worker, { head }: RunFold, open: OpenNode, job: NodeJob): Promise<boolean> {
+  const sign = (await deps.log.beats(head.address)).find(({ node }) => node === nodeKey(open));
+  if (sign === undefined || sign.at < open.dispatchedAt) return false;
+  const isLater = sign.resends === 0 || sign.resends > job.resend;
+  return isLater && silenceOf(open, sign, deps.clock.now()).kind === 'young';
 }
 
 /** Wakes a sleeping node, or ends a wait that is over. Early, it waits again; stale, it changes nothing. */

@@ -120,6 +120,32 @@ describe('a job that comes twice, late or out of order', () => {
     expect(home.world.jobs.delayed.map(({ job }) => job.kind)).toEqual(['nudge']);
   });
 
+  it.each([
+    ['somebody beats for its node', 0, 30],
+    ['its node was asked for again since', 1, 30],
+  ])('runs nothing where it comes back and %s, and leaves a nudge', async (_why, resends, agoSeconds) => {
+    const home = house();
+    await home.publish(workflow('flow', 'a>b'));
+    const run = await home.begin('flow');
+    await home.world.log.beat(run, { node: keyOf('a'), at: home.world.clock.now(), resends }, home.world.clock.now());
+    home.world.clock.advance(seconds(agoSeconds));
+    await home.take(jobFor(run, 'a', commitNo(1), one), { isRedelivered: true });
+    expect([home.attempts, home.world.jobs.delayed.map(({ job }) => job.kind)]).toEqual([[], ['nudge']]);
+  });
+
+  it.each([
+    ['nobody has beaten for its node lately', 0, 0, 101],
+    ['it is the last one that asked for its node', 1, 1, 30],
+  ])('runs its node where it comes back and %s', async (_why, resends, resend, agoSeconds) => {
+    const home = house();
+    await home.publish(workflow('flow', 'a>b'));
+    const run = await home.begin('flow');
+    await home.world.log.beat(run, { node: keyOf('a'), at: home.world.clock.now(), resends }, home.world.clock.now());
+    home.world.clock.advance(seconds(agoSeconds));
+    await home.take({ ...jobFor(run, 'a', commitNo(1), one), resend }, { isRedelivered: true });
+    expect(home.attempts).toEqual(['a#1', 'b#1']);
+  });
+
   it('of an attempt that has been retried since: changes nothing', async () => {
     const home = house({ answer: (node, number) => (node === 'a' && number === 1 ? failing() : finished(node)) });
     await home.publish(workflow('flow', 'a>b'));

@@ -4,6 +4,8 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { load } from '../../lib/service/payloads.ts';
 import type { WorkflowOptions } from '../../lib/engine/graph/definition.ts';
 import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { Instant } from '../../lib/engine/time.ts';
 import type { Outside } from '../conformance/outside.ts';
 import { type Aim, noFaults } from './faults.ts';
 import type { Workings } from './functions.ts';
@@ -40,6 +42,7 @@ export interface CrashRunOptions {
   /** of the calm run */
   readonly told?: Answers;
   readonly planted?: (world: Deps) => Deps;
+  readonly onCommit?: (commit: Commit, now: Instant) => void;
 }
 
 /** All fixed workflows go on as this seed has it: it says how long calls and messages take. */
@@ -47,7 +50,7 @@ const seed = 7;
 
 export async function crashRun(
   fixed: FixedWorkflow,
-  { aims = [], told = new Map(), planted }: CrashRunOptions = {},
+  { aims = [], told = new Map(), planted, onCommit }: CrashRunOptions = {},
 ): Promise<CrashRun> {
   const calls: string[] = [];
   const made: { scripted?: Scripted; parts?: WorkloadParts } = {};
@@ -62,6 +65,7 @@ export async function crashRun(
     rates: noFaults,
     aims,
     onCall: (name) => calls.push(name),
+    ...(onCommit === undefined ? {} : { onCommit: (_run, commit) => onCommit(commit, here().parts.around.time.now) }),
     ...(fixed.limits === undefined ? {} : { limits: fixed.limits }),
     ...(planted === undefined ? {} : { planted }),
     workings: {

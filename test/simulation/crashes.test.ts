@@ -1,6 +1,7 @@
 /** Crashes that are aimed at each port call, and what is judged of them beside what the crash matrix judges. */
 import { describe, expect, it } from 'vitest';
 import { noFaults } from './faults.ts';
+import { scenes } from './scenes.ts';
 import { seeds } from './seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
@@ -16,6 +17,12 @@ describe('a worker that is killed', () => {
       }
     },
   );
+});
+
+describe('a scene, whoever dies in it', () => {
+  it.each(Object.entries(scenes))('%s', async (_name, play) => {
+    await expect(play()).resolves.toBeUndefined();
+  });
 });
 
 describe('budgets', () => {

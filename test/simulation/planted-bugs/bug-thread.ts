@@ -23,14 +23,16 @@ registerHooks({
 
 // Only now: what is loaded before stays as it is.
 const { simulate } = await import('../simulation.ts');
+const { scenes } = await import('../scenes.ts');
 const { weathers } = await import('./weathers.ts');
 
 async function found(): Promise<Found> {
-  const { weather = 'rough', options, within } = asked;
+  const { weather = 'rough', options, scene, within } = asked;
   const rates = weathers[weather];
+  const play = scene === undefined ? (seed: number) => simulate({ ...options, rates, seed }) : scenes[scene];
   for (let seed = 1; seed <= within; seed += 1) {
     try {
-      await simulate({ ...options, rates, seed });
+      await play(seed);
     } catch (trouble) {
       const isCatch = trouble instanceof Error && /^(Violation|InvariantViolation)$/.test(trouble.name);
       // Any other error would be a fault of the simulation, which must not pass for a catch.

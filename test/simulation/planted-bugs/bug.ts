@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SimulationOptions } from '../simulation.ts';
+import type { Scene } from '../scenes.ts';
 import type { Weather } from './weathers.ts';
 
 export interface Edit {
@@ -23,6 +24,8 @@ export interface PlantedBug extends Edit {
   readonly options?: Omit<SimulationOptions, 'seed' | 'rates' | 'planted' | 'onCommit' | 'aims'>;
   /** other strings that hold it too, and are cut with it: why is said beside them */
   readonly and?: readonly Edit[];
+  /** it is looked for in a scene, and not in random worlds */
+  readonly scene?: Scene;
   /** too long a search for every change: only the command looks for it, and its report says what it found */
   readonly isSlow?: true;
 }

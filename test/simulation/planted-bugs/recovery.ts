@@ -44,6 +44,15 @@ export const inRecovery: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
+    name: 'a run is judged as a whole: one node at work hides the others',
+    file: silence,
+    find: 'return node !== undefined && isOpen(node) ? [[nodeKey(node), silenceOf(node, byNode.get(key), now)] as const] : [];',
+    replace:
+      'const newest = signs.toSorted((one, other) => other.at - one.at)[0];\n    return node !== undefined && isOpen(node) ? [[nodeKey(node), silenceOf(node, newest === undefined ? byNode.get(key) : { ...newest, resends: 0 }, now)] as const] : [];',
+    scene: 'a dead branch beside one at work',
+    within: 1,
+  },
+  {
     name: 'a node is silent however young it is',
     file: silence,
     find: 'return now - lastLife >= patience ?',
