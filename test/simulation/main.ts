@@ -3,14 +3,13 @@
  * and how long it took; `--go-on --minutes 10` goes on where the count of all seeds so far stopped, and writes it down.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import * as z from 'zod';
 import { noFaults, roughWeather } from './faults.ts';
+import { readReport, seedsSchema, writeReport } from './reports.ts';
 import { runSeeds } from './run-seeds.ts';
 import { simulate } from './simulation.ts';
-import { type Tally, emptyTally, merge, tallySchema } from './tally.ts';
+import { type Tally, emptyTally, merge } from './tally.ts';
+import { writeProof } from './write-proof.ts';
 
 const { values } = parseArgs({
   options: {
@@ -22,9 +21,6 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
   },
 });
-
-const countFile = join(import.meta.dirname, 'proof', 'seeds.json');
-const countSchema = z.strictObject({ next: z.number(), seconds: z.number(), commits: z.array(z.string()), tally: tallySchema });
 
 if (values.seed !== undefined) await replay(Number(values.seed));
 else if (values['go-on']) await goOn();
@@ -60,9 +56,7 @@ async function timed(from: number, count: number): Promise<[Tally, number]> {
 
 /** Towards a million: each seed once, whatever the session. */
 async function goOn(): Promise<void> {
-  const before = existsSync(countFile)
-    ? countSchema.parse(JSON.parse(readFileSync(countFile, 'utf8')))
-    : { next: 1, seconds: 0, commits: [], tally: emptyTally() };
+  const before = readReport('seeds', seedsSchema) ?? { next: 1, seconds: 0, commits: [], tally: emptyTally() };
   const [tally, seconds] = await timed(before.next, Number(values.seeds ?? 1_000_000));
   print(tally, seconds);
   merge(before.tally, tally);
@@ -73,7 +67,8 @@ async function goOn(): Promise<void> {
     commits: [...new Set([...before.commits, commit])],
     tally: before.tally,
   };
-  writeFileSync(countFile, `${JSON.stringify(after, undefined, 2)}\n`);
+  writeReport('seeds', after);
+  writeProof();
   console.log(`${before.tally.seeds} seeds in all, the next is ${after.next}`);
 }
 

@@ -4,15 +4,15 @@
  * crashes of each workflow with as many calls or fewer, which are other rows than those without.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { byChance } from './by-chance.ts';
 import { corpus } from './corpus.ts';
 import { type Row, addRow, emptyRow, rowSchema } from './crash-matrix.ts';
+import { matrixSchema, readReport, writeReport } from './reports.ts';
+import { writeProof } from './write-proof.ts';
 
 const { values } = parseArgs({
   options: {
@@ -22,24 +22,10 @@ const { values } = parseArgs({
   },
 });
 
-const folder = join(import.meta.dirname, 'proof');
-const file = join(folder, 'crash-matrix.json');
-const reportSchema = z.strictObject({
-  commits: z.array(z.string()),
-  seconds: z.number(),
-  /** workflows of the corpus, and why some are not compared */
-  corpus: z.number(),
-  byChance: z.record(z.string(), z.string()),
-  /** two crashes are aimed at each workflow with as many calls or fewer */
-  mostCallsForPairs: z.number(),
-  /** by group, then by workflow */
-  groups: z.record(z.string(), z.record(z.string(), rowSchema)),
-});
-
 const mostCallsForPairs = Number(values.pairs);
 const startedAt = performance.now();
 const until = Date.now() + Number(values.minutes) * 60_000;
-const before = values.anew || !existsSync(file) ? undefined : reportSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+const before = values.anew ? undefined : readReport('crash-matrix', matrixSchema);
 const isSameKind = before?.mostCallsForPairs === mostCallsForPairs;
 const groups: Record<string, Record<string, Row>> = isSameKind ? before.groups : {};
 const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' }).trim();
@@ -63,9 +49,10 @@ await Promise.all(
   }),
 );
 print();
+writeProof();
 
 function keep(): void {
-  const report: z.input<typeof reportSchema> = {
+  const report: z.input<typeof matrixSchema> = {
     commits: [...new Set([...(isSameKind ? before.commits : []), commit])],
     seconds: Math.round((isSameKind ? before.seconds : 0) + (performance.now() - startedAt) / 1_000),
     corpus: all.length,
@@ -73,8 +60,7 @@ function keep(): void {
     mostCallsForPairs,
     groups,
   };
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(file, `${JSON.stringify(report, undefined, 2)}\n`);
+  writeReport('crash-matrix', report);
 }
 
 function print(): void {

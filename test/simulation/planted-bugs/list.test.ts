@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { editsOf, misfit } from './bug.ts';
 import { plantedBugs } from './list.ts';
+import { scenarios } from './scenarios.ts';
 
 it('each bug fits the sources as they are', () => {
   expect(plantedBugs.flatMap((bug) => editsOf(bug).map(misfit)).filter((why) => why !== undefined)).toEqual([]);
@@ -11,3 +12,10 @@ it('no two have the same name', () => {
 });
 
 it('there are more than fifty', () => expect(plantedBugs.length).toBeGreaterThan(50));
+
+it('every scenario of the protocol has a bug that takes the rule against it away', () => {
+  const names = new Set(plantedBugs.map(({ name }) => name));
+  expect(scenarios).toHaveLength(12);
+  expect(scenarios.flatMap(({ bugs }) => bugs).filter((bug) => !names.has(bug))).toEqual([]);
+  expect(scenarios.every(({ bugs }) => bugs.length > 0)).toBe(true);
+});

@@ -2,17 +2,17 @@
  * `npm run planted-bugs` looks for each planted bug and writes down by which seed and which rule it was seen;
  * `-- --missing` looks only for those that the report does not say to be caught; `-- wake` looks only for those with that word in their names, and writes nothing.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { writeReport } from '../reports.ts';
+import { writeProof } from '../write-proof.ts';
 import { type Found, findBug } from './find-bug.ts';
 import { plantedBugs } from './list.ts';
-import { type Report, reportFile, reportSchema } from './report.ts';
+import { type Report, knownReport } from './report.ts';
 
 const [word] = process.argv.slice(2);
 const isWhole = word === undefined || word === '--missing';
 const asked = plantedBugs.filter(({ name }) => isWhole || name.includes(word));
-const known: Report =
-  word === '--missing' && existsSync(reportFile) ? reportSchema.parse(JSON.parse(readFileSync(reportFile, 'utf8'))) : [];
+const known = word === '--missing' ? knownReport() : [];
 const isKnown = (name: string): boolean => known.some((entry) => entry.name === name && entry.seed !== undefined);
 const waiting = asked.filter(({ name }) => !isKnown(name));
 const found = new Map<string, Found>();
@@ -23,12 +23,13 @@ async function work(): Promise<void> {
     const alone: Found = bug.and === undefined ? { kind: 'survived', seed: 0 } : await findBug(bug, false);
     const came = alone.kind === 'survived' ? await findBug(bug) : { ...alone, kind: 'broke' as const };
     found.set(bug.name, came);
-    if (isWhole) writeFileSync(reportFile, `${JSON.stringify(reported(), undefined, 2)}\n`);
+    if (isWhole) writeReport('planted-bugs', reported());
     console.log(`${bug.name}: ${came.kind} at seed ${came.seed} of ${bug.within}${'by' in came ? `, ${came.by}` : ''}`);
   }
 }
 
 await Promise.all(Array.from({ length: availableParallelism() }, work));
+if (isWhole) writeProof();
 const report = reported();
 console.table(Object.fromEntries(report.map(({ name, ...rest }) => [name, rest])));
 const missed = report.filter(({ seed }) => seed === undefined);

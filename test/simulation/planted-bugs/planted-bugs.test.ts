@@ -1,14 +1,13 @@
 /** Each bug is looked for anew where that is quick; of the others the report of `npm run planted-bugs` is held to the list. */
-import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { simulate } from '../simulation.ts';
 import { seeds } from '../seeds.ts';
 import { findBug } from './find-bug.ts';
 import { plantedBugs } from './list.ts';
-import { reportFile, reportSchema } from './report.ts';
+import { knownReport } from './report.ts';
 import { weathers } from './weathers.ts';
 
-const report = existsSync(reportFile) ? reportSchema.parse(JSON.parse(readFileSync(reportFile, 'utf8'))) : [];
+const report = knownReport();
 
 it('the report says of each bug by which seed it was caught', () => {
   const caught = new Map(report.map((entry) => [entry.name, entry]));

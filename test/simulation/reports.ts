@@ -1,0 +1,51 @@
+/** The reports of the commands that docs/PROOF.md is made of, as they are kept in the folder `proof`. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { rowSchema } from './crash-matrix.ts';
+import { tallySchema } from './tally.ts';
+
+const folder = join(import.meta.dirname, 'proof');
+
+/** What `npm run simulate -- --go-on` has run so far. */
+export const seedsSchema = z.strictObject({
+  next: z.number(),
+  seconds: z.number(),
+  commits: z.array(z.string()),
+  tally: tallySchema,
+});
+
+/** What `npm run crash-matrix` has run so far. */
+export const matrixSchema = z.strictObject({
+  commits: z.array(z.string()),
+  seconds: z.number(),
+  /** workflows of the corpus, and why some are not compared */
+  corpus: z.number(),
+  byChance: z.record(z.string(), z.string()),
+  /** two crashes are aimed at each workflow with as many calls or fewer */
+  mostCallsForPairs: z.number(),
+  /** by group, then by workflow */
+  groups: z.record(z.string(), z.record(z.string(), rowSchema)),
+});
+
+/** What was found, and how it was mended: written by hand. */
+export const foundSchema = z.array(
+  z.strictObject({
+    by: z.string(),
+    what: z.string(),
+    mended: z.string(),
+    /** where it stays */
+    kept: z.string(),
+  }),
+);
+
+export const reportFile = (name: string): string => join(folder, `${name}.json`);
+
+/** Undefined where its command was never run. @throws where the file holds something else */
+export const readReport = <Schema extends z.ZodType>(name: string, schema: Schema): z.output<Schema> | undefined =>
+  existsSync(reportFile(name)) ? schema.parse(JSON.parse(readFileSync(reportFile(name), 'utf8'))) : undefined;
+
+export function writeReport(name: string, report: object): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(reportFile(name), `${JSON.stringify(report, undefined, 2)}\n`);
+}

@@ -1,0 +1,26 @@
+/** `npm run proof` writes docs/PROOF.md from the reports that are there; each command that keeps one does so when it ends. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { countSchema } from '../e2e/kills/count.ts';
+import { reportSchema as mutantsSchema } from '../mutants/report.ts';
+import { keptSeeds } from './kept-seeds.ts';
+import { knownReport } from './planted-bugs/report.ts';
+import { proofDocument } from './proof-document.ts';
+import { foundSchema, matrixSchema, readReport, seedsSchema } from './reports.ts';
+
+export const proofFile = join(import.meta.dirname, '../../docs/PROOF.md');
+
+export const currentProof = (): string =>
+  proofDocument({
+    seeds: readReport('seeds', seedsSchema),
+    matrix: readReport('crash-matrix', matrixSchema),
+    bugs: knownReport(),
+    kills: readReport('kills', countSchema),
+    mutants: readReport('mutants', mutantsSchema),
+    found: readReport('found', foundSchema) ?? [],
+    keptSeeds,
+  });
+
+export const writeProof = (): void => writeFileSync(proofFile, currentProof());
+
+if (import.meta.main) writeProof();
