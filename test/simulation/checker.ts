@@ -19,9 +19,7 @@ interface Watched {
 
 /** What is asked of a log in the end. */
 interface JudgedLog {
-  head(
-    run: RunAddress,
-  ): Promise<{ readonly projection: { readonly status: RunStatus }; readonly commit: Commit } | undefined>;
+  head(run: RunAddress): Promise<{ readonly projection: { readonly status: RunStatus }; readonly commit: Commit } | undefined>;
   commitsAfter(run: RunAddress, after: CommitNo): Promise<readonly Commit[]>;
 }
 

@@ -26,7 +26,11 @@ export interface ClientFacts {
   readonly cancelAsked: ReadonlySet<string>;
   /** runs whose cancel was answered with success */
   readonly cancelled: ReadonlySet<string>;
-  readonly signals: readonly { readonly signal: SentSignal; readonly isDelivered: boolean; readonly at: SentSignal['keptUntil'] }[];
+  readonly signals: readonly {
+    readonly signal: SentSignal;
+    readonly isDelivered: boolean;
+    readonly at: SentSignal['keptUntil'];
+  }[];
   /** events that readers were given, by run and id, as text */
   readonly seen: ReadonlyMap<string, ReadonlyMap<number, string>>;
 }
@@ -131,7 +135,8 @@ export class Clients implements ClientFacts {
     this.cancelAsked.add(runId);
     const { status, body } = await this.#ask('POST', `/v1/runs/${runId}/cancel`);
     if (status === 200) this.cancelled.add(runId);
-    else runInvariant(7, JSON.stringify(body).includes('run_terminal'), `a cancel was answered ${status} ${JSON.stringify(body)}`);
+    else
+      runInvariant(7, JSON.stringify(body).includes('run_terminal'), `a cancel was answered ${status} ${JSON.stringify(body)}`);
   }
 
   async #signal(name: Graph['definition']['name'], n: number): Promise<void> {
@@ -159,7 +164,11 @@ export class Clients implements ClientFacts {
         ? await this.#follow(runId, cursor, this.#prng.whole(50, 800))
         : await this.#page(runId, cursor, most);
       for (const [index, { eventId, text }] of events.entries()) {
-        runInvariant(8, eventId === cursor + index + 1, `after event ${cursor + index} of ${runId} a reader was given ${eventId}`);
+        runInvariant(
+          8,
+          eventId === cursor + index + 1,
+          `after event ${cursor + index} of ${runId} a reader was given ${eventId}`,
+        );
         const before = seen.get(eventId);
         runInvariant(8, before === undefined || before === text, `event ${eventId} of ${runId} was ${before}, and is ${text}`);
         seen.set(eventId, text);
@@ -193,9 +202,7 @@ export class Clients implements ClientFacts {
 
   /** Asks until there is an answer that is one: whoever was killed has given none. */
   async #ask(method: string, path: string, body?: object, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    const t0 = performance.now();
     for (;;) {
-      if (performance.now() - t0 > 4000) console.log('slow ask', method, path, Math.round(performance.now() - t0));
       try {
         const { url, apiKey } = await this.#place;
         const response = await fetch(`${url}${path}`, {

@@ -39,4 +39,3 @@ export class CloudTime {
     return [...this.#faults, ...moves].filter((at) => at > from - slackMs && at < to + slackMs).length;
   }
 }
-

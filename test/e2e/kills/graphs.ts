@@ -120,7 +120,14 @@ export const graphs: readonly Graph[] = [
   {
     definition: {
       name: 'kill-delays',
-      nodes: [start, pause('short', 1), ask('a', n), pause('long', 30, 1), script('b', 'return ctx.a.body.value + 2'), end('b', 'b')],
+      nodes: [
+        start,
+        pause('short', 1),
+        ask('a', n),
+        pause('long', 30, 1),
+        script('b', 'return ctx.a.body.value + 2'),
+        end('b', 'b'),
+      ],
       edges: chain('start', 'short', 'a', 'long', 'b', 'end'),
     },
     input: inputOf,
@@ -173,11 +180,17 @@ export const graphs: readonly Graph[] = [
       nodes: [
         start,
         ask('flaky', n, { fails: 2 }, { retry: { attempts: 3, backoffMs: 300, maxBackoffMs: 1_000 } }),
-        script('broken', 'throw new Error(`no ${ctx.input.n}`)', { retry: { attempts: 2, backoffMs: 1_000, maxBackoffMs: 1_000 } }),
+        script('broken', 'throw new Error(`no ${ctx.input.n}`)', {
+          retry: { attempts: 2, backoffMs: 1_000, maxBackoffMs: 1_000 },
+        }),
         script('mended', 'return [ctx.flaky.body.value, ctx.broken.success]'),
         end('mended', 'mended'),
       ],
-      edges: [...chain('start', 'flaky', 'broken'), { source: 'broken', target: 'mended', sourceHandle: 'error' }, ...chain('mended', 'end')],
+      edges: [
+        ...chain('start', 'flaky', 'broken'),
+        { source: 'broken', target: 'mended', sourceHandle: 'error' },
+        ...chain('mended', 'end'),
+      ],
     },
     input: inputOf,
     foretold: gives('mended', (of) => [of, false]),

@@ -21,7 +21,8 @@ function shared(): { readonly ahead: BigInt64Array; readonly port: number } {
     setEnvironmentData(portKey, Number(process.env[startVariables.outsidePort] ?? '0'));
   }
   const [buffer, port] = [getEnvironmentData(clockKey), getEnvironmentData(portKey)];
-  if (!(buffer instanceof SharedArrayBuffer) || typeof port !== 'number') throw new Error('the main thread has not been prepared');
+  if (!(buffer instanceof SharedArrayBuffer) || typeof port !== 'number')
+    throw new Error('the main thread has not been prepared');
   return { ahead: new BigInt64Array(buffer), port };
 }
 
@@ -101,7 +102,11 @@ const lookEveryMs = 250;
 function letSchedulerLook(): void {
   const real = globalThis.setTimeout;
   const looking = (run: () => void, waitMs = 0, ...given: []): NodeJS.Timeout =>
-    real(run, waitMs > lookEveryMs && (new Error().stack ?? '').includes('/lib/local/scheduler/') ? lookEveryMs : waitMs, ...given);
+    real(
+      run,
+      waitMs > lookEveryMs && (new Error().stack ?? '').includes('/lib/local/scheduler/') ? lookEveryMs : waitMs,
+      ...given,
+    );
   globalThis.setTimeout = Object.assign(looking, real);
 }
 
@@ -122,7 +127,11 @@ function openDoors(): void {
       Atomics.add(ahead, 0, BigInt(asked.byMs));
       tell({ kind: 'clock-moved', id: asked.id });
     } else if (asked.kind === 'look') {
-      tell({ kind: 'at-work', id: asked.id, names: [...functionThreads.values()].flatMap(({ name, isBusy }) => (isBusy ? [name] : [])) });
+      tell({
+        kind: 'at-work',
+        id: asked.id,
+        names: [...functionThreads.values()].flatMap(({ name, isBusy }) => (isBusy ? [name] : [])),
+      });
     } else setTimeout(() => end(asked), asked.afterMs);
   });
   // Whoever started this is gone, and nobody else knows of it.

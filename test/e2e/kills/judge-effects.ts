@@ -72,7 +72,8 @@ function attemptsOf({ address: { runId }, kind, workflowName, commits }: StoredR
   const ask = (node: string, number: number, at: number): void => {
     const name = `${runId}/${node}/${number}`;
     const before = attempts.get(name);
-    if (before === undefined) attempts.set(name, { asked: 1, askedAt: at, isCompleted: false, begun: [], leavesMark: marking.has(node) });
+    if (before === undefined)
+      attempts.set(name, { asked: 1, askedAt: at, isCompleted: false, begun: [], leavesMark: marking.has(node) });
     else {
       before.asked += 1;
       delete before.endedAt;

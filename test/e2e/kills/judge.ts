@@ -35,7 +35,7 @@ export interface Verdict {
 
 export interface Evidence {
   readonly facts: ClientFacts;
-  readonly effects: readonly Effect[];
+  readonly effects: Effect[];
   readonly time: CloudTime;
 }
 
@@ -75,8 +75,7 @@ export async function judge(reading: Reading, { facts, effects, time }: Evidence
       const first = run?.commits[0];
       return run === undefined || first === undefined ? undefined : { projection: run, commit: first };
     },
-    commitsAfter: async ({ runId }, after) =>
-      (reading.runs.get(runId)?.commits ?? []).filter(({ number }) => number > after),
+    commitsAfter: async ({ runId }, after) => (reading.runs.get(runId)?.commits ?? []).filter(({ number }) => number > after),
   });
   for (const run of reading.runs.values()) judgeAttempts(run);
   judgeIndexes(reading);
@@ -192,7 +191,9 @@ function judgeReaders({ runs }: Reading, { seen }: ClientFacts): void {
     const run = runs.get(runId);
     runInvariant(8, run !== undefined, `a reader has seen events of ${runId}, which does not exist`);
     const said = new Map(
-      run.commits.flatMap((commit) => publicEvents(run.told, commit)).map((event) => [Number(event.eventId), JSON.stringify(event)]),
+      run.commits
+        .flatMap((commit) => publicEvents(run.told, commit))
+        .map((event) => [Number(event.eventId), JSON.stringify(event)]),
     );
     for (const [id, text] of events)
       runInvariant(8, said.get(id) === text, `a reader of ${runId} was told ${text}, and event ${id} is ${said.get(id)}`);
@@ -211,8 +212,9 @@ const undoneIn = (effects: readonly Effect[]): ReadonlyMap<string, readonly stri
 };
 
 const lostIn = ({ commits }: StoredRun): number =>
-  commits.flatMap(({ events }) => events).filter((event) => event.type === 'NODE_FAILED' && event.failure.code === 'recovery_error')
-    .length;
+  commits
+    .flatMap(({ events }) => events)
+    .filter((event) => event.type === 'NODE_FAILED' && event.failure.code === 'recovery_error').length;
 
 /** As often as a message is delivered before it is dead. */
 const deliveries = 5;
@@ -235,7 +237,11 @@ function judgeGraphs({ runs }: Reading, { starts }: ClientFacts, time: CloudTime
       last?.type === 'RUN_COMPLETED' && 'value' in last.output
         ? { status: 'completed', output: last.output.value }
         : { status: run.status, code: last?.type === 'RUN_FAILED' ? last.error.code : undefined };
-    runInvariant(6, isSame(came, expected), `${runId} of ${workflowName} came to ${JSON.stringify(came)}, not ${JSON.stringify(expected)}`);
+    runInvariant(
+      6,
+      isSame(came, expected),
+      `${runId} of ${workflowName} came to ${JSON.stringify(came)}, not ${JSON.stringify(expected)}`,
+    );
     foretold += 1;
   }
   return foretold;

@@ -47,7 +47,10 @@ const offMs = [0, 0, 0, 70_000, 200_000, 1_000_000];
 /** By the cloud's clock: a day of sweeps, and no run of the load sleeps for more than half an hour. */
 const mostRestMs = 2 * 3_600_000;
 
-export async function playRound(asked: RoundAsked, look: (rested: Rested) => Promise<void> = async () => {}): Promise<RoundReport> {
+export async function playRound(
+  asked: RoundAsked,
+  look: (rested: Rested) => Promise<void> = async () => {},
+): Promise<RoundReport> {
   const prng = new Prng(asked.seed);
   const time = new CloudTime();
   const outside = await openOutside();
@@ -55,7 +58,6 @@ export async function playRound(asked: RoundAsked, look: (rested: Rested) => Pro
   const mortal = new Mortal(folder, outside, time);
   const clients = new Clients(new Prng(asked.seed + 1_000_003), time, mortal.cloud.started);
   try {
-    const at0 = performance.now(); const lap = (what: string) => console.log(what, Math.round(performance.now() - at0));
     const working = clients.work();
     // A violation that a client sees ends the round at once.
     const kills = await Promise.race([
@@ -63,23 +65,23 @@ export async function playRound(asked: RoundAsked, look: (rested: Rested) => Pro
       working.then(() => new Map<string, number>()),
     ]);
     clients.finish();
-    lap('struck'); const from = { at: Date.now(), cloud: time.now() };
-    await working; lap('worked');
+    const from = { at: Date.now(), cloud: time.now() };
+    await working;
     const tables = new Tables((await mortal.cloud.started).tablesUrl);
     await comeToRest(tables, mortal, time);
-    lap('rest'); const rest = { toRestMs: Date.now() - from.at, toRestOfCloudMs: time.now() - from.cloud };
+    const rest = { toRestMs: Date.now() - from.at, toRestOfCloudMs: time.now() - from.cloud };
     const reading = await readTables(tables);
     compare(reading, mortal.known);
     const evidence = { facts: clients, effects: outside.effects, time };
     const verdict = await judge(reading, evidence);
     const report = { kills: Object.fromEntries([...kills].toSorted()), restarts: mortal.restarts, verdict, ...rest };
-    lap('judged'); await look({ report, tables, evidence, reading });
+    await look({ report, tables, evidence, reading });
     return report;
   } finally {
     clients.finish();
     await mortal.cloud.kill();
     await outside.stop();
-    if (process.env['KILLS_TALK']) console.log(folder); else rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -190,7 +192,6 @@ async function comeToRest(tables: Tables, mortal: Mortal, time: CloudTime): Prom
     } else if (performance.now() - since > stillMs) {
       // What backs off is looked at ever more seldom.
       const byMs = skipMs * Math.min(16, 2 ** Math.floor(skips / 4));
-      if (process.env['KILLS_TALK']) console.log('skip', byMs, open.length, Math.round(performance.now()));
       time.moved(byMs);
       await mortal.cloud.moveClock(byMs);
       skips += 1;

@@ -201,7 +201,10 @@ function runOf(pk: string, item: RawItem, log: readonly (readonly [number, RawIt
     kind: k,
     status,
     asOf,
-    commits: [commitOf(1, item), ...log.toSorted(([one], [other]) => one - other).map(([number, each]) => commitOf(number, each))],
+    commits: [
+      commitOf(1, item),
+      ...log.toSorted(([one], [other]) => one - other).map(([number, each]) => commitOf(number, each)),
+    ],
   };
 }
 

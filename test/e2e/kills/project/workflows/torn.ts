@@ -23,4 +23,30 @@ const world: BodyWorld = {
 };
 
 /** A deployment has what its files export under a name. */
-export const [leaf, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15, w16, w17, w18, w19, w20, w21, w22, w23] = [leafOfCode, ...codeWorkflows].map((workflow) => workflowOf(workflow, world));
+export const [
+  leaf,
+  w0,
+  w1,
+  w2,
+  w3,
+  w4,
+  w5,
+  w6,
+  w7,
+  w8,
+  w9,
+  w10,
+  w11,
+  w12,
+  w13,
+  w14,
+  w15,
+  w16,
+  w17,
+  w18,
+  w19,
+  w20,
+  w21,
+  w22,
+  w23,
+] = [leafOfCode, ...codeWorkflows].map((workflow) => workflowOf(workflow, world));
