@@ -122,7 +122,7 @@ const faults: readonly (readonly [string, Plant])[] = [
     'the run is in no index',
     changed(
       () => 'head',
-      ({ [byProject.sort]: _, ...item }) => item,
+      ({ [byProject.sort]: _sort, ...item }) => item,
     ),
   ],
   [

@@ -1,7 +1,7 @@
 /** The graphs under load: each shape a kill can tear apart, with what comes of it for an input `n`, however often it is torn. */
 import { outsideUrl } from './outside-address.ts';
 
-export type Foretold =
+type Foretold =
   | { readonly status: 'completed'; readonly output: unknown }
   | { readonly status: 'failed'; readonly code: string };
 

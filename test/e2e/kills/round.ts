@@ -74,7 +74,7 @@ export async function playRound(
     compare(reading, mortal.known);
     const evidence = { facts: clients, effects: outside.effects, time };
     const verdict = await judge(reading, evidence);
-    const report = { kills: Object.fromEntries([...kills].toSorted()), restarts: mortal.restarts, verdict, ...rest };
+    const report = { kills: Object.fromEntries(kills), restarts: mortal.restarts, verdict, ...rest };
     await look({ report, tables, evidence, reading });
     return report;
   } finally {
