@@ -61,12 +61,15 @@ export class Clients implements ClientFacts {
   /** where the cloud is, or will be once it is back */
   #place: Promise<Place>;
   #isOver = false;
+  /** of whatever is done beside the lanes; nobody waits for that before the end */
+  readonly #failure = Promise.withResolvers<never>();
   #count = 0;
 
   constructor(prng: Prng, time: CloudTime, place: Promise<Place>) {
     this.#prng = prng;
     this.#time = time;
     this.#place = place;
+    this.#failure.promise.catch(() => undefined);
   }
 
   /** The cloud is somewhere else from now on. */
@@ -76,7 +79,7 @@ export class Clients implements ClientFacts {
 
   /** Keeps the cloud under load until `finish` is called, and settles when everything that was begun is done. */
   async work(): Promise<void> {
-    await Promise.all(Array.from({ length: lanes }, () => this.#lane()));
+    await Promise.race([Promise.all(Array.from({ length: lanes }, () => this.#lane())), this.#failure.promise]);
   }
 
   /** Waits until so many more runs have been started. */
@@ -92,7 +95,7 @@ export class Clients implements ClientFacts {
   async #lane(): Promise<void> {
     const doings: Promise<void>[] = [];
     while (!this.#isOver) {
-      doings.push(...(await this.#begin()));
+      for (const doing of await this.#begin()) doings.push(doing.catch((trouble: unknown) => this.#failure.reject(trouble)));
       await wait(this.#prng.whole(0, 120));
     }
     await Promise.all(doings);
@@ -184,9 +187,9 @@ export class Clients implements ClientFacts {
 
   /** What a stream said until it broke off, or the reader went away. */
   async #follow(runId: string, cursor: number, forMs: number): Promise<readonly Told[]> {
-    const { url, apiKey } = await this.#place;
     let text = '';
     try {
+      const { url, apiKey } = await this.#place;
       const response = await fetch(`${url}/v1/runs/${runId}/events`, {
         headers: { authorization: `Bearer ${apiKey}`, accept: 'text/event-stream', 'last-event-id': String(cursor) },
         signal: AbortSignal.timeout(forMs),
