@@ -18,8 +18,8 @@ import { type Kill, playRound } from './round.ts';
 const { values } = parseArgs({ options: { minutes: { type: 'string' }, kills: { type: 'string' }, seed: { type: 'string' } } });
 
 const countFile = join(root, 'test/simulation/proof/kills.json');
-const killsInRound = 24;
-const wholeRate = 0.3;
+const killsInRound = 30;
+const wholeRate = 0.25;
 
 /** The first kills of a round are of threads, because the load has to build up. */
 function killsOf(seed: number): readonly Kill[] {

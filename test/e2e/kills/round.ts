@@ -147,7 +147,7 @@ async function strike(kills: readonly Kill[], prng: Prng, { mortal, clients, tim
   for (const kill of kills) {
     if (kill === 'thread') {
       await mortal.cloud.started;
-      await clients.begun(prng.whole(0, 3));
+      await clients.begun(prng.whole(0, 1));
       const name = await mortal.cloud.killThread(prng.next(), prng.whole(0, 250), threadPatienceMs);
       if (name === undefined) continue;
       time.struck();
