@@ -6,6 +6,7 @@ import { type KeyId, type Scope, environment, keyId, projectId } from '../../lib
 import { instant } from '../../lib/engine/time.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { Keys } from '../../lib/ports/control.ts';
+import type { RunIndex } from '../../lib/ports/run-index.ts';
 import type { Secrets } from '../../lib/ports/secrets.ts';
 import { KeyRegistrationFault, type SeedKey, makeFirstKey, seedKeys } from '../../lib/service/register-keys.ts';
 import type { KeyProperties } from './event.ts';
@@ -14,6 +15,7 @@ export interface Keeper {
   readonly keys: Keys;
   readonly clock: Clock;
   readonly secrets: Secrets;
+  readonly index: RunIndex;
 }
 
 /** For the log: ids of keys, and nothing else of them. */

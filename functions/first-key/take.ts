@@ -2,6 +2,7 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { KeyRegistrationFault } from '../../lib/service/register-keys.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { beginSweeping } from '../../lib/service/begin-sweeping.ts';
 import { type Outcome, answer, eventShape, questionShape } from './event.ts';
 import { type Keeper, keepKeys } from './keep-keys.ts';
 import { patiently } from './patiently.ts';
@@ -24,6 +25,7 @@ async function outcomeOf({ keeper, logger, sleep }: Taker, event: unknown): Prom
     // What is stored outlives the stack, and so do the keys to it.
     if (read.RequestType === 'Delete') return { status: 'SUCCESS' };
     const before = read.RequestType === 'Update' ? read.OldResourceProperties.SeedKeys : [];
+    await patiently(() => beginSweeping(keeper), sleep);
     const kept = await patiently(() => keepKeys(keeper, read.ResourceProperties, before), sleep);
     if (kept.retired.length > 0) logger.warn('keys of the list stay revoked: another needs another keyId', { ...kept });
     else logger.info('the keys are registered', { ...kept });

@@ -6,6 +6,6 @@ import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import type { Keeper } from './keep-keys.ts';
 
 export const keeperHere = (): Keeper => {
-  const { keys, clock } = awsWorld(settingsFrom(process.env));
-  return { keys, clock, secrets: new ManagedSecrets(secretsClient()) };
+  const { keys, clock, index } = awsWorld(settingsFrom(process.env));
+  return { keys, clock, index, secrets: new ManagedSecrets(secretsClient()) };
 };

@@ -61,7 +61,8 @@ export const awsWorld = (settings: Settings): World => {
       return settings.resultsQueueUrl;
     },
   };
-  const index = once(() => new DynamoRunIndex(tables, log()));
+  // Whoever only notes how far the sweep is has no table of runs.
+  const index = once(() => new DynamoRunIndex(tables, { head: (run) => log().head(run) }));
   const jobs = once(() => new SqsJobs(queueClient(), queues));
   const scheduling = (): ScheduleSettings => {
     const { scheduleGroup: group, delayQueueArn: queueArn, scheduleRoleArn: roleArn } = settings;

@@ -188,6 +188,6 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     memoryMb: 256,
     // A role that was only just made may be unknown to a service for a while: it asks again until then.
     timeoutSeconds: 180,
-    may: ['keep the first key', 'read secrets of seed keys', 'register keys'],
+    may: ['keep the first key', 'read secrets of seed keys', 'register keys', 'begin the sweep'],
   },
 };

@@ -254,6 +254,13 @@ export const permissions = {
       allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#idempotency#*')),
     ],
   },
+  /** Where the first sweep begins is noted before there is a run. */
+  'begin the sweep': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [storage.controlTable.tableArn], ofPartitions('~sweep')),
+    ],
+  },
   'keep the first key': {
     environment: [],
     statements: ({ firstKeySecretArn }) => [

@@ -70,6 +70,8 @@ async function run(settings: Settings): Promise<void> {
   writePrivate(infoFile, {
     url: started.url,
     socketUrl: started.socketUrl,
+    // for whoever reads the tables as they are
+    tablesUrl: started.emulators.dynamodb.url,
     apiKey,
     webhookSecret: demoSecret(started.secrets),
     pid: process.pid,

@@ -25,7 +25,7 @@ export interface Swept {
   readonly failed: readonly { readonly run: RunAddress; readonly trouble: unknown }[];
 }
 
-/** Minutes that the first sweep of a new installation looks back. */
+/** Minutes that the first sweep looks back where nobody has noted where sweeping begins (`begin-sweeping.ts`). */
 const firstReach = 10;
 
 /** Runs looked at side by side: a look is a few reads, and most find nothing to do. */

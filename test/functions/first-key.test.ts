@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { type Taker, take } from '../../functions/first-key/take.ts';
 import { parseKey } from '../../lib/api/auth/key-format.ts';
 import { environment, keyId, projectId } from '../../lib/engine/ids.ts';
+import { minuteOf } from '../../lib/engine/log/silence.ts';
 import { days } from '../../lib/engine/time.ts';
 import { MemorySecrets } from '../../lib/memory/secrets.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
@@ -51,13 +52,13 @@ const answerShape = z.object({
 });
 
 const installation = () => {
-  const { keys, clock } = memoryWorld();
+  const { keys, clock, index } = memoryWorld();
   const secrets = new MemorySecrets();
   secrets.create(firstArn);
   const logged: unknown[] = [];
   const log = (...said: readonly unknown[]): void => void logged.push(said);
   const taker: Taker = {
-    keeper: { keys, clock, secrets },
+    keeper: { keys, clock, index, secrets },
     logger: { info: log, warn: log, error: log },
     sleep: async () => undefined,
   };
@@ -85,12 +86,24 @@ const installation = () => {
     return Reason === undefined ? Status : `${Status}: ${Reason}`;
   };
   const textOf = async (): Promise<string> => (await secrets.value(firstArn)) ?? '';
-  return { keys, clock, secrets, logged, taker, ask, textOf };
+  return { keys, clock, index, secrets, logged, taker, ask, textOf };
 };
 const firstOf = async ({ keys, textOf }: ReturnType<typeof installation>): Promise<ApiKey | undefined> => {
   const parsed = parseKey(await textOf());
   return parsed && keys.key(parsed.keyId);
 };
+
+describe('sweeping', () => {
+  test('begins where the installation was made, and goes on where it is when it is asked again', async () => {
+    const here = installation();
+    const made = minuteOf(here.clock.now());
+    await here.ask('Create');
+    expect(await here.index.sweptMinute()).toBe(made - 1);
+    here.clock.advance(days(1));
+    await here.ask('Update', [], { old: [] });
+    expect(await here.index.sweptMinute()).toBe(made - 1);
+  });
+});
 
 describe('the first key', () => {
   test('is made into its secret and registered by its digest; nobody else is told', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { minuteOf } from '../../lib/engine/log/silence.ts';
-import { after, instant, minutes, seconds } from '../../lib/engine/time.ts';
+import { after, hours, instant, minutes, seconds } from '../../lib/engine/time.ts';
+import { beginSweeping } from '../../lib/service/begin-sweeping.ts';
 import { recoverRun, recoverRuns } from '../../lib/service/recover-runs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { failing, finished, house, scope, workflow } from './house.ts';
@@ -68,6 +69,18 @@ describe('the sweep', () => {
     expect((await recoverRuns(home.worker, inTime(home))).failed).toHaveLength(1);
     expect(await home.world.index.sweptMinute()).toBe(swept);
     expect(await home.world.index.dueIn(swept + 1)).toEqual([run]);
+  });
+
+  it('finds the runs of an installation’s first minute, however late its first sweep comes', async () => {
+    const home = house();
+    await beginSweeping(home.world);
+    await home.publish(workflow('flow', 'a>b'));
+    const run = await home.begin('flow');
+    home.world.jobs.takeSent();
+    home.world.clock.advance(hours(5));
+    expect((await recoverRuns(home.worker, inTime(home))).mended).toBe(1);
+    await home.settle();
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
   });
 
   it('wakes a sleeper whose timer was lost, a minute after its time', async () => {

@@ -4,17 +4,23 @@
  * an ending all throw there (invariants 1 to 4). At the end every acknowledged run must have ended, and its head say so (5).
  */
 import { runInvariant } from './violation.ts';
-import type { RunAddress } from '../../lib/engine/ids.ts';
+import type { CommitNo, RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState, isTerminal } from '../../lib/engine/log/fold.ts';
+import type { RunStatus } from '../../lib/engine/log/head.ts';
 import type { Instant } from '../../lib/engine/time.ts';
-import type { RunLog } from '../../lib/ports/run-log.ts';
 
 interface Watched {
   readonly address: RunAddress;
   readonly state: RunState;
   /** each commit as it was acknowledged, to compare with what the log says at the end */
   readonly commits: Map<number, string>;
+}
+
+/** What is asked of a log in the end. */
+interface JudgedLog {
+  head(run: RunAddress): Promise<{ readonly projection: { readonly status: RunStatus }; readonly commit: Commit } | undefined>;
+  commitsAfter(run: RunAddress, after: CommitNo): Promise<readonly Commit[]>;
 }
 
 export class Checker {
@@ -69,7 +75,7 @@ export class Checker {
     return this.#runs.get(runId)?.state;
   }
 
-  async judge(log: RunLog): Promise<void> {
+  async judge(log: JudgedLog): Promise<void> {
     for (const [runId, address] of this.acknowledged) {
       const watched = this.#runs.get(runId);
       runInvariant(9, watched !== undefined, `${runId} was acknowledged and does not exist`);

@@ -67,7 +67,7 @@ export class OutcomeWatch {
   async judge(
     codeOf: (run: RunAddress) => Promise<CodeWorkflow | undefined>,
     mayBeCancelled: (runId: string) => boolean,
-    effects: EffectWatch,
+    effects: Pick<EffectWatch, 'undoneIn'>,
   ): Promise<void> {
     for (const [runId, run] of this.#runs) {
       const workflow = await codeOf(run.address);

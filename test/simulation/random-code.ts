@@ -38,7 +38,7 @@ export interface CodeWorkflow {
 export interface BodyWorld {
   /** A body has begun, in the process that the drive is in. */
   began(runId: string, context: StepContext, mayOverlap: boolean): void;
-  undone(runId: string, context: StepContext): void;
+  undone(runId: string, context: StepContext): void | Promise<void>;
   sleep(ms: ReturnType<typeof durationMs>, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,0 +1,147 @@
+/**
+ * Real kills: an embedded cloud under load, of which a thread or everything is killed -9 at moments of a seed, is started again
+ * on the same folder, comes to rest, and is judged from its tables by a reader from outside. `npm run kills` goes on from here.
+ */
+import { expect, test } from 'vitest';
+import { runsTableKeys } from '../../lib/contract/environment.ts';
+import { prepare } from './kills/prepared.ts';
+import { type Evidence, compare, judge } from './kills/judge.ts';
+import { playRound } from './kills/round.ts';
+import { type Reading, type Tables, readTables } from './kills/tables.ts';
+import { readyFolder } from './local-start.ts';
+
+/** Chosen among those that meet all of it. */
+const seed = 1;
+
+test('five kills under load: nothing is lost, nothing is done twice without a reason, and every run ends', async () => {
+  const prepared = readyFolder();
+  await prepare(prepared);
+  const asked = { seed, kills: ['thread', 'whole', 'thread', 'whole', 'whole'], prepared } as const;
+  const { kills, verdict } = await playRound(asked, async (rested) => {
+    // A reader that finds nothing wrong has to be one that would.
+    for (const [fault, plant] of faults) {
+      const undo = await plant(rested);
+      await expect(verdictOf(rested), fault).rejects.toThrow(/^invariant \d+: /);
+      await undo();
+    }
+    await verdictOf(rested);
+  });
+  const { whole = 0, ...threads } = kills;
+  expect(whole).toBe(3);
+  expect(Object.values(threads).reduce((sum, each) => sum + each, 0)).toBe(2);
+  expect(verdict.byStatus['completed'] ?? 0).toBeGreaterThan(2);
+  expect(verdict.commits).toBeGreaterThan(20);
+});
+
+interface Meddled {
+  readonly tables: Tables;
+  readonly evidence: Evidence;
+  readonly reading: Reading;
+}
+
+async function verdictOf({ tables, evidence, reading }: Meddled): Promise<void> {
+  const now = await readTables(tables);
+  await judge(now, evidence);
+  const known = new Map<string, string>();
+  compare(reading, known);
+  compare(now, known);
+}
+
+type Plant = (rested: Meddled) => Promise<() => Promise<void>>;
+
+/** A run that nobody cancelled and that did something, and the keys of one of its items. */
+const someRun = ({ reading, evidence }: Meddled) => {
+  const ended = [...reading.runs.values()].filter(
+    ({ address: { runId }, status, commits }) => status === 'completed' && commits.length > 2 && evidence.facts.starts.has(runId),
+  );
+  const [run] = ended;
+  if (run === undefined) throw new Error('no run has ended');
+  const { projectId, environment, runId } = run.address;
+  return { run, pk: { S: `${projectId}#${environment}#run#${runId}` } };
+};
+
+/** Changes an item as it is stored. @returns how to put it back */
+const changed =
+  (sk: (commits: number) => string, change: (item: Record<string, unknown>) => Record<string, unknown> | undefined): Plant =>
+  async (rested) => {
+    const { tables } = rested;
+    const { run, pk } = someRun(rested);
+    const Key = { pk, sk: { S: sk(run.commits.length) } };
+    const TableName = await tables.runsTable();
+    const item = (await tables.scan({ ConsistentRead: true })).find(
+      (each) => JSON.stringify([each['pk'], each['sk']]) === JSON.stringify([Key.pk, Key.sk]),
+    );
+    if (item === undefined) throw new Error(`${Key.sk.S} is not there`);
+    const fresh = change({ ...item });
+    if (fresh === undefined) await tables.ask('DeleteItem', { TableName, Key });
+    else await tables.ask('PutItem', { TableName, Item: fresh });
+    return async () => {
+      if (fresh !== undefined) await tables.ask('DeleteItem', { TableName, Key: { pk, sk: fresh['sk'] } });
+      await tables.ask('PutItem', { TableName, Item: item });
+    };
+  };
+
+const logSort = (number: number): string => `log#${String(number).padStart(8, '0')}`;
+const { byProject } = runsTableKeys;
+
+/** Something the outside has seen that it should not have. */
+const seenToo =
+  (more: (evidence: Evidence, runId: string) => Evidence['effects'][number]): Plant =>
+  async (rested) => {
+    const { effects } = rested.evidence;
+    const { run } = someRun(rested);
+    effects.push(more(rested.evidence, run.address.runId));
+    return async () => void effects.pop();
+  };
+
+const faults: readonly (readonly [string, Plant])[] = [
+  [
+    'a commit in the middle is gone',
+    changed(
+      () => logSort(2),
+      () => undefined,
+    ),
+  ],
+  ['the last commit is gone: a run that never ends', changed(logSort, () => undefined)],
+  [
+    'a commit is another one than it was',
+    changed(
+      () => logSort(2),
+      (item) => ({ ...item, b: { S: 'nobody' } }),
+    ),
+  ],
+  ['a commit is there twice', changed(logSort, (item) => ({ ...item, sk: { S: logSort(90) } }))],
+  [
+    'the head says that the run is still at work',
+    changed(
+      () => 'head',
+      (item) => ({ ...item, status: { S: 'running' } }),
+    ),
+  ],
+  [
+    'the run is in no index',
+    changed(
+      () => 'head',
+      ({ [byProject.sort]: _sort, ...item }) => item,
+    ),
+  ],
+  [
+    'the head of an acknowledged run is gone',
+    changed(
+      () => 'head',
+      () => undefined,
+    ),
+  ],
+  [
+    'an effect that no commit asked for',
+    seenToo((_evidence, runId) => ({ at: Date.now(), kind: 'node', runId, of: 'nobody', attempt: '0'.repeat(16) })),
+  ],
+  [
+    'an effect that comes again long after its attempt had ended',
+    seenToo(({ effects }) => {
+      const [first] = effects.filter(({ kind }) => kind !== 'undo');
+      if (first === undefined) throw new Error('nothing was done');
+      return { ...first, at: Date.now() + 3_600_000 };
+    }),
+  ],
+];

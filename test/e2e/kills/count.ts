@@ -1,0 +1,84 @@
+/** What all rounds came to so far, added up and written down. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import * as z from 'zod';
+import type { RoundReport } from './round.ts';
+
+const amounts = z.record(z.string(), z.int());
+
+export const countSchema = z.strictObject({
+  /** the seed of the next round */
+  next: z.int(),
+  rounds: z.int(),
+  /** of everything at once, and of single threads by their function; only those of rounds that were judged to their end */
+  kills: z.strictObject({ all: z.int(), whole: z.int(), threads: amounts }),
+  restarts: z.int(),
+  runs: z.strictObject({ started: z.int(), ended: amounts }),
+  commitsRead: z.int(),
+  /** what nodes and steps did outside, and how much of it not for the first time of its attempt */
+  effects: z.strictObject({ counted: z.int(), repeated: z.int() }),
+  /** runs that came to what was known beforehand */
+  foretold: z.int(),
+  /** nodes that were given up because their message had died */
+  lostNodes: z.int(),
+  eventsRead: z.int(),
+  /** from the last kill of a round until all its runs had ended: by the machine's clock, and by the cloud's, which skips standstills */
+  longestToRest: z.strictObject({ seconds: z.number(), ofCloudSeconds: z.number() }),
+  violations: z.array(z.strictObject({ seed: z.int(), message: z.string() })),
+  /** what was wrong in the product, found so and mended */
+  found: z.array(z.string()),
+  seconds: z.int(),
+  commits: z.strictObject({ first: z.string(), last: z.string() }),
+});
+
+export type Count = z.output<typeof countSchema>;
+
+const empty = (commit: string): Count => ({
+  next: 1,
+  rounds: 0,
+  kills: { all: 0, whole: 0, threads: {} },
+  restarts: 0,
+  runs: { started: 0, ended: {} },
+  commitsRead: 0,
+  effects: { counted: 0, repeated: 0 },
+  foretold: 0,
+  lostNodes: 0,
+  eventsRead: 0,
+  longestToRest: { seconds: 0, ofCloudSeconds: 0 },
+  violations: [],
+  found: [],
+  seconds: 0,
+  commits: { first: commit, last: commit },
+});
+
+export const readCount = (file: string, commit: string): Count =>
+  existsSync(file) ? countSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : empty(commit);
+
+export function writeCount(file: string, count: Count): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(count, undefined, 2)}\n`);
+}
+
+export function addRound(count: Count, { kills, restarts, verdict, toRestMs, toRestOfCloudMs }: RoundReport): void {
+  const { whole = 0, ...threads } = kills;
+  count.rounds += 1;
+  count.kills.whole += whole;
+  addAll(count.kills.threads, threads);
+  count.kills.all += Object.values(kills).reduce((sum, each) => sum + each, 0);
+  count.restarts += restarts;
+  count.runs.started += verdict.runs;
+  addAll(count.runs.ended, verdict.byStatus);
+  count.commitsRead += verdict.commits;
+  count.effects.counted += verdict.effects;
+  count.effects.repeated += verdict.repeated;
+  count.foretold += verdict.foretold;
+  count.lostNodes += verdict.lost;
+  count.eventsRead += verdict.eventsRead;
+  const { longestToRest } = count;
+  longestToRest.seconds = Math.max(longestToRest.seconds, Math.round(toRestMs / 100) / 10);
+  longestToRest.ofCloudSeconds = Math.max(longestToRest.ofCloudSeconds, Math.round(toRestOfCloudMs / 100) / 10);
+}
+
+function addAll(sums: Record<string, number>, others: Readonly<Record<string, number>>): void {
+  for (const name of Object.keys(others).toSorted()) sums[name] = (sums[name] ?? 0) + (others[name] ?? 0);
+}

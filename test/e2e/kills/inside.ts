@@ -1,0 +1,148 @@
+/**
+ * Is loaded into every thread of an embedded cloud before anything else (`node --import`), so that a test can do to it what a
+ * machine does: end one function's thread in mid-invocation, be off for minutes, lead one outside address to the test's own
+ * server. No handler and nothing of the embedded cloud knows of it.
+ */
+import { syncBuiltinESMExports } from 'node:module';
+import { Socket } from 'node:net';
+import workerThreads, { Worker, getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
+import { type Asked, type Told, startVariables } from './doors.ts';
+import { outsideAddress } from './outside-address.ts';
+
+/** Shared by all threads: how many milliseconds the cloud's clock is ahead of the machine's. */
+const clockKey = 'stepwell.kills.clock';
+const portKey = 'stepwell.kills.port';
+
+function shared(): { readonly ahead: BigInt64Array; readonly port: number } {
+  if (isMainThread) {
+    const buffer = new SharedArrayBuffer(8);
+    new BigInt64Array(buffer)[0] = BigInt(process.env[startVariables.aheadMs] ?? '0');
+    setEnvironmentData(clockKey, buffer);
+    setEnvironmentData(portKey, Number(process.env[startVariables.outsidePort] ?? '0'));
+  }
+  const [buffer, port] = [getEnvironmentData(clockKey), getEnvironmentData(portKey)];
+  if (!(buffer instanceof SharedArrayBuffer) || typeof port !== 'number')
+    throw new Error('the main thread has not been prepared');
+  return { ahead: new BigInt64Array(buffer), port };
+}
+
+const { ahead, port } = shared();
+
+/** Dates are of the cloud's clock. Timers stay: what waits for a moment waits as long as on any machine. */
+function moveClock(): void {
+  const { now } = Date;
+  const nowHere = (): number => now() + Number(Atomics.load(ahead, 0));
+  globalThis.Date = new Proxy(Date, {
+    get: (target, name) => (name === 'now' ? nowHere : Reflect.get(target, name)),
+    construct: (target, given: unknown[], maker) => Reflect.construct(target, given.length === 0 ? [nowHere()] : given, maker),
+    apply: (target) => new target(nowHere()).toString(),
+  });
+}
+
+const isAddressed = (value: unknown): value is { host: unknown; port: unknown } =>
+  typeof value === 'object' && value !== null && 'host' in value && value.host === outsideAddress;
+
+/** As a router would: one address of the internet is the test's server. */
+function leadOutside(): void {
+  // oxlint-disable-next-line typescript/unbound-method -- called with the socket it belongs to
+  const { connect } = Socket.prototype;
+  Object.assign(Socket.prototype, {
+    connect(this: Socket, ...given: unknown[]): unknown {
+      // `net.connect` hands on its options in a list.
+      const [first] = given;
+      const options: unknown = Array.isArray(first) ? first[0] : first;
+      if (isAddressed(options)) Object.assign(options, { host: '127.0.0.1', port });
+      return Reflect.apply(connect, this, given);
+    },
+  });
+}
+
+const functionThreads = new Map<Worker, { readonly name: string; isBusy: boolean }>();
+let onBusy: () => void = () => {};
+
+const kindOf = (message: unknown): unknown =>
+  typeof message === 'object' && message !== null && 'kind' in message ? message.kind : undefined;
+
+/** Threads have all of this too, whoever starts them; the main thread knows which function's are at work. */
+class PreparedWorker extends Worker {
+  constructor(file: string | URL, options: workerThreads.WorkerOptions = {}) {
+    super(file, { ...options, execArgv: [...(options.execArgv ?? []), '--import', import.meta.url] });
+    if (!isMainThread || options.name === undefined) return;
+    functionThreads.set(this, { name: options.name, isBusy: false });
+    this.once('exit', () => functionThreads.delete(this));
+    this.on('message', (message: unknown) => {
+      const thread = functionThreads.get(this);
+      if (thread !== undefined && ['returned', 'failed', 'ended'].includes(String(kindOf(message)))) thread.isBusy = false;
+    });
+  }
+
+  override postMessage(...given: Parameters<Worker['postMessage']>): void {
+    super.postMessage(...given);
+    const thread = functionThreads.get(this);
+    if (thread === undefined || kindOf(given[0]) !== 'invoke') return;
+    thread.isBusy = true;
+    onBusy();
+  }
+}
+
+/** One of the functions at work, and one of its threads. @param rank from 0 to 1 */
+function busyThread(rank: number): [Worker, string] | undefined {
+  const busy = [...functionThreads].flatMap(([worker, { name, isBusy }]) => (isBusy ? [[worker, name] as const] : []));
+  const names = [...new Set(busy.map(([, name]) => name))].toSorted();
+  const name = names[Math.floor(rank * names.length)];
+  const threads = busy.filter(([, each]) => each === name).map(([worker]) => worker);
+  const worker = threads[Math.floor(((rank * names.length) % 1) * threads.length)];
+  return worker === undefined || name === undefined ? undefined : [worker, name];
+}
+
+/** Looks so often whether a schedule is due, because the clock may have been moved meanwhile. */
+const lookEveryMs = 250;
+
+/** The embedded cloud's scheduler waits for moments of a clock that stands still in between; here it does not. */
+function letSchedulerLook(): void {
+  const real = globalThis.setTimeout;
+  const looking = (run: () => void, waitMs = 0, ...given: []): NodeJS.Timeout =>
+    real(
+      run,
+      waitMs > lookEveryMs && (new Error().stack ?? '').includes('/lib/local/scheduler/') ? lookEveryMs : waitMs,
+      ...given,
+    );
+  globalThis.setTimeout = Object.assign(looking, real);
+}
+
+function openDoors(): void {
+  const tell = (told: Told): void => void process.send?.(told);
+  const end = (asked: Extract<Asked, { kind: 'end-thread' }>): void => {
+    const found = busyThread(asked.rank);
+    if (found === undefined) {
+      onBusy = () => setTimeout(() => end(asked), asked.afterMs % 20);
+      return;
+    }
+    onBusy = () => {};
+    const [worker, name] = found;
+    void worker.terminate().then(() => tell({ kind: 'thread-ended', name, id: asked.id }));
+  };
+  process.on('message', (asked: Asked) => {
+    if (asked.kind === 'move-clock') {
+      Atomics.add(ahead, 0, BigInt(asked.byMs));
+      tell({ kind: 'clock-moved', id: asked.id });
+    } else if (asked.kind === 'look') {
+      tell({
+        kind: 'at-work',
+        id: asked.id,
+        names: [...functionThreads.values()].flatMap(({ name, isBusy }) => (isBusy ? [name] : [])),
+      });
+    } else setTimeout(() => end(asked), asked.afterMs);
+  });
+  // Whoever started this is gone, and nobody else knows of it.
+  process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+}
+
+moveClock();
+leadOutside();
+Object.assign(workerThreads, { Worker: PreparedWorker });
+syncBuiltinESMExports();
+if (isMainThread) {
+  letSchedulerLook();
+  openDoors();
+}

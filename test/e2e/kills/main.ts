@@ -1,0 +1,65 @@
+/**
+ * `npm run kills -- --minutes 10` (or `--kills 100`) kills an embedded cloud under load again and again, has an outside reader
+ * judge its tables after each round, goes on where the count of all rounds so far stopped, and writes it down. `--seed 7` plays
+ * one round and counts nothing.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { synthesize } from '../../../lib/local/synth/synthesize.ts';
+import { Prng } from '../../simulation/prng.ts';
+import { addRound, readCount, writeCount } from './count.ts';
+import { root } from './mortal-cloud.ts';
+import { prepare } from './prepared.ts';
+import { type Kill, playRound } from './round.ts';
+
+const { values } = parseArgs({ options: { minutes: { type: 'string' }, kills: { type: 'string' }, seed: { type: 'string' } } });
+
+const countFile = join(root, 'test/simulation/proof/kills.json');
+const killsInRound = 30;
+const wholeRate = 0.25;
+
+/** The first kills of a round are of threads, because the load has to build up. */
+function killsOf(seed: number): readonly Kill[] {
+  const prng = new Prng(seed + 7_000_003);
+  return Array.from({ length: killsInRound }, (_one, at) => (at > 1 && prng.isLucky(wholeRate) ? 'whole' : 'thread'));
+}
+
+const prepared = mkdtempSync(join(tmpdir(), 'stepwell-prepared-'));
+try {
+  await synthesize(root, prepared);
+  await prepare(prepared);
+  if (values.seed === undefined) await goOn();
+  else console.dir(await playRound({ seed: Number(values.seed), kills: killsOf(Number(values.seed)), prepared }), { depth: 4 });
+} finally {
+  rmSync(prepared, { recursive: true, force: true });
+}
+
+async function goOn(): Promise<void> {
+  const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
+  const count = readCount(countFile, commit);
+  const until = Date.now() + Number(values.minutes ?? Infinity) * 60_000;
+  const enough = count.kills.all + Number(values.kills ?? (values.minutes === undefined ? 100 : Infinity));
+  while (Date.now() < until && count.kills.all < enough) {
+    const seed = count.next;
+    const startedAt = performance.now();
+    try {
+      addRound(count, await playRound({ seed, kills: killsOf(seed), prepared }));
+    } catch (trouble) {
+      const message = trouble instanceof Error ? trouble.message : String(trouble);
+      console.log(`seed ${seed}: ${message}`);
+      count.violations.push({ seed, message: message.slice(0, 500) });
+      process.exitCode = 1;
+    }
+    count.next = seed + 1;
+    count.seconds += Math.round((performance.now() - startedAt) / 1_000);
+    count.commits.last = commit;
+    writeCount(countFile, count);
+    const { kills, runs, commitsRead, violations } = count;
+    console.log(
+      `round ${seed}: ${kills.all} kills, ${kills.whole} of everything; ${runs.started} runs, ${commitsRead} commits, ${violations.length} violations`,
+    );
+  }
+}

@@ -1,0 +1,3 @@
+import { defineConfig } from 'stepwell/sdk';
+
+export default defineConfig({ dirs: 'workflows' });

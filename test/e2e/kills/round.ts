@@ -1,0 +1,213 @@
+/**
+ * A round: one cloud on one folder under load, killed again and again, left to come to rest, and judged from its tables. Which
+ * kills there are, when, and what the clients do follows from the seed; what they meet follows from the machine.
+ */
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Prng } from '../../simulation/prng.ts';
+import { runInvariant } from '../../simulation/violation.ts';
+import { Clients } from './clients.ts';
+import { CloudTime } from './cloud-time.ts';
+import { type Known, type Verdict, type Evidence, compare, judge } from './judge.ts';
+import { type MortalCloud, startMortal } from './mortal-cloud.ts';
+import { type Outside, openOutside } from './outside.ts';
+import { type Reading, Tables, readTables } from './tables.ts';
+
+export type Kill = 'whole' | 'thread';
+
+export interface RoundAsked {
+  readonly seed: number;
+  readonly kills: readonly Kill[];
+  /** a folder in which everything that is run has been published and deployed */
+  readonly prepared: string;
+}
+
+export interface RoundReport {
+  /** of function threads by function, and of everything as `whole` */
+  readonly kills: Readonly<Record<string, number>>;
+  readonly restarts: number;
+  readonly verdict: Verdict;
+  /** from the last kill until every run had ended, by the machine's clock and by the cloud's, in milliseconds */
+  readonly toRestMs: number;
+  readonly toRestOfCloudMs: number;
+}
+
+/** A cloud that has come to rest, for whoever wants to look at it, or to meddle with it. */
+export interface Rested {
+  readonly report: RoundReport;
+  readonly tables: Tables;
+  readonly evidence: Evidence;
+  readonly reading: Reading;
+}
+
+/** For how long a machine was off, or asleep, before it is started again. */
+const offMs = [0, 0, 0, 70_000, 200_000, 1_000_000];
+/** By the cloud's clock: a day of sweeps, and no run of the load sleeps for more than half an hour. */
+const mostRestMs = 2 * 3_600_000;
+
+export async function playRound(
+  asked: RoundAsked,
+  look: (rested: Rested) => Promise<void> = async () => {},
+): Promise<RoundReport> {
+  const prng = new Prng(asked.seed);
+  const time = new CloudTime();
+  const outside = await openOutside();
+  const folder = copyOf(asked.prepared);
+  const mortal = new Mortal(folder, outside, time);
+  const clients = new Clients(new Prng(asked.seed + 1_000_003), time, mortal.cloud.started);
+  try {
+    const working = clients.work();
+    // A violation that a client sees ends the round at once.
+    const kills = await Promise.race([
+      strike(asked.kills, prng, { mortal, clients, time }),
+      working.then(() => new Map<string, number>()),
+    ]);
+    clients.finish();
+    const from = { at: Date.now(), cloud: time.now() };
+    await working;
+    const tables = new Tables((await mortal.cloud.started).tablesUrl);
+    await comeToRest(tables, mortal, time);
+    const rest = { toRestMs: Date.now() - from.at, toRestOfCloudMs: time.now() - from.cloud };
+    const reading = await readTables(tables);
+    compare(reading, mortal.known);
+    const evidence = { facts: clients, effects: outside.effects, time };
+    const verdict = await judge(reading, evidence);
+    const report = { kills: Object.fromEntries(kills), restarts: mortal.restarts, verdict, ...rest };
+    await look({ report, tables, evidence, reading });
+    return report;
+  } finally {
+    clients.finish();
+    await mortal.cloud.kill();
+    await outside.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The state is a copy; the template and the compiled code are those of all rounds. */
+function copyOf(prepared: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'stepwell-kills-'));
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(prepared)) {
+    if (['cloud-assembly', 'cache'].includes(name)) symlinkSync(join(prepared, name), join(folder, name));
+    else if (!['lock.sqlite', 'ephemeral', 'logs', 'local.json'].includes(name))
+      cpSync(join(prepared, name), join(folder, name), { recursive: true });
+  }
+  return folder;
+}
+
+/** The cloud of a round: one after the other on the same folder. */
+class Mortal {
+  cloud: MortalCloud;
+  restarts = 0;
+  readonly known: Known = new Map();
+  readonly #folder: string;
+  readonly #outside: Outside;
+  readonly #time: CloudTime;
+
+  constructor(folder: string, outside: Outside, time: CloudTime) {
+    this.#folder = folder;
+    this.#outside = outside;
+    this.#time = time;
+    this.cloud = this.#start();
+  }
+
+  #start(): MortalCloud {
+    return startMortal(this.#folder, { aheadMs: this.#time.aheadMs, outsidePort: this.#outside.port });
+  }
+
+  async restart(wasOffMs: number): Promise<void> {
+    await this.cloud.kill();
+    this.#time.struck();
+    this.#time.moved(wasOffMs);
+    this.cloud = this.#start();
+    this.restarts += 1;
+  }
+
+  /** What was written once is there after every kill. */
+  async look(): Promise<void> {
+    compare(await readTables(new Tables((await this.cloud.started).tablesUrl)), this.known);
+  }
+}
+
+interface Parts {
+  readonly mortal: Mortal;
+  readonly clients: Clients;
+  readonly time: CloudTime;
+}
+
+/** How long a thread may take to come to work; under load there is always one. */
+const threadPatienceMs = 5_000;
+
+async function strike(kills: readonly Kill[], prng: Prng, { mortal, clients, time }: Parts): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
+  await mortal.cloud.started;
+  for (const kill of kills) {
+    if (kill === 'thread') {
+      await mortal.cloud.started;
+      await clients.begun(prng.whole(0, 1));
+      const name = await mortal.cloud.killThread(prng.next(), prng.whole(0, 250), threadPatienceMs);
+      if (name === undefined) continue;
+      time.struck();
+      count(functionIn(name));
+      continue;
+    }
+    // Now and then while it is still starting.
+    if (prng.isLucky(0.85)) {
+      await mortal.cloud.started;
+      await mortal.look();
+      await clients.begun(prng.whole(0, 7));
+      await wait(prng.whole(0, 400));
+    } else await wait(prng.whole(0, 1_000));
+    await mortal.restart(prng.pick(offMs));
+    clients.moved(mortal.cloud.started);
+    count('whole');
+  }
+  await mortal.cloud.started;
+  return counts;
+}
+
+/** `…-WorkerFunction…` is the worker's; names of stacks and hashes say nothing. */
+const functionIn = (name: string): string => name.replace(/^.*?-/, '').replace(/[0-9A-F]{8}$/, '');
+
+/** How long a standstill is one, and how much of its time the cloud is then made to skip. */
+const stillMs = 500;
+const skipMs = 61_000;
+
+async function comeToRest(tables: Tables, mortal: Mortal, time: CloudTime): Promise<void> {
+  const until = time.now() + mostRestMs;
+  let before = '';
+  let since = performance.now();
+  let skips = 0;
+  for (;;) {
+    const { open, mark } = await tables.standing();
+    if (open.length === 0) return;
+    runInvariant(5, time.now() < until, time.now() < until ? '' : await describe(tables, open));
+    const names = await mortal.cloud.atWork();
+    if (mark !== before || names.length > 0) {
+      before = mark;
+      since = performance.now();
+    } else if (performance.now() - since > stillMs) {
+      // What backs off is looked at ever more seldom.
+      const byMs = skipMs * Math.min(16, 2 ** Math.floor(skips / 4));
+      time.moved(byMs);
+      await mortal.cloud.moveClock(byMs);
+      skips += 1;
+      since = performance.now();
+    }
+    await wait(100);
+  }
+}
+
+/** What is known of runs that do not end: enough to begin to look for why. */
+async function describe(tables: Tables, open: readonly string[]): Promise<string> {
+  const { runs } = await readTables(tables);
+  const said = open.slice(0, 3).map((runId) => {
+    const run = runs.get(runId);
+    const commits = run?.commits.map(({ number, at, by, events }) => `${number} ${at} ${by} ${JSON.stringify(events)}`) ?? [];
+    return [`${runId} of ${run?.workflowName}:`, ...commits].join('\n  ');
+  });
+  return `${open.length} runs wait for nobody\n${said.join('\n')}`;
+}

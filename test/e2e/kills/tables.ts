@@ -1,0 +1,218 @@
+/**
+ * What the tables hold, read through DynamoDB's own door and by nothing of the service: only what an item means is taken from
+ * `lib/codec`, because that is the promise that is judged.
+ */
+import * as z from 'zod';
+import { runEvent } from '../../../lib/codec/events.ts';
+import * as schema from '../../../lib/codec/ids.ts';
+import { type Packed, unpack } from '../../../lib/codec/packed.ts';
+import { runsTableKeys } from '../../../lib/contract/environment.ts';
+import type { RunAddress } from '../../../lib/engine/ids.ts';
+import type { Commit } from '../../../lib/engine/log/commit.ts';
+import { runStatuses } from '../../../lib/engine/log/head.ts';
+import type { Told } from '../../../lib/engine/log/public-event.ts';
+
+/** Asks DynamoDB as anybody may who knows its address: the emulator wants the form of a signature and looks at nothing in it. */
+export class Tables {
+  readonly #url: string;
+  #runs: string | undefined;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async ask(operation: string, input: object): Promise<unknown> {
+    const response = await fetch(this.#url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-amz-json-1.0',
+        'x-amz-target': `DynamoDB_20120810.${operation}`,
+        authorization:
+          'AWS4-HMAC-SHA256 Credential=LOCAL/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
+        'x-amz-date': '20260101T000000Z',
+      },
+      body: JSON.stringify(input),
+    });
+    const output: unknown = await response.json();
+    if (!response.ok) throw new Error(`${operation}: ${JSON.stringify(output)}`);
+    return output;
+  }
+
+  /** The name of the table that has the indexes of runs. */
+  async runsTable(): Promise<string> {
+    if (this.#runs !== undefined) return this.#runs;
+    const { TableNames } = z.looseObject({ TableNames: z.array(z.string()) }).parse(await this.ask('ListTables', {}));
+    for (const TableName of TableNames) {
+      const described = JSON.stringify(await this.ask('DescribeTable', { TableName }));
+      if (described.includes(`"${runsTableKeys.byProject.name}"`)) this.#runs = TableName;
+    }
+    if (this.#runs === undefined) throw new Error('there is no table of runs');
+    return this.#runs;
+  }
+
+  /** Which runs have not ended, by their heads; and a mark that differs when anything has been written. */
+  async standing(): Promise<{ readonly open: readonly string[]; readonly mark: string }> {
+    const items = await this.scan({
+      ConsistentRead: true,
+      ProjectionExpression: 'pk, sk, #status, asOf',
+      ExpressionAttributeNames: { '#status': 'status' },
+    });
+    const heads = items.flatMap((item) => standingShape.safeParse(item).data ?? []);
+    return {
+      open: heads.filter(({ status }) => status === 'pending' || status === 'running').map(({ pk }) => addressOf(pk).runId),
+      mark: `${items.length} ${heads.reduce((sum, { asOf }) => sum + asOf, 0)}`,
+    };
+  }
+
+  /** Every item, or every entry of an index. */
+  async scan(where: object): Promise<readonly RawItem[]> {
+    const items: RawItem[] = [];
+    const TableName = await this.runsTable();
+    let from: unknown;
+    do {
+      const page = pageShape.parse(
+        await this.ask('Scan', { TableName, ...where, ...(from === undefined ? {} : { ExclusiveStartKey: from }) }),
+      );
+      items.push(...page.Items);
+      from = page.LastEvaluatedKey;
+    } while (from !== undefined);
+    return items;
+  }
+}
+
+const attribute = z.union([
+  z.strictObject({ S: z.string() }),
+  z.strictObject({ N: z.string() }),
+  z.strictObject({ B: z.string() }),
+  z.looseObject({}),
+]);
+const rawItem = z.record(z.string(), attribute);
+export type RawItem = z.output<typeof rawItem>;
+const pageShape = z.looseObject({ Items: z.array(rawItem), LastEvaluatedKey: z.unknown().optional() });
+
+const textOf = z.object({ S: z.string() }).transform(({ S }) => S);
+const numberOf = z.object({ N: z.string() }).transform(({ N }) => Number(N));
+const packedOf = z.union([
+  z.object({ S: z.string() }).transform(({ S }): Packed => ({ text: S })),
+  z.object({ B: z.string() }).transform(({ B }): Packed => ({ gzip: Buffer.from(B, 'base64') })),
+]);
+const keyShape = z.object({ pk: textOf, sk: textOf });
+const commitShape = z.object({ v: numberOf.pipe(z.literal(1)), e: packedOf, f: numberOf, a: numberOf, b: textOf, n: textOf });
+const headShape = commitShape.extend({
+  w: textOf,
+  k: textOf.pipe(z.enum(['graph', 'fetch', 'code'])),
+  ci: textOf.pipe(schema.correlationId).optional(),
+  tp: textOf.pipe(schema.traceparent).optional(),
+  ca: numberOf,
+  status: textOf.pipe(z.enum(runStatuses)),
+  asOf: numberOf,
+});
+const standingShape = keyShape.extend({ status: textOf, asOf: numberOf });
+const entryShape = keyShape.extend({
+  [runsTableKeys.byProject.sort]: textOf.optional(),
+  [runsTableKeys.byState.partition]: textOf.optional(),
+});
+
+export interface StoredRun {
+  readonly address: RunAddress;
+  readonly told: Told;
+  readonly workflowName: string;
+  readonly kind: 'graph' | 'fetch' | 'code';
+  readonly status: (typeof runStatuses)[number];
+  readonly asOf: number;
+  /** in the order of their keys, and with the numbers in these, whatever is missing */
+  readonly commits: readonly Commit[];
+}
+
+export interface Reading {
+  readonly runs: ReadonlyMap<string, StoredRun>;
+  /** runs that have commits, and no head */
+  readonly headless: readonly string[];
+  /** each run in the index of its project, as often as it is there */
+  readonly byProject: readonly string[];
+  /** `<state>/<run>` of the sparse index, as often as it is there */
+  readonly byState: readonly string[];
+}
+
+const events = z.array(runEvent).readonly();
+
+const commitOf = (number: number, item: RawItem): Commit => {
+  const { e, f, a, b, n } = commitShape.parse(item);
+  return {
+    number: schema.commitNo.parse(number),
+    firstEventId: schema.eventId.parse(f),
+    events: events.parse(JSON.parse(unpack('a commit', e))),
+    at: schema.instant.parse(a),
+    by: b,
+    nonce: schema.nonce.parse(n),
+  };
+};
+
+const runPartition = /^([^#]+)#([^#]+)#run#([^#]+)$/;
+const logSort = /^log#(\d{8})$/;
+
+/** @returns all of the table and its two indexes, each read after the other */
+export async function readTables(tables: Tables): Promise<Reading> {
+  const byProject = await tables.scan({ IndexName: runsTableKeys.byProject.name });
+  const byState = await tables.scan({ IndexName: runsTableKeys.byState.name });
+  return readingOf(await tables.scan({ ConsistentRead: true }), byProject, byState);
+}
+
+function readingOf(items: readonly RawItem[], byProject: readonly RawItem[], byState: readonly RawItem[]): Reading {
+  const heads = new Map<string, RawItem>();
+  const logs = new Map<string, (readonly [number, RawItem])[]>();
+  for (const item of items) {
+    const { pk, sk } = keyShape.parse(item);
+    if (!runPartition.test(pk)) continue;
+    if (sk === 'head') heads.set(pk, item);
+    const [, number] = logSort.exec(sk) ?? [];
+    if (number === undefined) continue;
+    const log = logs.get(pk) ?? [];
+    logs.set(pk, log);
+    log.push([Number(number), item]);
+  }
+  const runs = new Map<string, StoredRun>();
+  for (const [pk, item] of heads) {
+    const run = runOf(pk, item, logs.get(pk) ?? []);
+    runs.set(run.address.runId, run);
+  }
+  return {
+    runs,
+    headless: [...logs.keys()].filter((pk) => !heads.has(pk)),
+    byProject: byProject.map((item) => addressOf(entryShape.parse(item).pk).runId),
+    byState: byState.map((item) => {
+      const { pk, sp = '' } = entryShape.parse(item);
+      return `${sp.split('#').at(-1)}/${addressOf(pk).runId}`;
+    }),
+  };
+}
+
+function runOf(pk: string, item: RawItem, log: readonly (readonly [number, RawItem])[]): StoredRun {
+  const { w, k, ci, tp, status, asOf } = headShape.parse(item);
+  const address = addressOf(pk);
+  return {
+    address,
+    told: {
+      address,
+      workflow: { name: w },
+      ...(ci !== undefined && tp !== undefined && { trace: { correlationId: ci, traceparent: tp } }),
+    },
+    workflowName: w,
+    kind: k,
+    status,
+    asOf,
+    commits: [
+      commitOf(1, item),
+      ...log.toSorted(([one], [other]) => one - other).map(([number, each]) => commitOf(number, each)),
+    ],
+  };
+}
+
+function addressOf(pk: string): RunAddress {
+  const [, projectId, environment, runId] = runPartition.exec(pk) ?? [];
+  return {
+    projectId: schema.projectId.parse(projectId),
+    environment: schema.environment.parse(environment),
+    runId: schema.runId.parse(runId),
+  };
+}
