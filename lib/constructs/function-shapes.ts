@@ -95,6 +95,8 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'write runs',
       'read control records',
       'write control records',
+      // The fold of a long run lies among them.
+      'read payloads',
       'send delayed jobs',
       'meet signals',
       'forget test runs',

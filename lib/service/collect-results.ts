@@ -12,7 +12,8 @@ import { childEnd } from './child-end.ts';
 import { decideCodeRun } from './decide-code-run.ts';
 import { type Decider, decideRun } from './decide-run.ts';
 import { mendAndHandOn } from './nudge-run.ts';
-import { type RunFold, readRun, saveSnapshot } from './read-log.ts';
+import { type RunFold, readRun } from './read-log.ts';
+import { saveSnapshot } from './snapshots.ts';
 import type { WarmFolds } from './warm-folds.ts';
 
 /** All results of one run. A queue's batch may mix runs; `byRun` parts them. */
