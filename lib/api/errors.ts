@@ -162,6 +162,12 @@ export const errorCatalogue = {
     message: 'Only test runs are stopped with all their traces.',
     recovery: 'Cancel it: POST /v1/runs/{runId}/cancel. Its records are kept until they expire.',
   },
+  takes_no_messages: {
+    status: 409,
+    trouble: 'caller',
+    message: 'Only a run that a deployment answers for over HTTP takes messages.',
+    recovery: 'A graph, and code that is replayed, wait for signals: POST /v1/runs/{runId}/signals.',
+  },
   no_active_deployment: {
     status: 409,
     trouble: 'caller',

@@ -51,5 +51,6 @@ export const driveJobIdentity = (job: DriveJob): MessageIdentity => ({
 /** A run's results follow each other, so that one collector decides for many at once. */
 export const resultIdentity = (result: ResultMessage): MessageIdentity => ({
   group: result.run.runId,
-  deduplication: digest('result', ...attemptParts(result)),
+  // The attempt that calls a run may have told that it does a moment before the run ended.
+  deduplication: digest('childRunId' in result ? 'child' : 'result', ...attemptParts(result)),
 });

@@ -2,7 +2,19 @@
 import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import type { Trace } from '../engine/trace.ts';
-import type { ChildJob, DriveJob, Job, MessageJob, NodeJob, NudgeJob, PlaceJob, ResultMessage, WakeJob } from '../ports/jobs.ts';
+import type {
+  AttemptResult,
+  ChildJob,
+  ChildResult,
+  DriveJob,
+  Job,
+  MessageJob,
+  NodeJob,
+  NudgeJob,
+  PlaceJob,
+  ResultMessage,
+  WakeJob,
+} from '../ports/jobs.ts';
 import { exactly } from './exact.ts';
 import {
   attempt,
@@ -70,7 +82,7 @@ const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
   jobs.place,
 ]);
 
-const result = exactly<ResultMessage>()(
+const attemptResult = exactly<AttemptResult>()(
   z.strictObject({
     ...ofAttempt,
     outcome,
@@ -79,6 +91,10 @@ const result = exactly<ResultMessage>()(
     printed: z.array(z.string()).readonly(),
   }),
 );
+
+const childResult = exactly<ChildResult>()(z.strictObject({ ...ofAttempt, childRunId: runId }));
+
+const result: z.ZodType<ResultMessage> = z.union([attemptResult, childResult]);
 
 const jobMessage = z.strictObject({ ...version, job });
 const resultMessage = z.strictObject({ ...version, result });

@@ -95,6 +95,8 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'write runs',
       'read control records',
       'write control records',
+      // The fold of a long run lies among them.
+      'read payloads',
       'send delayed jobs',
       'meet signals',
       'forget test runs',
@@ -118,10 +120,11 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     ],
   },
   collect: {
-    description: 'Gathers the results of wide joins',
+    description: 'Gathers the results of wide joins, and the ends of many runs that one called',
     memoryMb: 512,
     timeoutSeconds: 10,
-    may: movesRuns,
+    // Those who called may be of code, and are to be driven on.
+    may: [...movesRuns, ...movesCode],
   },
   sweep: {
     description: 'Finds the runs that nothing moves, and moves them',

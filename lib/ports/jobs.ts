@@ -73,7 +73,7 @@ export type Job = NodeJob | MessageJob | DriveJob | WakeJob | NudgeJob | ChildJo
 export type WorkJob = NodeJob | MessageJob | DriveJob;
 
 /** The result of an attempt that is collected with its siblings'. */
-export interface ResultMessage extends Traced {
+export interface AttemptResult extends Traced {
   readonly run: RunAddress;
   readonly commit: CommitNo;
   readonly nodeId: NodeId;
@@ -84,6 +84,18 @@ export interface ResultMessage extends Traced {
   readonly endedAt: Instant;
   readonly printed: readonly string[];
 }
+
+/** One of many runs that nodes of `run` called has ended: its log says how. `commit` is the one that called it. */
+export interface ChildResult extends Traced {
+  readonly run: RunAddress;
+  readonly commit: CommitNo;
+  readonly nodeId: NodeId;
+  readonly iteration: IterationKey;
+  readonly attempt: Attempt;
+  readonly childRunId: RunId;
+}
+
+export type ResultMessage = AttemptResult | ChildResult;
 
 export interface Jobs {
   /** To be taken at once. All are sent when it returns; when it throws, any number may have been. */

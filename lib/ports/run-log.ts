@@ -22,7 +22,10 @@ export interface Beat {
   readonly resends: number;
 }
 
-/** A fold kept so that long logs need not be read from the start. A cache: another schema version ignores it. */
+/**
+ * A fold kept so that long logs need not be read from the start. A cache: another schema version ignores it. The schema's negative says
+ * that `state` is the fold's name in the bucket.
+ */
 export interface Snapshot {
   readonly asOf: CommitNo;
   readonly schema: number;

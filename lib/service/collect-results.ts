@@ -1,13 +1,19 @@
-/** Takes results of many siblings together and decides each run's in one commit. */
+/** Takes results of many siblings, and ends of many runs that were called, together: each run's are decided in one commit. */
 import { mostDirectSiblings } from '../engine/graph/advance.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import { type RunState, isTerminal } from '../engine/log/fold.ts';
 import { pinnedVersion } from '../engine/log/head.ts';
 import { durationMs } from '../engine/time.ts';
+import type { Fact } from '../engine/graph/facts.ts';
 import type { ResultMessage } from '../ports/jobs.ts';
+import type { Appended } from './append.ts';
+import { askRun } from './ask-run.ts';
+import { childEnd } from './child-end.ts';
+import { decideCodeRun } from './decide-code-run.ts';
 import { type Decider, decideRun } from './decide-run.ts';
 import { mendAndHandOn } from './nudge-run.ts';
-import { saveSnapshot } from './read-log.ts';
+import { type RunFold, readRun } from './read-log.ts';
+import { saveSnapshot } from './snapshots.ts';
 import type { WarmFolds } from './warm-folds.ts';
 
 /** All results of one run. A queue's batch may mix runs; `byRun` parts them. */
@@ -29,21 +35,34 @@ export async function collectResults(
   const fold = await collector.folds.take(collector.deps, run, { atLeast: newest.commit, isFresh: isRedelivered });
   if (fold === undefined) return;
   if (isWorthWaiting(results.length, fold.state.open.size + passesToCome(fold.state))) await collector.deps.clock.sleep(linger);
-  const appended = isTerminal(fold.state.progress)
-    ? { kind: 'nothing' as const }
-    : await decideRun(
-        collector,
-        fold,
-        await collector.plans.of(collector.deps, run, pinnedVersion(fold.head)),
-        results.map(({ run: _run, commit: _commit, trace: _trace, nodeId, iteration, ...ended }) => ({
-          kind: 'node-ended',
-          node: { nodeId, iteration },
-          ...ended,
-        })),
-      );
+  const appended = isTerminal(fold.state.progress) ? { kind: 'nothing' as const } : await tell(collector, fold, results);
   if (appended.kind === 'nothing' && isRedelivered) await mendAndHandOn(collector, fold);
   else await saveSnapshot(collector.deps, fold);
   collector.folds.keep(fold);
+}
+
+async function tell(collector: Decider, fold: RunFold, results: readonly ResultMessage[]): Promise<Appended> {
+  const found = await Promise.all(results.map((result) => factOf(collector, result)));
+  const facts = found.flatMap((fact) => (fact === undefined ? [] : [fact]));
+  const ends = facts.filter((fact) => fact.kind === 'child-ended');
+  const { head } = fold;
+  if (head.kind === 'code') return askRun(collector, fold, () => decideCodeRun(collector, fold, ends));
+  const plan = await collector.plans.of(collector.deps, head.address, pinnedVersion(head));
+  const decide = (): Promise<Appended> => decideRun(collector, fold, plan, facts);
+  // Whoever waits for runs alone may be looked at in hours only.
+  return ends.length === 0 ? decide() : askRun(collector, fold, decide);
+}
+
+type Told = Extract<Fact, { kind: 'node-ended' | 'child-ended' }>;
+
+/** @returns undefined where there is nothing to be told any more: the run that was called is forgotten */
+async function factOf({ deps }: Decider, result: ResultMessage): Promise<Told | undefined> {
+  const { run, commit: _commit, trace: _trace, nodeId, iteration, ...ended } = result;
+  const node = { nodeId, iteration };
+  if (!('childRunId' in ended)) return { kind: 'node-ended', node, ...ended };
+  const child = await readRun(deps, { ...run, runId: ended.childRunId });
+  const end = child === undefined ? undefined : await childEnd(deps, child);
+  return end === undefined ? undefined : { kind: 'child-ended', node, ...ended, end };
 }
 
 /** What SQS hands over at once at most: a batch this full needs no waiting. */

@@ -25,7 +25,8 @@ import { announceWaits } from './keep-waits.ts';
 import { loadHistory } from './load-history.ts';
 import { measureCommit } from './measure-commit.ts';
 import { spillEvents } from './payloads.ts';
-import { type RunFold, readTail, saveSnapshot } from './read-log.ts';
+import { type RunFold, readTail } from './read-log.ts';
+import { saveSnapshot } from './snapshots.ts';
 
 /** What a drive says of itself. */
 type DriveFact = Extract<CodeFact, { kind: 'turn-ended' | 'drive-broke' | 'drive-put-off' }>;

@@ -3,7 +3,7 @@ import { type CommitNo, type NodeRef, type RunId, workflowName } from '../engine
 import type { Attempt } from '../engine/ids.ts';
 import type { Admission } from '../engine/log/fold.ts';
 import type { Head } from '../engine/log/head.ts';
-import type { ChildJob, NodeJob, PlaceJob, WakeJob, WorkJob } from '../ports/jobs.ts';
+import type { ChildJob, ChildResult, NodeJob, PlaceJob, WakeJob, WorkJob } from '../ports/jobs.ts';
 
 /** The run that asks, and the request that it goes back to. */
 export type Asking = Pick<Head, 'address' | 'trace'>;
@@ -60,6 +60,12 @@ export const childJob = (asking: Asking, { nodeId, iteration, attempt }: Asked, 
   attempt,
   childRunId,
 });
+
+/** @param commit the one that called it */
+export const childResult = (asking: Asking, commit: CommitNo, asked: Asked, childRunId: RunId): ChildResult => {
+  const { kind: _kind, ...of } = childJob(asking, asked, childRunId);
+  return { ...of, commit };
+};
 
 export const placeJob = (asking: Pick<Head, 'address' | 'trace' | 'workflow'>, { since }: Admission): PlaceJob => ({
   kind: 'place',

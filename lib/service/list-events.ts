@@ -3,6 +3,7 @@ import { type RunAddress, firstCommit } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { type PublicEvent, publicEvents } from '../engine/log/public-event.ts';
 import type { Deps } from './deps.ts';
+import { untilFirstHole } from './read-log.ts';
 
 export type EventListing =
   | {
@@ -26,13 +27,13 @@ export async function listEvents(
   const head = await deps.log.head(run);
   if (head === undefined) return { kind: 'not_found' };
   const tail = await deps.log.commitsAfter(run, firstCommit);
-  // Up to the first missing number: behind a hole every commit stands one place too early. What is missing now is given
-  // to the next question.
-  const dense = tail.filter((commit, index) => commit.number === firstCommit + 1 + index);
+  // What is missing now, and all that comes after it, is given to the next question: that there is more is known already.
+  const dense = untilFirstHole(tail, firstCommit + 1);
+  const isTorn = dense.length < tail.length;
   const rest = [head.commit, ...dense].filter((commit) => endOf(commit) > after).flatMap((commit) => publicEvents(head, commit));
   const later = rest.filter(({ eventId }) => eventId > after);
   const events = withinBytes(later.slice(0, limit));
-  return { kind: 'found', events, last: events.at(-1)?.eventId ?? after, hasMore: later.length > events.length };
+  return { kind: 'found', events, last: events.at(-1)?.eventId ?? after, hasMore: isTorn || later.length > events.length };
 }
 
 /** As many of the first events as fit one answer, and at least one. */

@@ -2,6 +2,7 @@
 import { type RunAddress, firstCommit } from '../engine/ids.ts';
 import { type Tag, TagReader } from '../engine/log/tags.ts';
 import type { Deps } from './deps.ts';
+import { untilFirstHole } from './read-log.ts';
 
 export type TagListing =
   | {
@@ -25,11 +26,12 @@ export async function listTags(
   const head = await deps.log.head(run);
   if (head === undefined) return { kind: 'not_found' };
   const tail = await deps.log.commitsAfter(run, firstCommit);
-  // Up to the first missing number; what is missing now is given to the next question.
-  const dense = tail.filter((commit, index) => commit.number === firstCommit + 1 + index);
+  // What is missing now, and all that comes after it, is given to the next question: that there is more is known already.
+  const dense = untilFirstHole(tail, firstCommit + 1);
+  const isTorn = dense.length < tail.length;
   const reader = new TagReader();
   const rest = [head.commit, ...dense].flatMap((commit) => reader.read(commit)).filter(({ eventId }) => eventId > after);
   const border = rest[limit - 1]?.eventId ?? Infinity;
   const tags = rest.filter(({ eventId }) => eventId <= border);
-  return { kind: 'found', tags, last: tags.at(-1)?.eventId ?? after, hasMore: tags.length < rest.length };
+  return { kind: 'found', tags, last: tags.at(-1)?.eventId ?? after, hasMore: isTorn || tags.length < rest.length };
 }

@@ -23,7 +23,7 @@ export interface Publication {
 
 export type PublishAnswer =
   | { readonly kind: 'published'; readonly messageId: NodeId; readonly isReplay: boolean }
-  | { readonly kind: 'not_found' | 'idempotency_conflict' | 'run_terminal' | 'deployment_mismatch' };
+  | { readonly kind: 'not_found' | 'idempotency_conflict' | 'run_terminal' | 'takes_no_messages' | 'deployment_mismatch' };
 
 const publishEndpoint = 'POST /v1/queue/publish';
 
@@ -32,7 +32,8 @@ export async function publishMessage(decider: Decider, publication: Publication)
   const { run, queueName, message, once, delay, deploymentId } = publication;
   const lane = laneOf(queueName);
   const fold = await readRun(deps, run);
-  if (lane === undefined || fold === undefined || fold.head.kind !== 'fetch') return { kind: 'not_found' };
+  if (lane === undefined || fold === undefined) return { kind: 'not_found' };
+  if (fold.head.kind !== 'fetch') return { kind: 'takes_no_messages' };
   if (deploymentId !== undefined && deploymentId !== fold.head.deploymentId) return { kind: 'deployment_mismatch' };
 
   const now = deps.clock.now();

@@ -2,21 +2,22 @@
  * Reading a run's log. A query is no snapshot: a reader stops at the first missing number and reads again,
  * so that nobody ever folds over a hole.
  */
-import { gzipSync } from 'node:zlib';
-import { foldBody, parseFold } from '../codec/fold.ts';
 import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import { type RunState, applyCommit, emptyState, foldSchema, isTerminal } from '../engine/log/fold.ts';
+import { type RunState, applyCommit, emptyState, isTerminal } from '../engine/log/fold.ts';
 import { isForgotten } from '../engine/log/forgotten.ts';
 import type { Head } from '../engine/log/head.ts';
-import { isWorthASnapshot, restoreFold, storeFold } from '../engine/log/stored-fold.ts';
-import type { Snapshot } from '../ports/run-log.ts';
+import { isWorthASnapshot } from '../engine/log/stored-fold.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
+import { snapshotOf } from './snapshots.ts';
 
 /** How often a torn answer is asked for again before the message is left to come back. */
 const mostReads = 5;
+
+/** Whoever has no bucket reads the log where a snapshot lies there. */
+export type ReadsRuns = Pick<Deps, 'log'> & Partial<Pick<Deps, 'blobs'>>;
 
 /** A run and its fold, as of the last read. The state is changed in place as commits come. */
 export interface RunFold {
@@ -31,16 +32,16 @@ export interface RunFold {
  * @param atLeast a commit known to exist: a log that may still be short is read without asking for a snapshot.
  * What came after it is read even so: a duplicate of a job then finds out before it runs a node a second time.
  */
-export async function readRun(deps: Pick<Deps, 'log'>, run: RunAddress, atLeast?: CommitNo): Promise<RunFold | undefined> {
+export async function readRun(deps: ReadsRuns, run: RunAddress, atLeast?: CommitNo): Promise<RunFold | undefined> {
   const mayBeLong = atLeast === undefined || isWorthASnapshot(atLeast, 0);
   // A log without a snapshot is read from its first commit: that can be asked for before anybody has seen the head.
   const [head, snapshot, first] = await Promise.all([
     deps.log.head(run),
-    mayBeLong ? deps.log.snapshot(run) : undefined,
+    mayBeLong ? snapshotOf(deps, run) : undefined,
     mayBeLong ? undefined : deps.log.commitsAfter(run, firstCommit),
   ]);
   if (head === undefined) return undefined;
-  const fold = snapshot?.schema === foldSchema ? fromSnapshot(head, snapshot) : fromFirstCommit(head);
+  const fold = snapshot === undefined ? fromFirstCommit(head) : { head, state: snapshot, snapshotAt: snapshot.asOf };
   if (first === undefined || !foldDense(fold, first)) await readTail(deps, fold);
   return fold;
 }
@@ -49,30 +50,6 @@ function fromFirstCommit(head: Head): RunFold {
   const state = emptyState();
   applyCommit(state, head.commit);
   return { head, state, snapshotAt: 0 };
-}
-
-function fromSnapshot(head: Head, snapshot: Snapshot): RunFold {
-  const state = restoreFold(parseFold(snapshot.state));
-  invariant(state.asOf === snapshot.asOf, `a snapshot of commit ${snapshot.asOf} holds the fold of commit ${state.asOf}`);
-  return { head, state, snapshotAt: snapshot.asOf };
-}
-
-/** Larger than an item may be, with room to spare: such a fold is read from its log. */
-const largestSnapshotBytes = 350_000;
-
-/** Keeps the fold beside the log where the log has grown enough since the last time. */
-export async function saveSnapshot(deps: Pick<Deps, 'log'>, fold: RunFold): Promise<void> {
-  const { asOf } = fold.state;
-  if (asOf === 0 || !isWorthASnapshot(asOf, fold.snapshotAt) || isTerminal(fold.state.progress)) return;
-  fold.snapshotAt = asOf;
-  const state = foldBody(storeFold(fold.state));
-  if (gzipSync(JSON.stringify(state), { level: 1 }).length > largestSnapshotBytes) return;
-  try {
-    await deps.log.saveSnapshot(fold.head.address, { asOf, schema: foldSchema, state }, fold.head.expiresAt);
-  } catch (trouble) {
-    // It is a cache: without it the log is read.
-    if (!(trouble instanceof Unavailable)) throw trouble;
-  }
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Appended } from './append.ts';
 import { askRun, endOf } from './ask-run.ts';
 import { decideFetchRun } from './decide-fetch-run.ts';
 import type { Decider } from './decide-run.ts';
-import { type RunFold, readRun } from './read-log.ts';
+import { type RunFold, commitsOf, readRun, readTail } from './read-log.ts';
 import { tellWaiting } from './tell-run.ts';
 import { workflowMessage } from './workflow-message.ts';
 
@@ -60,7 +60,7 @@ export async function resumeRun(decider: Decider, run: RunAddress, resumption: R
   });
   const standing = reserved.kind === 'taken' ? reserved.by : own;
   if (standing.bodyHash !== once.bodyHash) return { kind: 'idempotency_conflict' };
-  if (reserved.kind === 'taken' && (await wasResumed(decider, run, standing))) return { kind: 'resumed', isReplay: true };
+  if (reserved.kind === 'taken' && (await wasResumed(decider, fold, standing))) return { kind: 'resumed', isReplay: true };
   const answer = await resume(decider, fold, resumption, standing);
   // Nothing was tried, so the key is free again; only its own reserver may say so.
   if (answer.kind !== 'resumed' && reserved.kind === 'reserved')
@@ -69,8 +69,10 @@ export async function resumeRun(decider: Decider, run: RunAddress, resumption: R
 }
 
 /** Whether the request that made the reservation got as far as the log. */
-async function wasResumed({ deps }: Decider, run: RunAddress, { owner }: Reservation): Promise<boolean> {
-  const commits = await deps.log.commitsAfter(run, firstCommit);
+async function wasResumed({ deps }: Decider, fold: RunFold, { owner }: Reservation): Promise<boolean> {
+  // That request may have come to its commit since the fold was read.
+  await readTail(deps, fold);
+  const commits = await commitsOf(deps, fold, firstCommit);
   return commits.some(({ events }) => events.some((event) => event.type === 'RUN_RESUMED' && event.token === owner));
 }
 

@@ -22,7 +22,8 @@ import { leaveWaits, lookOnce } from './keep-waits.ts';
 import { later, nudgeDelay, nudgeLater } from './later.ts';
 import { mendAndHandOn } from './nudge-run.ts';
 import { spill } from './payloads.ts';
-import { type RunFold, readTail, saveSnapshot } from './read-log.ts';
+import { type RunFold, readTail } from './read-log.ts';
+import { saveSnapshot } from './snapshots.ts';
 import type { WarmFolds } from './warm-folds.ts';
 import { announceStart } from './watch-attempt.ts';
 

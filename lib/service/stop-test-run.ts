@@ -14,6 +14,7 @@ import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
 import { placeJob } from './jobs-of.ts';
 import { leaveEveryWait } from './keep-waits.ts';
+import { commitsOf, readRun } from './read-log.ts';
 import { testEndpoint } from './test-workflow.ts';
 
 export type StopAnswer = { readonly kind: 'stopped' } | { readonly kind: 'not_found' } | { readonly kind: 'not_a_test_run' };
@@ -24,7 +25,11 @@ export async function stopTestRun(decider: Decider, run: RunAddress): Promise<St
   if (head === undefined) return { kind: 'not_found' };
   if (!isTestRun(head)) return { kind: 'not_a_test_run' };
   await cancelRun(decider, run);
-  const commits = [head.commit, ...(await deps.log.commitsAfter(run, firstCommit))];
+  // As of its end, after which it calls nobody: a call that was overlooked here would be found by nobody any more.
+  const fold = await readRun(deps, run);
+  // Whoever stopped it beside this one has got to the end.
+  if (fold === undefined) return { kind: 'stopped' };
+  const commits = [head.commit, ...(await commitsOf(deps, fold, firstCommit))];
   await leaveEveryWait(deps, run, commits);
   // Before its own log, which alone says what it called. Code of a deployment, which stays, is no test run.
   for (const childRunId of calledIn(commits)) await stopTestRun(decider, { ...run, runId: childRunId });

@@ -3,18 +3,19 @@
  * where nobody waits for it any more. Asked by whoever knows of either side, as often as they like: only what the two logs say
  * counts, so a message that is late, lost or doubled changes nothing. (docs/decisions/subflows.md)
  */
+import { mostDirectSiblings } from '../engine/graph/advance.ts';
 import type { ChildEnd } from '../engine/graph/facts.ts';
 import { type RunAddress, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
-import { isTerminal } from '../engine/log/fold.ts';
 import { callerOf } from '../engine/log/lineage.ts';
 import type { ChildWait } from '../engine/log/node-state.ts';
 import type { ChildJob } from '../ports/jobs.ts';
 import { askRun } from './ask-run.ts';
 import { cancelRun } from './cancel-run.ts';
+import { childEnd } from './child-end.ts';
 import type { Decider } from './decide-run.ts';
+import { childResult } from './jobs-of.ts';
 import { makeChild } from './make-child.ts';
-import { load } from './payloads.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import { type WaitFact, tellWaiting } from './tell-run.ts';
 
@@ -24,28 +25,26 @@ export async function tendChild(decider: Decider, job: ChildJob): Promise<void> 
   const [caller, fold] = await Promise.all([readRun(decider.deps, job.run), readRun(decider.deps, child)]);
   const wait = caller === undefined ? undefined : waitIn(caller, job);
   if (caller === undefined || wait === undefined) return leave(decider, child);
-  const end = fold === undefined ? await makeChild(decider, caller, wait) : await endOf(decider, fold);
-  if (end !== undefined) await tell(decider, caller, wait, end);
+  const end = fold === undefined ? await makeChild(decider, caller, wait) : await childEnd(decider.deps, fold);
+  if (end === undefined) return;
+  // What could not be made has no log that would say so to a collector.
+  if (end.status === 'refused' || !isCrowded(caller)) return tell(decider, caller, wait, end);
+  await decider.deps.jobs.sendResult(childResult(caller.head, wait.dispatchedIn, wait, wait.childRunId));
+}
+
+/** So many runs may end at once that most of those who tell it would lose their puts: the ends are collected. */
+function isCrowded({ state }: RunFold): boolean {
+  let calls = 0;
+  for (const key of state.open.keys()) {
+    const node = state.nodes.get(key);
+    if (node?.status === 'waiting' && node.for === 'child') calls += 1;
+  }
+  return calls > mostDirectSiblings;
 }
 
 function waitIn({ state }: RunFold, job: ChildJob): ChildWait | undefined {
   const node = state.nodes.get(nodeKey(job));
   return node?.status === 'waiting' && node.for === 'child' && node.childRunId === job.childRunId ? node : undefined;
-}
-
-async function endOf({ deps }: Decider, { head, state: { progress } }: RunFold): Promise<ChildEnd | undefined> {
-  if (!isTerminal(progress)) return undefined;
-  switch (progress.status) {
-    case 'completed': {
-      const { output } = progress;
-      // A copy for the caller: what is stored apart belongs to the child, and expires with it.
-      return { status: 'completed', output: 'value' in output ? output.value : await load(deps, head.address, output.ref) };
-    }
-    case 'failed':
-      return { status: 'failed', error: progress.error };
-    case 'cancelled':
-      return { status: 'cancelled', ...(progress.reason === undefined ? {} : { reason: progress.reason }) };
-  }
 }
 
 async function tell(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<void> {

@@ -6,7 +6,7 @@ import { instant } from '../../lib/engine/time.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
 import { Unreadable } from '../../lib/codec/unreadable.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
-import { nodeJob, resultOf } from '../contract/jobs.suite.ts';
+import { childResultOf, nodeJob, resultOf } from '../contract/jobs.suite.ts';
 import { freshRun } from '../contract/samples.ts';
 
 const trace = {
@@ -40,6 +40,13 @@ test('whatever text a result holds, its body holds only characters that a queue 
       expect(parseResult(body)).toEqual(result);
     }),
   );
+});
+
+test('the end of a run that was called is read back from its body, as a result and as any message', () => {
+  for (const result of [childResultOf(), childResultOf({ trace })]) {
+    expect(parseResult(resultBody(result))).toEqual(result);
+    expect(parseMessage(resultBody(result))).toEqual(result);
+  }
 });
 
 test('a message from before requests were traced is read', () => {

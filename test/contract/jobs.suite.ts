@@ -4,7 +4,16 @@ import { attempt, commitNo, firstAttempt, nodeId, topLevel } from '../../lib/eng
 import { inline } from '../../lib/engine/json.ts';
 import { InvariantViolation } from '../../lib/engine/invariant.ts';
 import { after, days, durationMs, minutes } from '../../lib/engine/time.ts';
-import type { DriveJob, Job, Jobs, MessageJob, NodeJob, ResultMessage } from '../../lib/ports/jobs.ts';
+import type {
+  AttemptResult,
+  ChildResult,
+  DriveJob,
+  Job,
+  Jobs,
+  MessageJob,
+  NodeJob,
+  ResultMessage,
+} from '../../lib/ports/jobs.ts';
 import { fetchNode, freshRun, loopNode, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
@@ -36,7 +45,7 @@ export const driveJob = (facts: Partial<DriveJob> = {}): DriveJob => ({
   kind: 'drive',
 });
 
-export const resultOf = (facts: Partial<ResultMessage> = {}): ResultMessage => ({
+export const resultOf = (facts: Partial<AttemptResult> = {}): AttemptResult => ({
   run: freshRun(),
   commit: commitNo(4),
   ...loopNode,
@@ -45,6 +54,15 @@ export const resultOf = (facts: Partial<ResultMessage> = {}): ResultMessage => (
   startedAt: noon,
   endedAt: after(noon, durationMs(5)),
   printed: ['a line', ''],
+  ...facts,
+});
+
+export const childResultOf = (facts: Partial<ChildResult> = {}): ChildResult => ({
+  run: freshRun(),
+  commit: commitNo(4),
+  ...loopNode,
+  attempt: attempt(2),
+  childRunId: freshRun().runId,
   ...facts,
 });
 
@@ -127,6 +145,7 @@ export const jobsSuite = ({ name, open }: Subject<Queues>) =>
     test('results arrive as they were, whatever the outcome', async () => {
       const results = [
         resultOf(),
+        childResultOf(),
         resultOf({ outcome: { kind: 'finished', output: { ref: 'blob:k', bytes: 9_999 }, handle: null, end: 'error' } }),
         resultOf({
           outcome: {

@@ -16,7 +16,7 @@ import { artifactsSuite, nameFor } from './artifacts.suite.ts';
 import { watchesSuite } from './watches.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { type QueuesAndBucket, startQueuesAndBucket } from './emulators/fauxqs.ts';
-import { type Queues, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
+import { type Queues, childResultOf, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
 import { freshRun, noon } from './samples.ts';
 import { workQueueSuite } from './work-queue.suite.ts';
 
@@ -162,6 +162,16 @@ describe('groups and duplicates', () => {
     await port.jobs.sendResult(result);
     await port.jobs.sendResult({ ...result, endedAt: result.startedAt });
     expect(lying.results().map(({ messageGroupId }) => messageGroupId)).toEqual([result.run.runId]);
+  });
+
+  test('the end of a run that an attempt called is no repetition of what the attempt came to', async () => {
+    const { port, lying } = queuesFor('called', 'nodes.fifo');
+    const { outcome: _outcome, startedAt: _from, endedAt: _to, printed: _printed, ...of } = resultOf();
+    await port.jobs.sendResult({ ...resultOf(), ...of });
+    const end = childResultOf(of);
+    await port.jobs.sendResult(end);
+    await port.jobs.sendResult(end);
+    expect(lying.results().map(({ messageGroupId }) => messageGroupId)).toEqual([of.run.runId, of.run.runId]);
   });
 
   test('the longest names of nodes still make groups that the queue takes', async () => {

@@ -236,6 +236,10 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.snapshot(run)).toEqual(snapshot(20, 'first'));
         await log.saveSnapshot(run, snapshot(21, 'newer'), expiresAt);
         expect(await log.snapshot(run)).toEqual(snapshot(21, 'newer'));
+        // Of a fold that is stored apart the schema is below zero.
+        const apart = { ...snapshot(22, 'its name'), schema: -6 };
+        await log.saveSnapshot(run, apart, expiresAt);
+        expect(await log.snapshot(run)).toEqual(apart);
       });
 
       test('what lies beside the log is not taken for a commit', async () => {

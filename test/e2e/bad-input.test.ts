@@ -155,6 +155,10 @@ describe('refused at the door', () => {
       const { body } = await start(order);
       return cloud.call('POST', `/v1/runs/${startedShape.parse(body).runId}/stop`);
     },
+    takes_no_messages: async () => {
+      const message = { runId: await begin('order-total', { items: [] }) };
+      return cloud.call('POST', '/v1/queue/publish', { queueName: '__wkf_workflow_order-total', message });
+    },
     no_active_deployment: () => start({ workflowName: 'nobody-published-this' }),
     invalid_deployment_id: async () => create({ ...(await packedDeployment('d')).manifest, deploymentId: '../d' }),
     invalid_manifest: async () => create({ ...(await packedDeployment('d')).manifest, runtime: 'container' }),

@@ -27,17 +27,19 @@ const asBundled = { 'stepwell:buildsFunctions': false };
 /**
  * @param settings of the context, such as `stepwell:requireHttps`
  * @param changed is given the folder of the cloud assembly, and says which one to run instead
+ * @param threads of each function, at most
  */
 export async function startCloudHere(
   settings?: Readonly<Record<string, unknown>>,
   changed: (assembly: string) => Promise<string> = async (assembly) => assembly,
+  threads = 8,
 ): Promise<CloudHere> {
   const directory = readyFolder();
   const complaints: string[] = [];
   const cloud = await startCloud({
     directory,
     port: 0,
-    threads: 8,
+    threads,
     assembly: synthesize(root, directory, settings === undefined ? {} : { ...settings, ...asBundled }).then(async (synthesis) =>
       loadAssembly(await changed(synthesis.directory)),
     ),

@@ -70,7 +70,10 @@ test('it is given no messages, and is run again only from its beginning', async 
   const [api, key] = await shipped();
   const runId = textIn(await start(api, key), 'runId');
   const message = { queueName: '__wkf_workflow_order', message: { runId } };
-  expect(await api.call('POST', '/v1/queue/publish', { key, body: message })).toMatchObject({ status: 404 });
+  expect(await api.call('POST', '/v1/queue/publish', { key, body: message })).toMatchObject({
+    status: 409,
+    body: { code: 'takes_no_messages', recovery: expect.stringContaining('/signals') },
+  });
   const again = (body: object) =>
     api.call('POST', `/v1/runs/${runId}/rerun`, {
       key,

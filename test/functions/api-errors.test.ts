@@ -165,6 +165,11 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const [api, key] = await withKey();
     return api.call('POST', `/v1/runs/${await started(api, key)}/stop`, { key });
   },
+  takes_no_messages: async () => {
+    const [api, key] = await withKey();
+    const body = { queueName: '__wkf_workflow_flow', message: { runId: await started(api, key) } };
+    return api.call('POST', '/v1/queue/publish', { key, body });
+  },
   no_active_deployment: async () => {
     const [api, key] = await withKey();
     return api.call('POST', '/v1/runs', start({ workflowName: 'nothing' }, key));

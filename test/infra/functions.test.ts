@@ -96,6 +96,7 @@ test('whoever may send a message for code is told its queue', () => {
   expect(told.map(({ id }) => id.replace(/^StepwellFunctions|Function[0-9A-F]{8}$/g, ''))).toEqual([
     'Api',
     'Worker',
+    'Collect',
     'Sweep',
     'DeadLetter',
     'Code',

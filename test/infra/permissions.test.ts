@@ -145,6 +145,7 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
   expect(ending.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual([
     'Api',
     'Code',
+    'Collect',
     'DeadLetter',
     'Deployments',
     'Sweep',

@@ -72,7 +72,9 @@ export class ObservedHistory {
           if (job.kind === 'nudge') this.#saw(job.run, `nudges(${me})`);
         },
         sendResult: (result) => {
-          this.#saw(result.run, `sends(${me}, "${nodeKey(result)}", ${result.attempt}, ${result.commit})`);
+          // As with a job for a run that is called, what is sent of its end is no attempt.
+          if (!('childRunId' in result))
+            this.#saw(result.run, `sends(${me}, "${nodeKey(result)}", ${result.attempt}, ${result.commit})`);
           return jobs.sendResult(result);
         },
       }),

@@ -1,10 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { commitNo } from '../../lib/engine/ids.ts';
+import { foldSchema } from '../../lib/engine/log/fold.ts';
 import { storeFold } from '../../lib/engine/log/stored-fold.ts';
+import type { Blobs } from '../../lib/ports/blobs.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { readRun } from '../../lib/service/read-log.ts';
+import { stopTestRun } from '../../lib/service/stop-test-run.ts';
 import { type House, failing, finished, house, workflow } from './house.ts';
 import { replaced } from './replaced.ts';
+import { drawn, tested } from './tried.ts';
 
 /** A chain so long that a snapshot is worth its write, and a node at its end that is never answered well. */
 const chain = (length: number): string => Array.from({ length }, (_, index) => `a${index}>a${index + 1}`).join(' ');
@@ -78,5 +84,83 @@ describe('a snapshot', () => {
     expect(asked).toBe(0);
     await readRun(home.deps, run);
     expect(asked).toBe(1);
+  });
+});
+
+/** Of each node, too small to be stored apart and together too large for an item, however it is packed. */
+const bulky = () => finished(randomBytes(4_500).toString('base64'));
+
+describe('a snapshot that fits no item', () => {
+  const puts = (home: House): string[] => {
+    const { blobs } = home.world;
+    const keys: string[] = [];
+    const put = blobs.put.bind(blobs);
+    blobs.put = (scope, key, value) => {
+      keys.push(key);
+      return put(scope, key, value);
+    };
+    return keys;
+  };
+  async function bulkyRun() {
+    const home = house({ answer: bulky });
+    const keys = puts(home);
+    const run = await longRun(home, 100);
+    return { home, run, keys };
+  }
+
+  it('lies in the bucket, is read from there, and folds on to the same state as the whole log', async () => {
+    const { home, run, keys } = await bulkyRun();
+    const stored = await home.world.log.snapshot(run);
+    // To a reader that knows nothing of it, it is of another schema.
+    expect(stored).toEqual({ asOf: expect.any(Number), schema: -foldSchema, state: expect.stringContaining(`${run.runId}/`) });
+    expect(keys).toEqual([stored?.state]);
+    let read = 0;
+    const log = replaced(home.deps.log, {
+      commitsAfter: async (...given) => {
+        const commits = await home.deps.log.commitsAfter(...given);
+        read += commits.length;
+        return commits;
+      },
+    });
+    const [quick, whole] = [await readRun({ ...home.deps, log }, run), await readRun(withoutSnapshots(home.deps), run)];
+    if (quick === undefined || whole === undefined) throw new Error('the run is gone');
+    expect(storeFold(quick.state)).toEqual(storeFold(whole.state));
+    expect([quick.snapshotAt, whole.snapshotAt]).toEqual([stored?.asOf, 0]);
+    expect(read).toBe(quick.state.asOf - (stored?.asOf ?? 0));
+  });
+
+  const get = (answer: Blobs['get']) => (deps: Deps) => ({ log: deps.log, blobs: replaced(deps.blobs, { get: answer }) });
+  it.each([
+    ['is gone', get(async () => undefined)],
+    ['cannot be read now', get(() => Promise.reject(new Unavailable('the bucket')))],
+    ['is where the reader may not go', ({ log }: Deps) => ({ log })],
+  ])('and %s is none: the log is read', async (_what, reader) => {
+    const { home, run } = await bulkyRun();
+    const fold = await readRun(reader(home.deps), run);
+    const whole = await readRun(withoutSnapshots(home.deps), run);
+    if (fold === undefined || whole === undefined) throw new Error('the run is gone');
+    expect(fold.snapshotAt).toBe(0);
+    expect(storeFold(fold.state)).toEqual(storeFold(whole.state));
+  });
+
+  it('and cannot be written now is left out, and the run goes on', async () => {
+    const home = house({
+      answer: bulky,
+      wrap: (deps) => ({ ...deps, blobs: replaced(deps.blobs, { put: () => Promise.reject(new Unavailable('the bucket')) }) }),
+    });
+    const run = await longRun(home, 100);
+    expect(await home.world.log.snapshot(run)).toBeUndefined();
+    await home.settle();
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+
+  it('of a test run goes with the test', async () => {
+    const home = house({ answer: bulky });
+    const keys = puts(home);
+    const run = await tested(home, drawn('draft', `a>b0 ${chain(100).replaceAll('a', 'b')} b100>z`, { z: { ms: 7_200_000 } }));
+    for (const job of home.world.jobs.takeSent()) await home.take(job);
+    expect(keys).toHaveLength(1);
+    await stopTestRun(home.worker, run);
+    expect(await home.world.blobs.get(run, keys[0] ?? '')).toBeUndefined();
   });
 });
