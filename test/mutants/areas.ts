@@ -1,0 +1,30 @@
+/** The parts of the engine in the order in which their mutants are tried, and which tests judge them. */
+export interface Area {
+  /** as source paths begin */
+  readonly path: string;
+  /** globs of test files */
+  readonly tests: readonly string[];
+}
+
+const engine = [
+  'test/engine/**/*.test.ts',
+  'test/histories/*.test.ts',
+  'test/program/{steps,drives}.test.ts',
+  'test/codec/*.test.ts',
+];
+
+/** First what every run goes through: a mutant that lives there would hurt most. The first area that fits a file has it. */
+export const areas: readonly Area[] = [
+  { path: 'lib/engine/log/', tests: engine },
+  { path: 'lib/engine/graph/', tests: engine },
+  { path: 'lib/engine/durable/', tests: [...engine, 'test/testing/replay.test.ts'] },
+  { path: 'lib/engine/retry/', tests: engine },
+  { path: 'lib/engine/fetch/', tests: ['test/engine/fetch/*.test.ts', 'test/service/fetch-runs.test.ts'] },
+  { path: 'lib/engine/polled/', tests: ['test/contract/memory.test.ts', 'test/openworkflow/*.test.ts'] },
+  { path: 'lib/engine/schedule/', tests: ['test/engine/schedule/*.test.ts', 'test/service/schedules.test.ts'] },
+  {
+    path: 'lib/engine/query/',
+    tests: ['test/engine/query/*.test.ts', 'test/service/project-queries.test.ts', 'test/nodes/data-query/http.test.ts'],
+  },
+  { path: 'lib/engine/', tests: [...engine, 'test/service/places.test.ts', 'test/service/trace.test.ts'] },
+];

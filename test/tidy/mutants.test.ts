@@ -1,0 +1,28 @@
+/** The committed counts of mutants: of the form they have, in the order of their paths, and with sums that agree. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { areas } from '../mutants/areas.ts';
+import { reportOf, reportSchema } from '../mutants/report.ts';
+import { filesBelow } from './source-files.ts';
+
+const text = readFileSync(join(import.meta.dirname, '../simulation/proof/mutants.json'), 'utf8');
+const report = reportSchema.parse(JSON.parse(text));
+
+test('the counts of each file add up to its mutants', () => {
+  expect(Object.keys(report.files)).not.toEqual([]);
+  for (const [path, { mutants, killed, timedOut, survived, noCoverage, broken }] of Object.entries(report.files)) {
+    expect(killed + timedOut + survived + noCoverage + broken, path).toBe(mutants);
+  }
+});
+
+test('the totals are those of the files, and the text is what would be written', () => {
+  expect(text).toBe(`${JSON.stringify(reportOf(report.seconds, report.files), undefined, 2)}\n`);
+});
+
+test('what was counted still exists, and every file of the engine has tests that judge it', () => {
+  const sources = filesBelow(['lib/engine'], ['.ts']).map(({ path }) => path);
+  expect(Object.keys(report.files).filter((path) => !sources.includes(path))).toEqual([]);
+  expect(sources.filter((path) => !areas.some((area) => path.startsWith(area.path)))).toEqual([]);
+  for (const area of areas) expect(area.tests, area.path).not.toEqual([]);
+});
