@@ -116,14 +116,16 @@ crash after it. It must come to the same end, and hold every invariant on its wa
 
 ${table(
   ['group', 'workflows', 'calls', 'crashes', 'covered', 'violations'],
-  [...rows, ['all of them', wholeOf(matrix)] as const].map(([group, { workflows, calls, crashes, aimed, struck, violations }]) => [
-    group,
-    workflows,
-    calls,
-    crashes,
-    `${aimed === 0 ? 0 : Math.floor((100 * struck) / aimed)} %`,
-    violations.length,
-  ]),
+  [...rows, ['all of them', wholeOf(matrix)] as const].map(
+    ([group, { workflows, calls, crashes, aimed, struck, violations }]) => [
+      group,
+      workflows,
+      calls,
+      crashes,
+      `${aimed === 0 ? 0 : Math.floor((100 * struck) / aimed)} %`,
+      violations.length,
+    ],
+  ),
 )}
 
 Of ${Object.keys(matrix.byChance).length} of the ${matrix.corpus} workflows time decides the end, so that a crash may lead them elsewhere; they are held to the invariants alone:
@@ -186,7 +188,9 @@ function mutantsPart({ mutants }: Reports): string {
 
 Stryker changes \`lib/engine\` in one place at a time, and the tests of the engine have to turn red.`;
   if (mutants === undefined) return `${head} ${notYet}`;
-  const rooms = Object.groupBy(Object.entries(mutants.files), ([file]) => file.split('/').slice(0, 3).join('/').replace(/\.ts$/, ''));
+  const rooms = Object.groupBy(Object.entries(mutants.files), ([file]) =>
+    file.split('/').slice(0, 3).join('/').replace(/\.ts$/, ''),
+  );
   const rows = Object.entries(rooms).map(([room, files = []]) => {
     const of = (what: 'mutants' | 'killed' | 'timedOut' | 'survived' | 'noCoverage') =>
       files.reduce((sum, [, file]) => sum + file[what], 0);
