@@ -114,7 +114,8 @@ export class Clients {
         await this.#memory.workflows.advance(scope, workflow, birth);
       }
     }
-    const codes = workflows.filter(isCode);
+    // Runs of one workflow are of one code.
+    const codes = [...new Set(workflows.filter(isCode))];
     await this.#deploy(codes);
     for (const [index, workflow] of workflows.entries()) this.#start(index, workflow);
     // Later deployments have other code under the same names: whoever began on the one before is to end on it.

@@ -24,7 +24,8 @@ export const inSignals: readonly PlantedBug[] = [
     file: meet,
     find: "await (standing === 'has_it' ? signals.take(place, signal.signalId, waiter) : signals.release(place, signal.signalId, waiter));",
     replace: 'await signals.take(place, signal.signalId, waiter);',
-    within: 300,
+    within: 400,
+    options: { code: 0, runs: 8, isShared: true },
   },
   {
     name: 'a signal that is meant for one who died stays so',
@@ -32,6 +33,7 @@ export const inSignals: readonly PlantedBug[] = [
     find: 'for (const signal of claimed) await settle(here, signal, signal.by);\n  if (claimed.length > 0) return true;',
     replace: '',
     within: 60,
+    options: { code: 0, runs: 8, isShared: true },
   },
   {
     name: 'of a pass that is over a signal is never found to be given',
@@ -72,7 +74,8 @@ export const inSignals: readonly PlantedBug[] = [
     file: 'lib/service/send-signal.ts',
     find: 'namesOf(request).length === 0 ? isTaken : await deps.signals.answer(place, id, isTaken);',
     replace: 'namesOf(request).length >= 0 ? isTaken : await deps.signals.answer(place, id, isTaken);',
-    within: 150,
+    within: 60,
+    options: { code: 0, runs: 8, isShared: true },
   },
   {
     name: 'a sender is told that a wait has its signal before one has',
