@@ -1,9 +1,7 @@
 /** The graphs under load: each shape a kill can tear apart, with what comes of it for an input `n`, however often it is torn. */
 import { outsideUrl } from './outside-address.ts';
 
-type Foretold =
-  | { readonly status: 'completed'; readonly output: unknown }
-  | { readonly status: 'failed'; readonly code: string };
+type Foretold = { readonly status: 'completed'; readonly output: unknown } | { readonly status: 'failed'; readonly code: string };
 
 export interface Graph {
   readonly definition: { readonly name: string; readonly nodes: readonly Node[]; readonly edges: readonly Edge[] };

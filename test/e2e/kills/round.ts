@@ -169,8 +169,8 @@ async function strike(kills: readonly Kill[], prng: Prng, { mortal, clients, tim
   return counts;
 }
 
-/** `…-WorkerFunction…` is the worker's; names of stacks and hashes say nothing. */
-const functionIn = (name: string): string => name.replace(/^.*?-/, '').replace(/[0-9A-F]{8}$/, '');
+/** `Stepwell-Runtime-StepwellFunctionsWorkerFunction…` is the worker's. */
+const functionIn = (name: string): string => (/StepwellFunctions(\w+)Function[0-9A-F]{8}$/.exec(name)?.[1] ?? name).toLowerCase();
 
 /** How long a standstill is one, and how much of its time the cloud is then made to skip. */
 const stillMs = 500;
