@@ -61,6 +61,7 @@ export class Clients implements ClientFacts {
   /** where the cloud is, or will be once it is back */
   #place: Promise<Place>;
   #isOver = false;
+  #hasLeft = false;
   /** of whatever is done beside the lanes; nobody waits for that before the end */
   readonly #failure = Promise.withResolvers<never>();
   #count = 0;
@@ -69,6 +70,7 @@ export class Clients implements ClientFacts {
     this.#prng = prng;
     this.#time = time;
     this.#place = place;
+    // Told to whoever waits for the work, if anybody does.
     this.#failure.promise.catch(() => undefined);
   }
 
@@ -90,6 +92,12 @@ export class Clients implements ClientFacts {
 
   finish(): void {
     this.#isOver = true;
+  }
+
+  /** There will be no cloud any more: nobody asks on. */
+  leave(): void {
+    this.#isOver = true;
+    this.#hasLeft = true;
   }
 
   async #lane(): Promise<void> {
@@ -205,7 +213,7 @@ export class Clients implements ClientFacts {
 
   /** Asks until there is an answer that is one: whoever was killed has given none. */
   async #ask(method: string, path: string, body?: object, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    for (;;) {
+    while (!this.#hasLeft) {
       try {
         const { url, apiKey } = await this.#place;
         const response = await fetch(`${url}${path}`, {
@@ -221,6 +229,7 @@ export class Clients implements ClientFacts {
       }
       await wait(30);
     }
+    throw new Error('the round is over');
   }
 }
 
