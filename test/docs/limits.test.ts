@@ -384,6 +384,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     count(numberIn('lib/engine/durable/take-turn.ts', 'const mostStalls = ')),
     'lib/engine/durable/take-turn.ts',
   ],
+  'Tries to undo what diverges': [
+    count(numberIn('lib/engine/durable/decide.ts', 'const mostDivergedRollbacks = ')),
+    'lib/engine/durable/decide.ts',
+  ],
   'Drives that break their thread': [
     count(numberIn('lib/engine/durable/break-drive.ts', 'const mostBreaks = ')),
     'lib/engine/durable/break-drive.ts',
