@@ -446,8 +446,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/engine/log/stored-fold.ts',
   ],
   'Snapshot, compressed': [
-    bytes(numberIn('lib/service/read-log.ts', 'const largestSnapshotBytes = ')),
-    'lib/service/read-log.ts',
+    bytes(numberIn('lib/service/snapshots.ts', 'const largestInItemBytes = ')),
+    'lib/service/snapshots.ts',
   ],
   'Commits lost to others': [count(numberIn('lib/service/append.ts', 'const mostLostPuts = ')), 'lib/service/append.ts'],
   'Tries of one put': [count(numberIn('lib/service/append.ts', 'const mostPuts = ')), 'lib/service/append.ts'],
