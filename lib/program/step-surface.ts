@@ -1,4 +1,5 @@
 /** `step`, as the author's code sees it: arguments are judged here, as soon as they come. */
+import { rollbackPrefix } from '../engine/durable/step.ts';
 import type { RunFacts } from '../engine/durable/turn.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { longestSignalWord } from '../engine/signal.ts';
@@ -27,8 +28,6 @@ export interface Asked {
 }
 
 const longestName = 256;
-/** Rollbacks have keys of their own. */
-export const rollbackPrefix = 'rollback:';
 /** the last moment that a date can be */
 const latest = 8.64e15;
 /** how long a workflow that is called is waited for, unless the caller says otherwise */

@@ -1,4 +1,5 @@
 /** Undoes what the code did: the rollbacks of the steps that were done, the last one first, each a step of its own. */
+import { rollbackPrefix } from '../engine/durable/step.ts';
 import type { StepResult, TurnEntry } from '../engine/durable/turn.ts';
 import { type JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
@@ -8,7 +9,6 @@ import { type Going, type Leave, again, isClosing, isPressing, over, pressed, sa
 import type { Done, Play } from './play.ts';
 import { type EndEntry, entryOf, lostEntry, resultOf } from './step-end.ts';
 import type { StepsUnderWay } from './steps-under-way.ts';
-import { rollbackPrefix } from './step-surface.ts';
 import { ownCopy } from './stored-value.ts';
 
 const shortWait = seconds(1);

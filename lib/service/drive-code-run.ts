@@ -2,6 +2,7 @@
  * Drives a code run on: replays the author's code on the run's history and commits each turn that it comes to, until it rests.
  * The same drive may be begun twice, as with every queue: the log tells the two apart, and one of them stops.
  */
+import { divergedCode } from '../engine/durable/put-off.ts';
 import { replayVersionKey } from '../engine/durable/replay-version.ts';
 import { nodeKey } from '../engine/ids.ts';
 import { invariant, unreachable } from '../engine/invariant.ts';
@@ -155,7 +156,7 @@ function endingOf(log: DriveLog, end: DriveEnd, now: () => Instant): (() => Driv
     case 'timed_out':
       return broke({ cause: 'timeout', code: 'code_timed_out' }, end);
     case 'diverged':
-      return putOff('replay_diverged', end);
+      return putOff(divergedCode, end);
     case 'unloadable':
       return putOff('artifact_unusable', end);
     case 'unknown_workflow':

@@ -384,6 +384,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     count(numberIn('lib/engine/durable/take-turn.ts', 'const mostStalls = ')),
     'lib/engine/durable/take-turn.ts',
   ],
+  'Tries to undo what diverges': [
+    count(numberIn('lib/engine/durable/decide.ts', 'const mostDivergedRollbacks = ')),
+    'lib/engine/durable/decide.ts',
+  ],
   'Drives that break their thread': [
     count(numberIn('lib/engine/durable/break-drive.ts', 'const mostBreaks = ')),
     'lib/engine/durable/break-drive.ts',
@@ -442,8 +446,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/engine/log/stored-fold.ts',
   ],
   'Snapshot, compressed': [
-    bytes(numberIn('lib/service/read-log.ts', 'const largestSnapshotBytes = ')),
-    'lib/service/read-log.ts',
+    bytes(numberIn('lib/service/snapshots.ts', 'const largestInItemBytes = ')),
+    'lib/service/snapshots.ts',
   ],
   'Commits lost to others': [count(numberIn('lib/service/append.ts', 'const mostLostPuts = ')), 'lib/service/append.ts'],
   'Tries of one put': [count(numberIn('lib/service/append.ts', 'const mostPuts = ')), 'lib/service/append.ts'],

@@ -413,6 +413,31 @@ describe('drives that end badly', () => {
     expect(code.begun).toEqual(['a#1']);
   });
 
+  test('a run that diverged and is cancelled ends in minutes, and says which steps are not undone', async () => {
+    const { home, run, code } = await begun([[fn('hotel', { hasRollback: true })], [fn('note')], [paid]]);
+    await home.settle();
+    code.otherwise = { kind: 'diverged', message: 'charge is not sleep', details: { step: 'charge' } };
+    await resumeRun(home.worker, run, { reason: 'go on' });
+    for (let tries = 0; tries < 7; tries += 1) {
+      await takeAll(home);
+      home.world.clock.advance(minutes(5));
+      await home.world.jobs.send(home.world.jobs.takeDue().flatMap((job) => (job.kind === 'drive' ? [job] : [])));
+    }
+    expect(await statusOf(home, run)).toBe('running');
+    const cancelled = home.world.clock.now();
+    await cancelRun(home.worker, run, 'enough');
+    await home.settle();
+    expect(home.world.clock.now() - cancelled).toBeLessThan(minutes(10));
+    expect(await errorOf(home, run)).toMatchObject({
+      code: 'rollback_failed',
+      details: {
+        reason: 'enough',
+        rollbackFailures: [{ step: 'hotel', message: 'its rollback was not run to its end: charge is not sleep' }],
+      },
+    });
+    expect(code.begun).toEqual(['hotel#1', 'note#1']);
+  });
+
   test('a deployment that is gone is waited for', async () => {
     const { home, run } = await begun([[fn('a')]]);
     await home.world.deployments.remove(scope, codeManifest('v1').deploymentId, home.world.clock.now());

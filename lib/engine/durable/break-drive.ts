@@ -3,9 +3,10 @@ import { topLevel } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
 import type { OpenNode } from '../log/node-state.ts';
 import { type Instant, earliest } from '../time.ts';
-import { type Draft, askForDrive, emit, endDrive, endOrRollBack, failedWith, hasEnded, run, wanted } from './draft.ts';
+import { type Draft, askForDrive, emit, endDrive, failedWith, hasEnded, run, wanted } from './draft.ts';
 import type { CodeFact } from './facts.ts';
 import { putOff } from './put-off.ts';
+import { endOrRollBack } from './roll-back.ts';
 import { stepNodeId } from './step.ts';
 import { judgeFailure, stepRetryDefaults } from './step-retry.ts';
 

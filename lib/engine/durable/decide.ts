@@ -15,8 +15,7 @@ import {
   askForDriveAtOnce,
   dispatchDrive,
   emit,
-  endAs,
-  endOrRollBack,
+  endDrive,
   failedWith,
   hasEnded,
   openDraft,
@@ -25,7 +24,8 @@ import {
   wanted,
 } from './draft.ts';
 import type { CodeFact, CodeTools } from './facts.ts';
-import { putOff } from './put-off.ts';
+import { divergedCode, putOff } from './put-off.ts';
+import { endOrRollBack, endUndone } from './roll-back.ts';
 import { takeTurn } from './take-turn.ts';
 
 /** After its deadline a run that undoes what it did may go on for this long. */
@@ -66,7 +66,7 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       const drive = wanted(draft, fact.node, fact.attempt);
       if (drive === undefined) return;
       run(draft);
-      return putOff(draft, drive, fact);
+      return cannotDrive(draft, drive, fact);
     }
     case 'node-started':
       if (wanted(draft, fact.node, fact.attempt)?.status !== 'queued') return;
@@ -135,6 +135,19 @@ function decideOne(draft: Draft, fact: CodeFact): void {
   }
 }
 
+/** Code that asks for something else than it did may have its reasons to ask for the same the next time. */
+const mostDivergedRollbacks = 5;
+
+/** Somebody waits for the end of a run that undoes what it did: what code that diverges cannot undo is left as it is, and named. */
+function cannotDrive(draft: Draft, drive: OpenNode, fact: Extract<CodeFact, { kind: 'drive-put-off' }>): void {
+  const ending = draft.state.code?.ending;
+  const { failure } = fact;
+  if (ending === undefined || failure.code !== divergedCode || drive.attempt < mostDivergedRollbacks)
+    return putOff(draft, drive, fact);
+  endDrive(draft, drive, fact);
+  endUndone(draft, ending, failure.message);
+}
+
 /** What the code did is undone by a drive; where even that one is lost, the run ends as it is. */
 function leaveUndone(draft: Draft, failure: Parameters<typeof failedWith>[0]): void {
   endOrRollBack(draft, failedWith(failure));
@@ -147,7 +160,7 @@ function passDeadline(draft: Draft): void {
   const ending = draft.state.code?.ending;
   if (ending === undefined)
     return leaveUndone(draft, { cause: 'deadline', code: 'deadline_exceeded', message: 'the deadline of the run has passed' });
-  if (now >= after(deadlineAt, rollbackGrace)) endAs(draft, ending);
+  if (now >= after(deadlineAt, rollbackGrace)) endUndone(draft, ending, 'the deadline of the run has passed by an hour');
 }
 
 /** A wait whose time is over: a sleep is done, a signal did not come, a run that was called goes on without its caller. */

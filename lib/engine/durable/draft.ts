@@ -78,19 +78,6 @@ export function endDrive(draft: Draft, drive: OpenNode, times: { readonly starte
   emit(draft, { type: 'NODE_COMPLETED', nodeId, iteration, attempt, output: inline(null), handle: null, startedAt, endedAt });
 }
 
-/** The run fails, or is cancelled: at once, or after what it did is undone. */
-export function endOrRollBack(draft: Draft, ending: Ending): void {
-  const { code } = draft.state;
-  if (!hasSomethingToUndo(draft)) return endAs(draft, code?.ending ?? ending);
-  emit(draft, { type: 'ROLLBACK_STARTED', ending });
-}
-
-export const hasSomethingToUndo = ({ state }: Draft): boolean => {
-  if (state.code?.ending !== undefined) return false;
-  for (const [, node] of state.nodes.entries()) if (node.status === 'completed' && node.step?.hasRollback === true) return true;
-  return false;
-};
-
 export function endAs(draft: Draft, ending: Ending): void {
   invariant(!hasEnded(draft), 'a run ends once');
   if (ending.status === 'cancelled') {

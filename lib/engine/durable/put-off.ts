@@ -4,6 +4,9 @@ import type { Failure } from '../log/events.ts';
 import type { OpenNode } from '../log/node-state.ts';
 import { type Draft, emit } from './draft.ts';
 
+/** Of the failure of a drive: the code asks for something else than its history says. */
+export const divergedCode = 'replay_diverged';
+
 /** What the code document says of workers that lack a definition: 5 s, doubled up to 5 minutes. */
 const firstMs = seconds(5);
 const longestMs = minutes(5);

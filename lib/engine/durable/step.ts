@@ -20,6 +20,9 @@ export const stepKinds = [
 ] as const;
 export type StepKind = (typeof stepKinds)[number];
 
+/** The key of a rollback is this and that of the step. No name of the author's begins so. */
+export const rollbackPrefix = 'rollback:';
+
 /** How often a step that throws is tried; absent fields are the defaults (`step-retry.ts`). */
 export interface StepRetry {
   /** all tries, the first included; 0: without end */

@@ -1,8 +1,8 @@
 /** What a turn of the author's code means for its run. */
 import { topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
-import { type JsonObject, inline } from '../json.ts';
-import type { Ending, Failure } from '../log/events.ts';
+import { inline } from '../json.ts';
+import type { Failure } from '../log/events.ts';
 import type { OpenNode } from '../log/node-state.ts';
 import { type Instant, earliest } from '../time.ts';
 import {
@@ -12,16 +12,15 @@ import {
   emit,
   endAs,
   endDrive,
-  endOrRollBack,
   failedWith,
   hasEnded,
-  hasSomethingToUndo,
   openNodes,
   run,
   wanted,
 } from './draft.ts';
 import type { CodeFact } from './facts.ts';
 import { putOff } from './put-off.ts';
+import { endOrRollBack, endUndone, hasSomethingToUndo, withFailures } from './roll-back.ts';
 import { stepNodeId } from './step.ts';
 import type { TurnEntry } from './turn.ts';
 import { ask } from './ask.ts';
@@ -77,7 +76,7 @@ function stall(draft: Draft, drive: OpenNode, fact: TurnEnded): void {
   const ending = draft.state.code?.ending;
   if (ending === undefined) return fail(draft, drive, stalled, fact);
   endDrive(draft, drive, fact);
-  endAs(draft, ending);
+  endUndone(draft, ending, stalled.message);
 }
 
 /** The run ends here; or this drive goes on and undoes what the code did. */
@@ -147,22 +146,6 @@ function atWork(draft: Draft, { key, attempt }: Extract<TurnEntry, { key: string
   const node = wanted(draft, ref, attempt);
   invariant(node?.step?.key === key, `step ${JSON.stringify(key)} is not at attempt ${attempt}`);
   return { ...ref, attempt };
-}
-
-/** What could not be undone is said of the run; one that was cancelled has failed then, because somebody has to look at it. */
-function withFailures(ending: Ending, failures: Extract<TurnEntry, { kind: 'rolled-back' }>['failures']): Ending {
-  if (failures.length === 0) return ending;
-  const rollbackFailures = failures.map(({ key, failure }): JsonObject => ({ step: key, message: failure.message }));
-  if (ending.status === 'cancelled') {
-    const error: Failure = {
-      cause: 'error',
-      code: 'rollback_failed',
-      message: `the run was cancelled, and ${failures.length} of its steps could not be undone`,
-      details: { rollbackFailures, ...(ending.reason === undefined ? {} : { reason: ending.reason }) },
-    };
-    return { status: 'failed', error };
-  }
-  return { ...ending, error: { ...ending.error, details: { ...ending.error.details, rollbackFailures } } };
 }
 
 const tooManySteps: Failure = {

@@ -273,6 +273,66 @@ describe('undoing', () => {
     run.later(hours(1));
     run.say({ kind: 'deadline-passed' });
     expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
+    expect(run.state.progress).toMatchObject({
+      error: { code: 'deadline_exceeded', details: { rollbackFailures: [{ step: 'book' }] } },
+    });
+  });
+
+  describe('where the code diverges', () => {
+    const diverge = (run: PlayedCode, code = 'replay_diverged') =>
+      run.say({ kind: 'drive-put-off', ...run.driven, failure: { cause: 'error', code, message: 'book is not a sleep' } });
+    /** Three things that can be undone, done in this order. */
+    const withThree = (): PlayedCode => {
+      const run = new PlayedCode();
+      run.turn(['one', 'two', 'three'].map((key) => run.asks(key, { hasRollback: true })));
+      run.turn(['three', 'one', 'two'].map((key) => run.did(key)));
+      return run;
+    };
+
+    test('a cancelled run is given five tries, and ends with the names of what is not undone, the last one done first', () => {
+      const run = withThree();
+      run.say({ kind: 'cancel-requested', reason: 'enough' });
+      for (let tries = 1; tries < 5; tries += 1) {
+        diverge(run);
+        expect(run.state.progress.status).toBe('running');
+      }
+      diverge(run);
+      const message = 'its rollback was not run to its end: book is not a sleep';
+      expect(run.state.progress).toMatchObject({
+        status: 'failed',
+        error: {
+          code: 'rollback_failed',
+          message: 'the run was cancelled, and 3 of its steps could not be undone',
+          details: { reason: 'enough', rollbackFailures: ['two', 'one', 'three'].map((step) => ({ step, message })) },
+        },
+      });
+      expect(run.state.open.size).toBe(0);
+    });
+
+    test('what was undone before is not named, and what failed with why', () => {
+      const run = withThree();
+      run.turn([{ kind: 'threw', failure: { cause: 'error', message: 'no money' } }]);
+      run.turn([{ kind: 'asked', command: { kind: 'rollback', key: 'rollback:two' } }]);
+      run.turn([run.did('rollback:two'), { kind: 'asked', command: { kind: 'rollback', key: 'rollback:one' } }]);
+      run.turn([run.failed('rollback:one')]);
+      for (let tries = 1; tries <= 5; tries += 1) diverge(run);
+      const { progress } = run.state;
+      expect(progress).toMatchObject({ status: 'failed', error: { message: 'no money' } });
+      if (progress.status !== 'failed') throw new Error(progress.status);
+      const left = progress.error.details?.['rollbackFailures'];
+      expect(left).toMatchObject([{ step: 'one' }, { step: 'three', message: expect.stringContaining('book is not a sleep') }]);
+      expect(JSON.stringify(left)).not.toMatch(/"one","message":"its rollback was not run/);
+    });
+
+    test('a run that nobody has ended is tried without end, and so is one whose code cannot be loaded', () => {
+      const run = withThree();
+      for (let tries = 1; tries <= 9; tries += 1) diverge(run);
+      expect(run.state.progress.status).toBe('running');
+      const other = withThree();
+      other.say({ kind: 'cancel-requested' });
+      for (let tries = 1; tries <= 9; tries += 1) diverge(other, 'artifact_unusable');
+      expect(other.state.progress.status).toBe('running');
+    });
   });
 });
 
