@@ -6,18 +6,31 @@ export interface Area {
   readonly tests: readonly string[];
 }
 
+/**
+ * Without what takes seconds by itself: whoever lives has to be asked by each of these. Topologies and limits of payloads judge
+ * the files that they are about.
+ */
 const engine = [
-  'test/engine/**/*.test.ts',
-  'test/histories/*.test.ts',
-  'test/program/{steps,drives}.test.ts',
-  'test/codec/*.test.ts',
+  'test/engine/*.test.ts',
+  'test/engine/{log,durable,retry,schedule,fetch}/*.test.ts',
+  'test/engine/graph/!(payload-limits|topologies).test.ts',
 ];
 
 /** First what every run goes through: a mutant that lives there would hurt most. The first area that fits a file has it. */
 export const areas: readonly Area[] = [
   { path: 'lib/engine/log/', tests: engine },
+  { path: 'lib/engine/graph/payload-limits', tests: [...engine, 'test/engine/graph/payload-limits.test.ts'] },
+  { path: 'lib/engine/graph/finish', tests: [...engine, 'test/engine/graph/{payload-limits,topologies}.test.ts'] },
   { path: 'lib/engine/graph/', tests: engine },
-  { path: 'lib/engine/durable/', tests: [...engine, 'test/testing/replay.test.ts'] },
+  {
+    path: 'lib/engine/durable/',
+    tests: [
+      'test/engine/durable/*.test.ts',
+      'test/histories/*.test.ts',
+      'test/program/{steps,drives}.test.ts',
+      'test/testing/replay.test.ts',
+    ],
+  },
   { path: 'lib/engine/retry/', tests: engine },
   { path: 'lib/engine/fetch/', tests: ['test/engine/fetch/*.test.ts', 'test/service/fetch-runs.test.ts'] },
   { path: 'lib/engine/polled/', tests: ['test/contract/memory.test.ts', 'test/openworkflow/*.test.ts'] },

@@ -19,7 +19,7 @@ export default {
   timeoutMS: 20_000,
   timeoutFactor: 3,
   dryRunTimeoutMinutes: 15,
-  reporters: [],
+  reporters: ['progress-append-only'],
   allowConsoleColors: false,
   logLevel: 'error',
 };

@@ -1,10 +1,10 @@
 /** The fold is strict: a log that could not have been written by the rules is refused, not interpreted. */
 import { expect, test } from 'vitest';
-import { type NodeRef, attempt, commitNo, eventId, nodeKey, nonce } from '../../../lib/engine/ids.ts';
+import { type NodeRef, attempt, commitNo, eventId, nodeKey, nonce, runId, signalId } from '../../../lib/engine/ids.ts';
 import { inline } from '../../../lib/engine/json.ts';
 import { type Commit, eventIdAfter } from '../../../lib/engine/log/commit.ts';
-import type { RunEvent } from '../../../lib/engine/log/events.ts';
-import { applyCommit, applyEvent, fork } from '../../../lib/engine/log/fold.ts';
+import type { RunEvent, RunEventType } from '../../../lib/engine/log/events.ts';
+import { applyCommit, applyEvent, attemptOf, fork, waitsForPlace } from '../../../lib/engine/log/fold.ts';
 import type { FailureCause } from '../../../lib/engine/retry/causes.ts';
 import { after, instant, seconds } from '../../../lib/engine/time.ts';
 import { foldOf, plain, refOf } from '../play.ts';
@@ -19,21 +19,23 @@ const commit = (number: number, firstEventId: number, events: readonly RunEvent[
   nonce: nonce('n'),
 });
 
+type EventOf<Type extends RunEventType> = Extract<RunEvent, { type: Type }>;
+
 const a: NodeRef = refOf('a');
-const dispatchedAs = (ref: NodeRef, number = 1): RunEvent => ({
+const dispatchedAs = (ref: NodeRef, number = 1): EventOf<'NODE_DISPATCHED'> => ({
   type: 'NODE_DISPATCHED',
   ...ref,
   attempt: attempt(number),
   via: 'queue',
   wave: 0,
 });
-const startedAs = (ref: NodeRef, number = 1): RunEvent => ({
+const startedAs = (ref: NodeRef, number = 1): EventOf<'NODE_STARTED'> => ({
   type: 'NODE_STARTED',
   ...ref,
   attempt: attempt(number),
   startedAt: at,
 });
-const completedAs = (ref: NodeRef, number = 1): RunEvent => ({
+const completedAs = (ref: NodeRef, number = 1): EventOf<'NODE_COMPLETED'> => ({
   type: 'NODE_COMPLETED',
   ...ref,
   attempt: attempt(number),
@@ -42,7 +44,7 @@ const completedAs = (ref: NodeRef, number = 1): RunEvent => ({
   startedAt: at,
   endedAt: at,
 });
-const failedAs = (ref: NodeRef, number = 1, cause: FailureCause = 'error'): RunEvent => ({
+const failedAs = (ref: NodeRef, number = 1, cause: FailureCause = 'error'): EventOf<'NODE_FAILED'> => ({
   type: 'NODE_FAILED',
   ...ref,
   attempt: attempt(number),
@@ -50,7 +52,7 @@ const failedAs = (ref: NodeRef, number = 1, cause: FailureCause = 'error'): RunE
   startedAt: at,
   endedAt: at,
 });
-const retriedAs = (ref: NodeRef, number = 1): RunEvent => ({
+const retriedAs = (ref: NodeRef, number = 1): EventOf<'NODE_RETRIED'> => ({
   type: 'NODE_RETRIED',
   ...ref,
   attempt: attempt(number),
@@ -168,4 +170,165 @@ test('an attempt that took too long is told apart from one that failed', () => {
     ['a', { status: 'timed_out' }],
   ]);
   expect(plain(foldOf([commit(1, 1, [dispatchedAs(a), failedAs(a)])])).nodes).toMatchObject([['a', { status: 'failed' }]]);
+});
+
+const nodesOf = (...events: readonly RunEvent[]) => Object.fromEntries(foldOf([commit(1, 1, events)]).nodes.entries());
+const later = after(at, seconds(9));
+const placeAwaited: EventOf<'PLACE_AWAITED'> = { type: 'PLACE_AWAITED', places: 2 };
+const placeTaken: RunEvent = { type: 'PLACE_TAKEN', place: 1 };
+
+test('a run waits for a place since its commit, or since the time that it was to start, until it has one or has ended', () => {
+  const waiting = foldOf([commit(1, 1, [placeAwaited])]);
+  expect(waiting.admission).toEqual({ places: 2, since: at });
+  expect(waitsForPlace(waiting)).toBe(true);
+  const delayed = foldOf([commit(1, 1, [{ ...placeAwaited, notBefore: later }, placeTaken])]);
+  expect(delayed.admission).toEqual({ places: 2, since: later, notBefore: later, place: 1 });
+  expect(waitsForPlace(delayed)).toBe(false);
+  expect(waitsForPlace(foldOf([commit(1, 1, [placeAwaited, cancelled])]))).toBe(false);
+  expect(waitsForPlace(foldOf([commit(1, 1, [started])]))).toBe(false);
+});
+
+test.each<[string, readonly RunEvent[]]>([
+  ['that nobody waited for', [placeTaken]],
+  ['twice', [placeAwaited, placeTaken, placeTaken]],
+])('a place is not taken %s', (_how, events) => {
+  expect(() => foldOf([commit(1, 1, events)])).toThrow('a place was taken that nobody waited for');
+});
+
+test('a run is a running one since the event that says so; that it is about to end says nothing yet', () => {
+  const running: EventOf<'RUN_STATUS_CHANGED'> = { type: 'RUN_STATUS_CHANGED', status: 'running' };
+  expect(foldOf([commit(1, 1, [started])]).progress).toEqual({ status: 'pending' });
+  expect(foldOf([commit(1, 1, [started, running])]).progress).toEqual({ status: 'running', startedAt: at });
+  expect(foldOf([commit(1, 1, [{ ...running, status: 'failed' }])]).progress).toEqual({ status: 'pending' });
+});
+
+test('a run that was cancelled without a reason has none', () => {
+  expect(foldOf([commit(1, 1, [{ type: 'RUN_CANCELLED' }])]).progress).toStrictEqual({ status: 'cancelled', endedAt: at });
+});
+
+const drive = { kind: 'drive', key: '1' } as const;
+const charge = { kind: 'function', key: 'charge' } as const;
+const usage = { input: 5, output: 2 };
+const called: EventOf<'SUBFLOW_CALLED'> = {
+  type: 'SUBFLOW_CALLED',
+  ...a,
+  attempt: attempt(1),
+  childRunId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV'),
+  workflowName: 'ship',
+  input: inline(7),
+  whenLeft: 'go_on',
+  whenCancelled: 'fail',
+};
+
+test.each<[number, number, string, readonly RunEvent[]]>([
+  [1, 0, 'an attempt that a worker was asked for', [dispatchedAs(a)]],
+  [0, 0, 'a pure node whose time is waited for', [{ ...dispatchedAs(a), isPure: true }]],
+  [0, 0, 'a drive', [{ ...dispatchedAs(a), step: drive }]],
+  [1, 0, 'a step', [{ ...dispatchedAs(a), step: charge }]],
+  [2, 7, 'a repetition, and what the failed attempt used', [dispatchedAs(a), { ...retriedAs(a), tokens: usage }]],
+  [1, 7, 'a failure', [dispatchedAs(a), { ...failedAs(a), tokens: usage }]],
+  [1, 7, 'a completion', [dispatchedAs(a), { ...completedAs(a), tokens: usage }]],
+  [1, 0, 'a call', [called]],
+  [2, 0, 'a call that was asked for again, as its repetition', [called, retriedAs(a), { ...called, attempt: attempt(2) }]],
+])('%i executions and %i tokens are spent by %s', (executions, tokens, _what, events) => {
+  expect(foldOf([commit(1, 1, events)]).spent).toEqual({ executions, tokens });
+});
+
+const awaited: EventOf<'SIGNAL_AWAITED'> = {
+  type: 'SIGNAL_AWAITED',
+  ...a,
+  attempt: attempt(1),
+  name: 'paid',
+  correlation: 'o-7',
+};
+const received: RunEvent = {
+  type: 'SIGNAL_RECEIVED',
+  ...a,
+  attempt: attempt(1),
+  signalId: signalId('s1'),
+  name: 'paid',
+  correlation: 'o-7',
+};
+const slept: EventOf<'SLEEP_STARTED'> = { type: 'SLEEP_STARTED', ...a, attempt: attempt(1), wakeAt: later, output: inline(1) };
+const woken: RunEvent = { type: 'NODE_WOKEN', ...a, attempt: attempt(1) };
+
+test('what a wait may have or lack is kept as the event has it', () => {
+  expect(nodesOf(awaited)['a']).not.toHaveProperty('expiresAt');
+  expect(nodesOf(awaited)['a']).not.toHaveProperty('expiryHandle');
+  expect(nodesOf({ ...awaited, expiresAt: later, expiryHandle: 'late' })['a']).toMatchObject({
+    expiresAt: later,
+    expiryHandle: 'late',
+  });
+  expect(nodesOf(called)['a']).not.toHaveProperty('version');
+  expect(nodesOf(called)['a']).not.toHaveProperty('expiresAt');
+  expect(nodesOf({ ...called, version: 3, expiresAt: later })['a']).toMatchObject({ version: 3, expiresAt: later });
+});
+
+test('only a node that awaits a signal is given one, and only one that sleeps is woken', () => {
+  expect(() => nodesOf(slept, received)).toThrow('was given a signal and awaited none');
+  expect(() => nodesOf(dispatchedAs(a), received)).toThrow('was given a signal and awaited none');
+  expect(() => nodesOf(awaited, woken)).toThrow('was woken and did not sleep');
+  expect(() => nodesOf(dispatchedAs(a), woken)).toThrow('was woken and did not sleep');
+  expect(nodesOf(slept, woken)['a']).toMatchObject({ status: 'waiting', wakeAt: later });
+});
+
+test('what ended a wait outlives it: the signal that came, the run that was called, where a step was begun', () => {
+  expect(nodesOf(awaited, received, completedAs(a))['a']).toMatchObject({ status: 'completed', signalId: 's1' });
+  expect(nodesOf(awaited, completedAs(a))['a']).not.toHaveProperty('signalId');
+  expect(nodesOf(called, failedAs(a))['a']).toMatchObject({ status: 'failed', childRunId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV' });
+  expect(nodesOf(slept, completedAs(a))['a']).not.toHaveProperty('childRunId');
+  expect(nodesOf(started, { ...slept, step: charge }, completedAs(a))['a']).toMatchObject({ step: charge, begunBy: 2 });
+  expect(nodesOf(slept, completedAs(a))['a']).not.toHaveProperty('step');
+  expect(nodesOf(called, cancelled)['a']).toMatchObject({ status: 'cancelled', childRunId: 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV' });
+});
+
+test('a step that was lost with its machine has its lost attempts counted, through its next start; another failure is none', () => {
+  const lost: EventOf<'NODE_RETRIED'> = { ...retriedAs(a), failure: { cause: 'lost', message: 'gone' } };
+  const step: RunEvent = { ...dispatchedAs(a), step: charge };
+  expect(nodesOf(step, lost)['a']).toMatchObject({ lost: 1 });
+  expect(nodesOf(step, lost, startedAs(a, 2), { ...lost, attempt: attempt(2) })['a']).toMatchObject({ lost: 2 });
+  expect(nodesOf(step, retriedAs(a))['a']).not.toHaveProperty('lost');
+  expect(nodesOf(dispatchedAs(a), lost)['a']).not.toHaveProperty('lost');
+});
+
+test('an output is written under its variable where it has one, and a failure under the same where an edge takes it', () => {
+  const writes = (...events: readonly RunEvent[]) =>
+    [...foldOf([commit(1, 1, events)]).written.entries()].map(([key, values]) => [
+      key,
+      values.at(-1)?.by,
+      values.at(-1)?.payload,
+    ]);
+  expect(writes(dispatchedAs(a), { ...completedAs(a), variable: 'sum' })).toEqual([['sum', 2, inline('done')]]);
+  expect(writes(dispatchedAs(a), completedAs(a))).toEqual([]);
+  const failure = { success: false, error: { cause: 'error', message: 'broke', attempts: 1 } };
+  const handled: RunEvent = { ...failedAs(a), handle: 'error', variable: 'sum' };
+  expect(writes(dispatchedAs(a), handled)).toEqual([['sum', 2, { value: failure }]]);
+  expect(writes(dispatchedAs(a), failedAs(a))).toEqual([]);
+  expect(nodesOf(dispatchedAs(a), handled)['a']).toMatchObject({ isHandled: true });
+  expect(nodesOf(dispatchedAs(a), failedAs(a))['a']).toMatchObject({ isHandled: false });
+});
+
+test('a completion keeps its variable and how it ends the run only where it says them', () => {
+  const bare = nodesOf(dispatchedAs(a), completedAs(a))['a'];
+  expect(bare).not.toHaveProperty('variable');
+  expect(bare).not.toHaveProperty('end');
+  const full = nodesOf(dispatchedAs(a), { ...completedAs(a), variable: 'sum', end: 'error' })['a'];
+  expect(full).toMatchObject({ variable: 'sum', end: 'error' });
+});
+
+test('a rollback cancels what the code had asked for, and leaves the drive that is to undo it', () => {
+  const error = { cause: 'error', message: 'broke' } as const;
+  const nodes = nodesOf(
+    { ...dispatchedAs(a), step: drive },
+    { ...dispatchedAs(refOf('b')), step: charge },
+    { type: 'ROLLBACK_STARTED', ending: { status: 'failed', error } },
+  );
+  expect(nodes).toMatchObject({ a: { status: 'queued' }, b: { status: 'cancelled', endedBy: 3 } });
+});
+
+test('a node is at its attempt, also when it has ended; one that has not begun, or was skipped, is at the first', () => {
+  const skipped = nodesOf({ type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' })['a'];
+  expect([attemptOf(undefined), attemptOf(skipped)]).toEqual([1, 1]);
+  const [open, ended] = [nodesOf(dispatchedAs(a), retriedAs(a)), nodesOf(dispatchedAs(a), retriedAs(a), completedAs(a, 2))];
+  expect([attemptOf(open['a']), attemptOf(ended['a'])]).toEqual([2, 2]);
 });

@@ -1,10 +1,12 @@
 /** Silence is judged node by node: a busy branch hides no dead one, and a long wait is no silence at all. */
 import { expect, test } from 'vitest';
-import { nodeKey } from '../../../lib/engine/ids.ts';
+import { attempt, commitNo, eventId, nodeKey, nonce } from '../../../lib/engine/ids.ts';
+import { inline } from '../../../lib/engine/json.ts';
+import type { RunEvent } from '../../../lib/engine/log/events.ts';
 import { type Sign, minuteOf, nextLook, silenceOf, silences } from '../../../lib/engine/log/silence.ts';
 import { type DurationMs, after, days, durationMs, hours, instant, minutes, seconds } from '../../../lib/engine/time.ts';
-import { failed, graph, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
-import { Play, dawn, refOf, started } from '../play.ts';
+import { type NodeTraits, awaits, calls, failed, graph, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
+import { Play, dawn, foldOf, refOf, started } from '../play.ts';
 
 const later = (wait: DurationMs) => after(dawn, wait);
 const sign = (id: string, wait: DurationMs, resends = 0): Sign => ({ node: nodeKey(refOf(id)), at: later(wait), resends });
@@ -137,4 +139,131 @@ test('an ended run has nobody to be silent', () => {
   play.say({ kind: 'cancel-requested' });
   expect(silences(play.state, [], later(days(1)))).toEqual([]);
   expect(kindAt(play, 'a', seconds(0))).toBe('not open');
+});
+
+const only = (traits: NodeTraits) => started(graph({ nodes: { a: traits } }), { deadlineAt: later(days(365)) });
+const untilTen = { expiresAt: later(minutes(10)) };
+const waits: readonly [string, (expires: boolean) => Play][] = [
+  ['a wait for a signal', (expires) => only({ pure: awaits(expires ? untilTen : {}) })],
+  ['a wait for a child', (expires) => only({ pure: calls(expires ? untilTen : {}) })],
+];
+
+test.each(waits)('%s without an end is never silent', (_what, waiting) => {
+  expect(kindAt(waiting(false), 'a', days(364))).toBe('awaiting');
+});
+
+test.each(waits)('%s that ends by itself is given the grace of its timer from then on', (_what, waiting) => {
+  const play = waiting(true);
+  expect(kindAt(play, 'a', durationMs(599_999))).toBe('awaiting');
+  expect(kindAt(play, 'a', durationMs(600_000))).toBe('young');
+  expect(kindAt(play, 'a', durationMs(659_999))).toBe('young');
+  expect(kindAt(play, 'a', durationMs(660_000))).toBe('silent');
+});
+
+test.each(waits)('%s is looked at in ten minutes, later the longer it lasts, and every six hours at least', (_what, waiting) => {
+  const { state } = waiting(false);
+  const looked = (wait: DurationMs) => nextLook(state, later(days(365)), later(wait)) - later(wait);
+  expect([seconds(0), minutes(10), hours(2), hours(6), days(3)].map(looked)).toEqual([
+    minutes(10),
+    minutes(10),
+    hours(2),
+    hours(6),
+    hours(6),
+  ]);
+});
+
+test.each(waits)('%s that ends by itself is looked at a minute after its end, where that is sooner', (_what, waiting) => {
+  const { state } = waiting(true);
+  expect(nextLook(state, later(days(7)), later(minutes(9)))).toBe(later(minutes(11)));
+  expect(nextLook(state, later(days(7)), later(minutes(10)))).toBe(later(minutes(12)));
+});
+
+const looping = () =>
+  started(graph({ edges: ['each/loop -> work'], nodes: { each: { loop: { over: [1, 2], delayMs: minutes(5) } } } }));
+
+test('a loop whose passes are under way is carried by them, however long they take, and asks for no look of its own', () => {
+  const play = looping();
+  expect(kindAt(play, 'each', days(300))).toBe('carried');
+  play.say({ kind: 'node-started', node: refOf('work@each[0]'), attempt: attempt(1), startedAt: dawn });
+  expect(nextLook(play.state, later(days(7)), later(hours(1)))).toBe(later(minutes(62)));
+});
+
+test('a loop that pauses between its passes is asleep till then, and looked at a minute later', () => {
+  const play = looping();
+  play.ends('work@each[0]');
+  expect(kindAt(play, 'each', durationMs(299_999))).toBe('asleep');
+  expect(kindAt(play, 'each', durationMs(300_000))).toBe('young');
+  expect(kindAt(play, 'each', durationMs(360_000))).toBe('silent');
+  expect(nextLook(play.state, later(days(7)), dawn)).toBe(later(minutes(6)));
+});
+
+test('the timer of a wait that was asked for again has the patience of what was sent again', () => {
+  const play = sleeping(minutes(10));
+  const again = sign('a', minutes(11), 1);
+  expect(kindAt(play, 'a', durationMs(860_000 - 1), again)).toBe('young');
+  expect(kindAt(play, 'a', durationMs(860_000), again)).toBe('silent');
+});
+
+test('a sign of the very moment in which the attempt was asked for is its own', () => {
+  expect(kindAt(queued(), 'a', seconds(100), sign('a', seconds(0), 1))).toBe('young');
+  expect(kindAt(queued(), 'a', seconds(200), sign('a', seconds(0), 1))).toBe('silent');
+});
+
+const logOf = (...events: readonly RunEvent[]) =>
+  foldOf([{ number: commitNo(1), firstEventId: eventId(1), events, at: dawn, by: 'test', nonce: nonce('n') }]);
+const asked = (key: string, kind: 'function' | 'drive'): RunEvent => ({
+  type: 'NODE_DISPATCHED',
+  ...refOf(key),
+  attempt: attempt(1),
+  via: 'queue',
+  wave: 0,
+  step: { kind, key },
+});
+const rests: RunEvent = {
+  type: 'SLEEP_STARTED',
+  ...refOf('nap'),
+  attempt: attempt(1),
+  wakeAt: later(hours(1)),
+  output: inline(null),
+  step: { kind: 'sleep', key: 'nap' },
+};
+
+test('a step that is at work is carried by the drive of its run; the drive, and a step that sleeps, are judged for themselves', () => {
+  const state = logOf(asked('drive', 'drive'), asked('charge', 'function'), rests);
+  const found = silences(state, [], later(hours(2)));
+  expect(found.map(([key, { kind }]) => [key, kind])).toEqual([
+    ['drive', 'silent'],
+    ['charge', 'carried'],
+    ['nap', 'silent'],
+  ]);
+});
+
+test('a step at work asks for no look of its own; a drive and a step that sleeps do', () => {
+  const look = (...events: readonly RunEvent[]) => nextLook(logOf(...events), later(days(7)), dawn);
+  expect(look(asked('charge', 'function'))).toBe(later(days(7)));
+  expect(look(asked('charge', 'function'), rests)).toBe(later(minutes(61)));
+  expect(look(asked('charge', 'function'), asked('drive', 'drive'), rests)).toBe(later(minutes(2)));
+});
+
+test('a run that waits for a place is looked at in two to ten minutes; one that has a place, or has ended, is not', () => {
+  const waiting: RunEvent = { type: 'PLACE_AWAITED', places: 3 };
+  const looked = (wait: DurationMs) => nextLook(logOf(waiting), later(days(7)), later(wait)) - later(wait);
+  expect([seconds(0), minutes(2), minutes(5), minutes(10), hours(3)].map(looked)).toEqual([
+    minutes(2),
+    minutes(2),
+    minutes(5),
+    minutes(10),
+    minutes(10),
+  ]);
+  expect(nextLook(logOf(waiting, { type: 'PLACE_TAKEN', place: 0 }), later(days(7)), dawn)).toBe(later(days(7)));
+  expect(nextLook(logOf(waiting, { type: 'RUN_CANCELLED' }), later(days(7)), dawn)).toBe(later(days(7)));
+});
+
+test('a run that starts later and needs a place then is looked at a minute after its time, and from then on as the others', () => {
+  const state = logOf({ type: 'PLACE_AWAITED', places: 3, notBefore: later(hours(1)) });
+  const look = (wait: DurationMs) => nextLook(state, later(days(7)), later(wait));
+  expect(look(seconds(0))).toBe(later(minutes(61)));
+  expect(look(durationMs(3_599_999))).toBe(later(minutes(61)));
+  expect(look(hours(1))).toBe(later(minutes(62)));
+  expect(look(minutes(65))).toBe(later(minutes(70)));
 });

@@ -1,0 +1,61 @@
+/** A fold that is stored and read again means what it meant, down to what is there only in some runs. */
+import { expect, test } from 'vitest';
+import { attempt, commitNo, eventId, nodeKey, nonce } from '../../../lib/engine/ids.ts';
+import { inline } from '../../../lib/engine/json.ts';
+import type { RunEvent } from '../../../lib/engine/log/events.ts';
+import { emptyState } from '../../../lib/engine/log/fold.ts';
+import { type StoredFold, isWorthASnapshot, restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
+import { after, seconds } from '../../../lib/engine/time.ts';
+import { finished, graph, passes, sleepsUntil } from '../graphs.ts';
+import { dawn, foldOf, plain, refOf, started } from '../play.ts';
+
+const again = (stored: StoredFold) => restoreFold(structuredClone(stored));
+
+test('a graph run with a loop at work, a sleeper and written variables is the same again', () => {
+  const play = started(
+    graph({
+      edges: ['start -> each', 'each/loop -> work -> more', 'start -> nap', 'start -> done'],
+      nodes: {
+        start: passes,
+        each: { loop: { over: [1, 2, 3], concurrency: 2 } },
+        work: { outputVariable: 'seen' },
+        nap: { pure: sleepsUntil(after(dawn, seconds(9))) },
+        done: { pure: finished('yes'), outputVariable: 'done' },
+      },
+    }),
+  );
+  play.ends('work@each[1]');
+  const read = again(storeFold(play.state));
+  expect(plain(read)).toEqual(plain(play.state));
+  expect(play.state.passes.size).toBe(2);
+  expect([...read.open.keys()]).toContain(nodeKey(refOf('nap')));
+  expect([...read.open.keys()]).not.toContain(nodeKey(refOf('done')));
+});
+
+test('places and what code has done are stored where the run has them, and nowhere else', () => {
+  const step: RunEvent = {
+    type: 'NODE_DISPATCHED',
+    ...refOf('charge'),
+    attempt: attempt(1),
+    via: 'queue',
+    wave: 0,
+    step: { kind: 'function', key: 'charge' },
+  };
+  const logOf = (...events: readonly RunEvent[]) =>
+    foldOf([{ number: commitNo(1), firstEventId: eventId(1), events, at: dawn, by: 'test', nonce: nonce('n') }]);
+  const full = logOf({ type: 'PLACE_AWAITED', places: 2 }, { type: 'PLACE_TAKEN', place: 1 }, step);
+  expect(again(storeFold(full))).toMatchObject({ admission: { places: 2, place: 1 }, code: { stepAttempts: 1 } });
+  const bare = again(storeFold(logOf({ type: 'INPUT_SET', input: inline(1) })));
+  expect(Object.keys(bare)).toEqual(expect.not.arrayContaining(['admission', 'code']));
+  expect(Object.keys(storeFold(bare))).toEqual(expect.not.arrayContaining(['admission', 'code']));
+});
+
+test('the fold of nothing is not stored', () => {
+  expect(() => storeFold(emptyState())).toThrow('not worth storing');
+});
+
+test('a log is worth a snapshot at 64 commits, and then each time it has grown by half', () => {
+  expect([63, 64].map((asOf) => isWorthASnapshot(asOf, 0))).toEqual([false, true]);
+  expect([64, 95, 96].map((asOf) => isWorthASnapshot(asOf, 64))).toEqual([false, false, true]);
+  expect([149, 150].map((asOf) => isWorthASnapshot(asOf, 100))).toEqual([false, true]);
+});
