@@ -130,8 +130,8 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'of several results that come together only the first counts',
     file: 'lib/service/collect-results.ts',
-    find: 'results.map(({ run: _run',
-    replace: 'results.slice(0, 1).map(({ run: _run',
+    find: 'results.map((result) => factOf(collector, result))',
+    replace: 'results.slice(0, 1).map((result) => factOf(collector, result))',
     within: 60,
     weather: 'calm',
     options: { withoutSweep: true, code: 0 },
