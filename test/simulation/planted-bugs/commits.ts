@@ -87,7 +87,9 @@ export const inCommits: readonly PlantedBug[] = [
     file: memoryLog,
     find: 'if (record.head === undefined || record.head.projection.asOf > projection.asOf || isTerminal(record.head)) return;',
     replace: 'if (record.head === undefined) return;',
-    within: 200,
+    weather: 'frozen processes',
+    within: 60,
+    options: { code: 0, runs: 8, isShared: true },
   },
   {
     name: 'a fold that is older than its message is used as it is',

@@ -40,7 +40,8 @@ export const inRecovery: readonly PlantedBug[] = [
     file: mend,
     find: "if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(fold.head, node.dispatchedIn, node), noDelay);",
     replace: "if (node.status === 'waiting') void noDelay;",
-    within: 200,
+    weather: 'lost alarms',
+    within: 60,
     options: { code: 0 },
   },
   {

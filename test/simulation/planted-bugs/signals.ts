@@ -95,15 +95,8 @@ export const inSignals: readonly PlantedBug[] = [
   {
     name: 'a run is told something by one who holds no message, and nobody looks after it',
     file: 'lib/service/ask-run.ts',
-    find: 'nudgeLater(deps, fold.head, nudgeDelay),',
-    replace: 'void nudgeDelay,',
-    and: [
-      {
-        file: 'lib/service/ask-run.ts',
-        find: 'markDue(deps, fold.head, after(deps.clock.now(), firstLook)),',
-        replace: 'void firstLook,',
-      },
-    ],
+    find: 'markDue(deps, fold.head, after(deps.clock.now(), firstLook)),',
+    replace: 'void firstLook,',
     within: 300,
     options: { code: 0, runs: 8, isShared: true },
   },

@@ -10,6 +10,10 @@ export const weathers = {
   stragglers: { ...noFaults, duplicate: 0.3, late: 0.3, undeleted: 0.1 },
   /** alarms come early; clocks are right */
   'early alarms': { ...noFaults, earlyTimer: 0.5, doubleTimer: 0.2 },
+  /** half of all alarms never go off, and nothing else goes wrong */
+  'lost alarms': { ...noFaults, lostTimer: 0.5 },
+  /** processes stand still and come back, and what they ask for lands late */
+  'frozen processes': { ...noFaults, frozen: 0.02, slow: 0.1, wrongClock: 0.01 },
   /** clocks go back and forth, and now and then somebody is not answered */
   'jumping clocks': { ...noFaults, clockJump: 0.05, refused: 0.05 },
 } as const satisfies Record<string, FaultRates>;
