@@ -179,7 +179,7 @@ const placeTaken: RunEvent = { type: 'PLACE_TAKEN', place: 1 };
 
 test('a run waits for a place since its commit, or since the time that it was to start, until it has one or has ended', () => {
   const waiting = foldOf([commit(1, 1, [placeAwaited])]);
-  expect(waiting.admission).toEqual({ places: 2, since: at });
+  expect(waiting.admission).toStrictEqual({ places: 2, since: at });
   expect(waitsForPlace(waiting)).toBe(true);
   const delayed = foldOf([commit(1, 1, [{ ...placeAwaited, notBefore: later }, placeTaken])]);
   expect(delayed.admission).toEqual({ places: 2, since: later, notBefore: later, place: 1 });
