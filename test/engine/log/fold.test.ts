@@ -120,6 +120,7 @@ test.each<[string, readonly RunEvent[]]>([
   ['a second completion', [dispatchedAs(a), completedAs(a), completedAs(a)]],
   ['a failure after the completion', [dispatchedAs(a), completedAs(a), failedAs(a)]],
   ['a dispatch after the completion', [dispatchedAs(a), completedAs(a), dispatchedAs(a)]],
+  ['a skip after the completion', [dispatchedAs(a), completedAs(a), { type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }]],
   ['a completion after being skipped', [{ type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }, completedAs(a)]],
 ])('%s of a node is refused', (_what, events) => {
   expect(() => foldOf([commit(1, 1, events)])).toThrow();
