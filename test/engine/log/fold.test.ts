@@ -140,6 +140,7 @@ test('one event cancels all that was open, and leaves what had ended', () => {
     c: { status: 'completed' },
     d: { status: 'cancelled' },
   });
+  expect(nodes['a']).not.toHaveProperty('startedAt');
   expect(state.open.size).toBe(0);
   expect(state.progress).toEqual({ status: 'cancelled', endedAt: at, reason: 'enough' });
 });
@@ -252,6 +253,11 @@ const received: RunEvent = {
 };
 const slept: EventOf<'SLEEP_STARTED'> = { type: 'SLEEP_STARTED', ...a, attempt: attempt(1), wakeAt: later, output: inline(1) };
 const woken: RunEvent = { type: 'NODE_WOKEN', ...a, attempt: attempt(1) };
+
+test('a node is held back until its time where its dispatch names one', () => {
+  expect(nodesOf(dispatchedAs(a))['a']).not.toHaveProperty('notBefore');
+  expect(nodesOf({ ...dispatchedAs(a), notBefore: later })['a']).toMatchObject({ status: 'queued', notBefore: later });
+});
 
 test('what a wait may have or lack is kept as the event has it', () => {
   expect(nodesOf(awaited)['a']).not.toHaveProperty('expiresAt');
