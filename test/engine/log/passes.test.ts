@@ -1,7 +1,7 @@
 /** What the fold keeps of the passes of a loop, and that nothing of a pass outlives it but its result. */
 import { expect, test } from 'vitest';
-import { attempt, commitNo, eventId, iterationKey, nodeId, nonce } from '../../../lib/engine/ids.ts';
-import { inline } from '../../../lib/engine/json.ts';
+import { attempt, commitNo, eventId, iterationKey, nodeId, nodeKey, nonce } from '../../../lib/engine/ids.ts';
+import { type JsonValue, inline } from '../../../lib/engine/json.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
 import type { RunState } from '../../../lib/engine/log/fold.ts';
 import { durationMs, instant } from '../../../lib/engine/time.ts';
@@ -25,7 +25,7 @@ const looping = (loop: string): RunEvent => ({
   pages: [inline([1, 2, 3])],
   pageSize: 100,
 });
-const passBegins = (loop: string, index: number): RunEvent => ({
+const passBegins = (loop: string, index: number): Extract<RunEvent, { type: 'ITERATION_STARTED' }> => ({
   type: 'ITERATION_STARTED',
   ...refOf(loop),
   attempt: first,
@@ -65,6 +65,58 @@ const keys = (state: RunState) => ({
   passes: [...state.passes.entries()].map(([key]) => key),
 });
 const pass = (state: RunState, key: string) => state.passes.get(iterationKey(key));
+
+const loopOf = (...events: readonly RunEvent[]) => {
+  const node = logOf(...events).nodes.get(nodeKey(refOf('each')));
+  return node?.status === 'waiting' && node.for === 'passes' ? node.loop : undefined;
+};
+const resultOf = (index: number, status: 'completed' | 'failed', result: JsonValue): RunEvent => ({
+  type: 'ITERATION_ENDED',
+  ...refOf('each'),
+  attempt: first,
+  index,
+  status,
+  result: inline(result),
+});
+
+test('a loop knows what is under way, what has failed, and its results with their size, in the order in which they came', () => {
+  const fresh = { next: 0, open: [], failed: 0, fresh: [], freshSize: 0, size: 0, kept: [], startedAt: at, items: 3 };
+  expect(loopOf(looping('each'))).toMatchObject(fresh);
+  const begun = [looping('each'), passBegins('each', 0), passBegins('each', 1)];
+  expect(loopOf(...begun)).toMatchObject({ ...fresh, next: 2, open: [0, 1] });
+  const ended = [...begun, resultOf(1, 'failed', 'no'), resultOf(0, 'completed', 12345)];
+  expect(loopOf(...ended)).toMatchObject({
+    ...fresh,
+    next: 2,
+    failed: 1,
+    fresh: [
+      { index: 1, payload: inline('no') },
+      { index: 0, payload: inline(12345) },
+    ],
+    freshSize: 9,
+    size: 9,
+  });
+});
+
+test('results that are put away are fresh no longer, and count for the whole still', () => {
+  const results = inline([{ index: 0, payload: { value: 12345 } }]);
+  const kept: RunEvent = { type: 'LOOP_RESULTS_KEPT', ...refOf('each'), attempt: first, results };
+  const before = [looping('each'), passBegins('each', 0), resultOf(0, 'completed', 12345), kept];
+  expect(loopOf(...before)).toMatchObject({ next: 1, fresh: [], freshSize: 0, size: 5, kept: [results] });
+  expect(loopOf(...before, kept)?.kept).toEqual([results, results]);
+});
+
+test('a pause holds until a pass begins, and changes nothing else', () => {
+  const paused: RunEvent = { type: 'LOOP_PAUSED', ...refOf('each'), attempt: first, wakeAt: instant(9_000) };
+  expect(loopOf(looping('each'), paused)).toMatchObject({ items: 3, wakeAt: 9_000 });
+  expect(loopOf(looping('each'), paused, passBegins('each', 0))).not.toHaveProperty('wakeAt');
+});
+
+test('an item that travels with its pass is known to it, and another is not', () => {
+  const state = logOf(looping('each'), { ...passBegins('each', 0), item: inline(7) }, passBegins('each', 1));
+  expect(pass(state, 'each[0]')).toMatchObject({ item: inline(7), index: 0, startedBy: 2, members: [], open: 0, written: {} });
+  expect(pass(state, 'each[1]')).not.toHaveProperty('item');
+});
 
 test('a pass knows each of its nodes once, and how many of them are open', () => {
   const begun = [looping('each'), passBegins('each', 0), asked('work@each[0]'), asked('more@each[0]')];
