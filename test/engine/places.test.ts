@@ -26,6 +26,14 @@ describe('seats', () => {
     ]);
   });
 
+  test('have one order: the earlier start, of two at one moment the lower id, and nobody comes before itself', () => {
+    const [low, high] = [run(1), run(2)].map((runId): WaitingRun => ({ runId, since: instant(1), places: 3 }));
+    if (low === undefined || high === undefined) throw new Error('there are two');
+    expect([inOrder(low, high), inOrder(high, low), inOrder(low, low)]).toEqual([-1, 1, 0]);
+    expect(inOrder({ ...low, since: instant(2) }, high)).toBeGreaterThan(0);
+    expect(inOrder(high, { ...low, since: instant(2) })).toBeLessThan(0);
+  });
+
   test('are never taken, never two for one, below what each may have, and nobody who fits is left out', () => {
     const taken = fc.uniqueArray(fc.nat(9)).map((places) => places.map((place): TakenPlace => ({ place, runId: run(99) })));
     const waiting = fc.array(fc.record({ since: fc.nat(5).map(instant), places: fc.integer({ min: 1, max: 10 }) }), {

@@ -16,9 +16,23 @@ const engine = [
   'test/engine/graph/!(payload-limits|topologies).test.ts',
 ];
 
+/** Of the log: its own, and what plays each kind of event in a few commits. */
+const log = [
+  'test/engine/log/*.test.ts',
+  'test/engine/places.test.ts',
+  'test/engine/durable/decide.test.ts',
+  'test/engine/graph/{endings,retries,signals,sleeps,subflow}.test.ts',
+];
+
+/** Of the verdict on a node, and of what its edges have become. */
+const joins = ['test/engine/graph/{joins,dispatch,edge-conditions,endings,failures,random-graphs}.test.ts'];
+
 /** First what every run goes through: a mutant that lives there would hurt most. The first area that fits a file has it. */
 export const areas: readonly Area[] = [
-  { path: 'lib/engine/log/', tests: engine },
+  { path: 'lib/engine/log/fold-loop', tests: [...log, 'test/engine/graph/loops.test.ts'] },
+  { path: 'lib/engine/log/', tests: log },
+  { path: 'lib/engine/graph/join', tests: joins },
+  { path: 'lib/engine/graph/edge-state', tests: joins },
   { path: 'lib/engine/graph/payload-limits', tests: [...engine, 'test/engine/graph/payload-limits.test.ts'] },
   { path: 'lib/engine/graph/finish', tests: [...engine, 'test/engine/graph/{payload-limits,topologies}.test.ts'] },
   { path: 'lib/engine/graph/', tests: engine },
@@ -31,7 +45,8 @@ export const areas: readonly Area[] = [
       'test/testing/replay.test.ts',
     ],
   },
-  { path: 'lib/engine/retry/', tests: engine },
+  { path: 'lib/engine/retry/', tests: ['test/engine/retry/*.test.ts', 'test/engine/graph/retries.test.ts'] },
+  { path: 'lib/engine/places', tests: ['test/engine/places.test.ts', 'test/service/places.test.ts'] },
   { path: 'lib/engine/fetch/', tests: ['test/engine/fetch/*.test.ts', 'test/service/fetch-runs.test.ts'] },
   { path: 'lib/engine/polled/', tests: ['test/contract/memory.test.ts', 'test/openworkflow/*.test.ts'] },
   { path: 'lib/engine/schedule/', tests: ['test/engine/schedule/*.test.ts', 'test/service/schedules.test.ts'] },
@@ -39,5 +54,5 @@ export const areas: readonly Area[] = [
     path: 'lib/engine/query/',
     tests: ['test/engine/query/*.test.ts', 'test/service/project-queries.test.ts', 'test/nodes/data-query/http.test.ts'],
   },
-  { path: 'lib/engine/', tests: [...engine, 'test/service/places.test.ts', 'test/service/trace.test.ts'] },
+  { path: 'lib/engine/', tests: [...engine, 'test/service/trace.test.ts'] },
 ];

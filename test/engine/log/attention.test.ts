@@ -53,6 +53,14 @@ test('a run that starts later waits until the very moment, and just runs from th
   expect(attention(play)).toBeUndefined();
 });
 
+test('a run that waits for a place waits, and with one it just runs', () => {
+  const play = started(graph({ nodes: { a: {} }, options: { maxConcurrentRuns: 2 } }));
+  expect(play.open()).toEqual([]);
+  expect(attention(play)).toBe('waiting');
+  play.say({ kind: 'place-taken', place: 0 });
+  expect(attention(play)).toBeUndefined();
+});
+
 test('a run that has ended asks for nothing', () => {
   const play = sleeperAnd('flaky');
   play.ends('flaky', failed());

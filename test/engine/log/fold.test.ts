@@ -120,6 +120,7 @@ test.each<[string, readonly RunEvent[]]>([
   ['a second completion', [dispatchedAs(a), completedAs(a), completedAs(a)]],
   ['a failure after the completion', [dispatchedAs(a), completedAs(a), failedAs(a)]],
   ['a dispatch after the completion', [dispatchedAs(a), completedAs(a), dispatchedAs(a)]],
+  ['a skip after the completion', [dispatchedAs(a), completedAs(a), { type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }]],
   ['a completion after being skipped', [{ type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }, completedAs(a)]],
 ])('%s of a node is refused', (_what, events) => {
   expect(() => foldOf([commit(1, 1, events)])).toThrow();
@@ -139,6 +140,7 @@ test('one event cancels all that was open, and leaves what had ended', () => {
     c: { status: 'completed' },
     d: { status: 'cancelled' },
   });
+  expect(nodes['a']).not.toHaveProperty('startedAt');
   expect(state.open.size).toBe(0);
   expect(state.progress).toEqual({ status: 'cancelled', endedAt: at, reason: 'enough' });
 });
@@ -179,7 +181,7 @@ const placeTaken: RunEvent = { type: 'PLACE_TAKEN', place: 1 };
 
 test('a run waits for a place since its commit, or since the time that it was to start, until it has one or has ended', () => {
   const waiting = foldOf([commit(1, 1, [placeAwaited])]);
-  expect(waiting.admission).toEqual({ places: 2, since: at });
+  expect(waiting.admission).toStrictEqual({ places: 2, since: at });
   expect(waitsForPlace(waiting)).toBe(true);
   const delayed = foldOf([commit(1, 1, [{ ...placeAwaited, notBefore: later }, placeTaken])]);
   expect(delayed.admission).toEqual({ places: 2, since: later, notBefore: later, place: 1 });
@@ -251,6 +253,11 @@ const received: RunEvent = {
 };
 const slept: EventOf<'SLEEP_STARTED'> = { type: 'SLEEP_STARTED', ...a, attempt: attempt(1), wakeAt: later, output: inline(1) };
 const woken: RunEvent = { type: 'NODE_WOKEN', ...a, attempt: attempt(1) };
+
+test('a node is held back until its time where its dispatch names one', () => {
+  expect(nodesOf(dispatchedAs(a))['a']).not.toHaveProperty('notBefore');
+  expect(nodesOf({ ...dispatchedAs(a), notBefore: later })['a']).toMatchObject({ status: 'queued', notBefore: later });
+});
 
 test('what a wait may have or lack is kept as the event has it', () => {
   expect(nodesOf(awaited)['a']).not.toHaveProperty('expiresAt');

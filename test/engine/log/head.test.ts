@@ -78,6 +78,7 @@ test('a run is pinned to its published version, or to the graph that it carries 
 test('a rerun says of which run, and from which node where it did not begin anew', () => {
   const [anew, onward] = [made(systemOfRerun(theRun)), made(systemOfRerun(theRun, nodeId('b')))];
   expect([rerunOf(anew), rerunFrom(anew), rerunOf(onward), rerunFrom(onward)]).toEqual([theRun, undefined, theRun, 'b']);
+  expect(systemOfRerun(theRun)).toStrictEqual({ __rerunOf: theRun });
   expect([rerunOf(made()), rerunFrom(made())]).toEqual([undefined, undefined]);
 });
 

@@ -46,8 +46,10 @@ test('places and what code has done are stored where the run has them, and nowhe
   const full = logOf({ type: 'PLACE_AWAITED', places: 2 }, { type: 'PLACE_TAKEN', place: 1 }, step);
   expect(again(storeFold(full))).toMatchObject({ admission: { places: 2, place: 1 }, code: { stepAttempts: 1 } });
   const bare = again(storeFold(logOf({ type: 'INPUT_SET', input: inline(1) })));
-  expect(Object.keys(bare)).toEqual(expect.not.arrayContaining(['admission', 'code']));
-  expect(Object.keys(storeFold(bare))).toEqual(expect.not.arrayContaining(['admission', 'code']));
+  for (const fold of [bare, storeFold(bare)]) {
+    expect(fold).not.toHaveProperty('admission');
+    expect(fold).not.toHaveProperty('code');
+  }
 });
 
 test('the fold of nothing is not stored', () => {
