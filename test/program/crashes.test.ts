@@ -102,15 +102,34 @@ async function replayed(part: Part, run: DrivenRun): Promise<JsonValue> {
 
 const numRuns = Number(process.env['CRASH_RUNS'] ?? 150);
 
+/** Of several sends by one name it is time that decides which is the first, and which the one with a number. */
+const untimed = (output: unknown): string => String(output).replaceAll(/sent out:\d+/g, 'sent out');
+
+const sends: [Part, World][] = [
+  [
+    {
+      kind: 'allSettled',
+      parts: [
+        { kind: 'seq', parts: [{ kind: 'signal' }, { kind: 'send' }] },
+        {
+          kind: 'seq',
+          parts: [{ kind: 'step', ms: 0, ticks: 0, failures: 0, isFatal: true, idempotent: false }, { kind: 'send' }],
+        },
+      ],
+    },
+    { fates: [], visits: [1], tellsAtOnce: false, driveMs: 3_600_000 },
+  ],
+];
+
 test('what only time decides aside, crashes and others change no result', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(programs(['seq', 'all', 'allSettled']), worlds, async (part, world) => {
       const quiet = await played(part, calm);
       const run = await played(part, world);
-      expect(run.output).toBe(quiet.output);
+      expect(untimed(run.output)).toBe(untimed(quiet.output));
       expect(await replayed(part, run)).toBe(run.output);
     }),
-    { numRuns },
+    { numRuns, examples: sends },
   );
 });
 
