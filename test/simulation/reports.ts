@@ -39,7 +39,7 @@ export const foundSchema = z.array(
   }),
 );
 
-export const reportFile = (name: string): string => join(folder, `${name}.json`);
+const reportFile = (name: string): string => join(folder, `${name}.json`);
 
 /** Undefined where its command was never run. @throws where the file holds something else */
 export const readReport = <Schema extends z.ZodType>(name: string, schema: Schema): z.output<Schema> | undefined =>
