@@ -1,15 +1,15 @@
 /** The service in this process, over stores in memory: takes the messages that are there, and moves time where there are none. */
-import { type RunAddress, type Scope, deploymentId, environment, projectId } from '../engine/ids.ts';
+import { type RunAddress, type Scope, environment, projectId } from '../engine/ids.ts';
 import { unreachable } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { type Instant, after, days, minutes } from '../engine/time.ts';
 import { memoryWorld, type MemoryWorld } from '../memory/memory-world.ts';
-import type { Manifest } from '../ports/deployments.ts';
 import type { Job } from '../ports/jobs.ts';
-import { type Drive, type DriveEnd, type Programs, programPath } from '../ports/programs.ts';
+import { type Drive, type DriveEnd, type Programs } from '../ports/programs.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { beginDrive } from '../program/begin-drive.ts';
 import type { Print } from '../program/program-log.ts';
+import { type RunResults, byRun, collectResults } from '../service/collect-results.ts';
 import type { Deps } from '../service/deps.ts';
 import { driveCodeRun } from '../service/drive-code-run.ts';
 import { Plans } from '../service/graph.ts';
@@ -22,11 +22,11 @@ import { WarmFolds } from '../service/warm-folds.ts';
 import { Crashes, Killed, Process } from './crashes.ts';
 import { ReplayDivergence, TestFault } from './errors.ts';
 import type { AnyWorkflow } from './given-workflow.ts';
+import { deployed, manifestOf } from './manifest.ts';
 import type { Stubs } from './stubs.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
-const deployed = deploymentId('under-test');
 
 /** As long as one invocation of the function that drives code may take. */
 const longestDrive = minutes(15);
@@ -65,6 +65,8 @@ export class House {
   readonly #come = new Map<string, Come>();
   readonly #open = new Map<string, { readonly run: RunAddress; readonly deadlineAt: Instant }>();
   #waiting: readonly Message[] = [];
+  /** results of runs that were called, and whoever had them in hand died */
+  #uncollected: readonly RunResults[] = [];
   #trouble: { readonly of: unknown } | undefined;
   #isShipped = false;
   /** moves of time that somebody at work is owed: he is to hear of what others have done */
@@ -199,6 +201,17 @@ export class House {
         this.#deliver(message, () => this.#driven.delete(job.run.runId));
       }
     }
+    const results = [...this.#uncollected, ...byRun(jobs.takeResults().map((result) => ({ result, isRedelivered: false })))];
+    this.#uncollected = [];
+    for (const each of results) this.#collect(each);
+  }
+
+  #collect(results: RunResults): void {
+    this.#start(
+      // It lingers for more to come: here they come together, or not at all.
+      (worker) => collectResults({ ...worker, deps: { ...worker.deps, clock: unhurried(worker.deps) } }, results),
+      () => (this.#uncollected = [...this.#uncollected, { ...results, isRedelivered: true }]),
+    );
   }
 
   #hasMessages(): boolean {
@@ -206,7 +219,7 @@ export class House {
     const now = clock.now();
     return (
       this.#waiting.some(({ job }) => !this.#driven.has(job.run.runId)) ||
-      jobs.sent.length + jobs.messages.length > 0 ||
+      jobs.sent.length + jobs.messages.length + jobs.results.length + this.#uncollected.length > 0 ||
       jobs.delayed.some(({ dueAt }) => dueAt <= now) ||
       timers.pending().some(({ at }) => at <= now)
     );
@@ -323,16 +336,8 @@ const workerOf = (deps: Deps): Worker => ({
   runAttempt: noGraphs,
 });
 
+const unhurried = ({ clock }: Deps): Deps['clock'] => ({ now: () => clock.now(), sleep: async () => {} });
+
 const noGraphs = (): never => {
   throw new Error('only runs of code are played');
 };
-
-const manifestOf = (workflows: readonly AnyWorkflow[]): Manifest => ({
-  deploymentId: deployed,
-  specVersion: 1,
-  runtime: 'code',
-  workflows: workflows.map(({ spec: { name, version } }) => ({ name, ...(version === undefined ? {} : { version }) })),
-  steps: [],
-  files: [{ path: programPath, sha256: '0'.repeat(64), bytes: 1 }],
-  artifact: { sha256: '0'.repeat(64), bytes: 1 },
-});
