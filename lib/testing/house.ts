@@ -1,6 +1,5 @@
 /** The service in this process, over stores in memory: takes the messages that are there, and moves time where there are none. */
 import { type RunAddress, type Scope, environment, projectId } from '../engine/ids.ts';
-import { unreachable } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { type Instant, after, days, minutes } from '../engine/time.ts';
 import { memoryWorld, type MemoryWorld } from '../memory/memory-world.ts';
@@ -13,11 +12,9 @@ import { type RunResults, byRun, collectResults } from '../service/collect-resul
 import type { Deps } from '../service/deps.ts';
 import { driveCodeRun } from '../service/drive-code-run.ts';
 import { Plans } from '../service/graph.ts';
-import { nudgeRun } from '../service/nudge-run.ts';
 import { recoverRun } from '../service/recover-runs.ts';
-import { type Worker, wakeNode } from '../service/run-node.ts';
-import { tendChild } from '../service/tend-child.ts';
-import { tendPlace } from '../service/tend-place.ts';
+import type { Worker } from '../service/run-node.ts';
+import { takeJob } from '../service/take-job.ts';
 import { WarmFolds } from '../service/warm-folds.ts';
 import { Crashes, Killed, Process } from './crashes.ts';
 import { ReplayDivergence, TestFault } from './errors.ts';
@@ -258,19 +255,11 @@ export class House {
     switch (job.kind) {
       case 'drive':
         return driveCodeRun({ ...worker, programs: { begin: (...given) => this.#begin(process, ...given) } }, job, delivery);
-      case 'wake':
-        return wakeNode(worker, job, delivery);
-      case 'nudge':
-        return nudgeRun(worker, job);
-      case 'child':
-        return tendChild(worker, job);
-      case 'place':
-        return tendPlace(worker, job);
       case 'node':
       case 'message':
         throw new Error(`only runs of code are played, and here is a message of kind ${job.kind}`);
       default:
-        return unreachable(job);
+        return takeJob(worker, job, delivery);
     }
   }
 
