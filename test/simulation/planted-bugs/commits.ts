@@ -32,8 +32,8 @@ export const inCommits: readonly PlantedBug[] = [
   {
     name: 'a conflict is swallowed',
     file: append,
-    find: 'const read = await readTail(deps, fold);',
-    replace: "const read = await readTail(deps, fold);\n    if (read > 0) return { kind: 'nothing' };",
+    find: "if (isSaid) return { kind: 'nothing' };",
+    replace: "if (isSaid || read > 0) return { kind: 'nothing' };",
     within: 60,
     weather: 'calm',
     options: { withoutSweep: true },

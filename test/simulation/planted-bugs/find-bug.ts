@@ -1,34 +1,35 @@
-/** Looks for a planted bug in a thread of its own, so that nothing else is loaded with it. */
-import { Worker } from 'node:worker_threads';
+/** Looks for a planted bug in a process of its own, so that nothing else is loaded with it, and what falls there falls alone. */
+import { fork } from 'node:child_process';
 import * as z from 'zod';
 import type { PlantedBug } from './bug.ts';
 
-export type Found =
-  | { readonly kind: 'caught'; readonly seed: number; /** the rule that does not hold */ readonly by: string }
-  | { readonly kind: 'survived'; readonly seed: number }
+const foundSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('caught'), seed: z.number(), /** the rule that does not hold */ by: z.string() }),
+  z.strictObject({ kind: z.literal('survived'), seed: z.number() }),
   /** the simulation itself fell over it, which shows nothing */
-  | { readonly kind: 'broke'; readonly seed: number; readonly by: string };
+  z.strictObject({ kind: z.literal('broke'), seed: z.number(), by: z.string() }),
+]);
+export type Found = z.infer<typeof foundSchema>;
 
 /** No search takes this long that finds anything: what is planted goes round in circles. */
 const longestMs = 600_000;
 
-/** `isWhole`: with the bug itself, and not only with the other strings cut */
+/** What the process is told, as its only argument. `isWhole`: with the bug itself, and not only with the other strings cut. */
 export const taskSchema = z.strictObject({ name: z.string(), isWhole: z.boolean() });
 
 export async function findBug({ name }: PlantedBug, isWhole = true): Promise<Found> {
-  const thread = new Worker(new URL('./bug-thread.ts', import.meta.url), {
-    workerData: { name, isWhole } satisfies z.infer<typeof taskSchema>,
-  });
+  const task = JSON.stringify({ name, isWhole } satisfies z.infer<typeof taskSchema>);
+  const process = fork(new URL('./bug-process.ts', import.meta.url), [task], { execArgv: [] });
   const { promise, resolve } = Promise.withResolvers<Found>();
   const broke = (by: string): void => resolve({ kind: 'broke', seed: 0, by });
   const tooLong = setTimeout(() => broke('it goes round in circles'), longestMs);
-  thread.once('message', (found: Found) => resolve(found));
-  thread.once('error', (trouble) => broke(trouble instanceof Error ? (trouble.stack ?? trouble.message) : String(trouble)));
-  thread.once('exit', () => broke('its thread ended'));
+  process.once('message', (message) => resolve(foundSchema.parse(message)));
+  process.once('error', ({ message }) => broke(message));
+  process.once('exit', (code, signal) => broke(`its process ended with ${signal ?? code}`));
   try {
     return await promise;
   } finally {
     clearTimeout(tooLong);
-    await thread.terminate();
+    process.kill('SIGKILL');
   }
 }

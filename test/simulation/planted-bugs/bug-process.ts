@@ -1,11 +1,10 @@
-/** A thread that is loaded with one bug in it, and tries seeds until one shows it. */
+/** A process that is loaded with one bug in it, and tries seeds until one shows it. */
 import { registerHooks } from 'node:module';
-import { parentPort, workerData } from 'node:worker_threads';
 import { edited, editsOf } from './bug.ts';
 import { type Found, taskSchema } from './find-bug.ts';
 import { bugCalled } from './list.ts';
 
-const { name: wanted, isWhole } = taskSchema.parse(workerData);
+const { name: wanted, isWhole } = taskSchema.parse(JSON.parse(process.argv[2] ?? ''));
 const asked = bugCalled(wanted);
 const edits = isWhole ? editsOf(asked) : (asked.and ?? []);
 
@@ -43,4 +42,4 @@ async function found(): Promise<Found> {
   return { kind: 'survived', seed: within };
 }
 
-parentPort?.postMessage(await found());
+process.send?.(await found());
