@@ -30,6 +30,7 @@ const firstPauseMs = 50;
 
 /**
  * Commits what `question` decides about the run. The fold is moved to the last commit known.
+ * @param isSaidBy whether a commit that came before this one could says all of it: then nothing is left to decide
  * @throws Unavailable where the outcome of the put stays unknown; the caller's message must come back
  */
 export async function append(
@@ -37,6 +38,7 @@ export async function append(
   fold: RunFold,
   by: string,
   question: (loaded: LoadedPayloads) => readonly RunEvent[],
+  isSaidBy: (commit: Commit) => boolean = () => false,
 ): Promise<Appended> {
   const loaded = new Map<PayloadRef, JsonValue>();
   for (let lost = 0; lost <= mostLostPuts; lost += 1) {
@@ -57,8 +59,12 @@ export async function append(
       applyCommit(fold.state, commit);
       return { kind: 'committed', commit, lost };
     }
-    const read = await readTail(deps, fold);
+    let isSaid = false;
+    const read = await readTail(deps, fold, (other) => {
+      isSaid ||= isSaidBy(other);
+    });
     invariant(read > 0, `slot ${commit.number} of ${fold.head.address.runId} is taken, and a strong read does not show by what`);
+    if (isSaid) return { kind: 'nothing' };
   }
   throw new Unavailable('a free slot of the log');
 }

@@ -1,6 +1,7 @@
 /** Commits what follows from facts about a code run, and carries it out. */
 import { decideCode } from '../engine/durable/decide.ts';
 import type { CodeFact, CodeTools } from '../engine/durable/facts.ts';
+import type { RunEvent } from '../engine/log/events.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { type Appended, append } from './append.ts';
@@ -14,11 +15,12 @@ import type { RunFold } from './read-log.ts';
 export type ToldFact = Exclude<CodeFact, { kind: 'turn-ended' | 'drive-broke' | 'drive-put-off' }>;
 
 export async function decideCodeRun(
-  { deps, by }: Pick<Decider, 'deps' | 'by'>,
+  { deps, by, isSaidBy }: Pick<Decider, 'deps' | 'by' | 'isSaidBy'>,
   fold: RunFold,
   facts: readonly ToldFact[],
 ): Promise<Appended> {
-  const appended = await append(deps, fold, by, () => decideCode(fold.state, facts, codeTools(deps.clock.now(), fold.head)));
+  const question = (): readonly RunEvent[] => decideCode(fold.state, facts, codeTools(deps.clock.now(), fold.head));
+  const appended = await append(deps, fold, by, question, isSaidBy);
   if (appended.kind === 'committed') {
     measureCommit(deps, fold, appended.commit);
     await carryOut(deps, fold, appended.commit);

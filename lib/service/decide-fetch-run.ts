@@ -2,6 +2,7 @@
 import { type FetchFact, decideFetch } from '../engine/fetch/decide.ts';
 import { type Lane, type Message, messageId } from '../engine/fetch/message.ts';
 import type { RunId } from '../engine/ids.ts';
+import type { RunEvent } from '../engine/log/events.ts';
 import { type Appended, append } from './append.ts';
 import { carryOut } from './carry-out.ts';
 import type { Decider } from './decide-run.ts';
@@ -10,14 +11,14 @@ import { measureCommit } from './measure-commit.ts';
 import type { RunFold } from './read-log.ts';
 
 export async function decideFetchRun(
-  { deps, by }: Pick<Decider, 'deps' | 'by'>,
+  { deps, by, isSaidBy }: Pick<Decider, 'deps' | 'by' | 'isSaidBy'>,
   fold: RunFold,
   facts: readonly FetchFact[],
 ): Promise<Appended> {
   const { deadlineAt } = fold.head;
-  const appended = await append(deps, fold, by, () =>
-    decideFetch(fold.state, facts, { now: deps.clock.now(), deadlineAt, chance: () => deps.ids.chance() }),
-  );
+  const question = (): readonly RunEvent[] =>
+    decideFetch(fold.state, facts, { now: deps.clock.now(), deadlineAt, chance: () => deps.ids.chance() });
+  const appended = await append(deps, fold, by, question, isSaidBy);
   if (appended.kind === 'committed') {
     measureCommit(deps, fold, appended.commit);
     await carryOut(deps, fold, appended.commit);

@@ -1,9 +1,11 @@
 /** Commits what follows from facts about a graph run, and carries it out. The one way from a fact into the log. */
 import { signalWaitsOf } from '../engine/graph/sleepers.ts';
 import { decide } from '../engine/graph/decide.ts';
+import type { LoadedPayloads } from '../engine/graph/context-at.ts';
 import type { Fact } from '../engine/graph/facts.ts';
 import type { Plan } from '../engine/graph/plan.ts';
 import type { Commit } from '../engine/log/commit.ts';
+import type { RunEvent } from '../engine/log/events.ts';
 import { pinnedVersion } from '../engine/log/head.ts';
 import { type Appended, append } from './append.ts';
 import { carryOut } from './carry-out.ts';
@@ -20,6 +22,8 @@ export interface Decider {
   readonly plans: Plans;
   /** who commits, for people: `worker`, `api` … */
   readonly by: string;
+  /** whether another's commit says all that this one is to say; absent: none does */
+  readonly isSaidBy?: (commit: Commit) => boolean;
 }
 
 /** @param keepsOne the caller goes on with one ready node itself */
@@ -30,10 +34,10 @@ export async function decideRun(
   facts: readonly Fact[],
   keepsOne = false,
 ): Promise<Appended> {
-  const { deps, plans, by } = decider;
-  const appended = await append(deps, fold, by, (loaded) =>
-    decide(fold.state, facts, decideTools(deps, plans, plan, fold.head, loaded, keepsOne)),
-  );
+  const { deps, plans, by, isSaidBy } = decider;
+  const question = (loaded: LoadedPayloads): readonly RunEvent[] =>
+    decide(fold.state, facts, decideTools(deps, plans, plan, fold.head, loaded, keepsOne));
+  const appended = await append(deps, fold, by, question, isSaidBy);
   if (appended.kind === 'committed') {
     const { commit } = appended;
     measureCommit(deps, fold, commit, plan);

@@ -5,6 +5,7 @@
 import type { RunAddress } from '../engine/ids.ts';
 import { firstCommit } from '../engine/ids.ts';
 import { type JsonValue, inline } from '../engine/json.ts';
+import type { Commit } from '../engine/log/commit.ts';
 import type { TerminalStatus } from '../engine/log/head.ts';
 import { type DurationMs, after, instant } from '../engine/time.ts';
 import type { Reservation } from '../ports/control.ts';
@@ -72,9 +73,13 @@ export async function resumeRun(decider: Decider, run: RunAddress, resumption: R
 async function wasResumed({ deps }: Decider, fold: RunFold, { owner }: Reservation): Promise<boolean> {
   // That request may have come to its commit since the fold was read.
   await readTail(deps, fold);
-  const commits = await commitsOf(deps, fold, firstCommit);
-  return commits.some(({ events }) => events.some((event) => event.type === 'RUN_RESUMED' && event.token === owner));
+  return (await commitsOf(deps, fold, firstCommit)).some(resumesFor(owner));
 }
+
+const resumesFor =
+  (owner: Reservation['owner']) =>
+  ({ events }: Commit): boolean =>
+    events.some((event) => event.type === 'RUN_RESUMED' && event.token === owner);
 
 async function resume(
   decider: Decider,
@@ -84,10 +89,12 @@ async function resume(
 ): Promise<Extract<ResumeAnswer, { kind: 'resumed' | 'run_terminal' }>> {
   const before = endOf(fold);
   if (before !== undefined) return { kind: 'run_terminal', status: before };
-  const appended = await askRun(decider, fold, () => commit(decider, fold, resumption, standing));
+  // The fold holds no request of this key; one that is made at the same moment comes before this one's commit or after it.
+  const asker = standing === undefined ? decider : { ...decider, isSaidBy: resumesFor(standing.owner) };
+  const appended = await askRun(decider, fold, () => commit(asker, fold, resumption, standing));
   const since = endOf(fold);
   return appended.kind === 'committed' || since === undefined
-    ? { kind: 'resumed', isReplay: false }
+    ? { kind: 'resumed', isReplay: appended.kind === 'nothing' }
     : { kind: 'run_terminal', status: since };
 }
 

@@ -1,19 +1,33 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runId } from '../../lib/engine/ids.ts';
-import { days, seconds } from '../../lib/engine/time.ts';
+import { after, days, seconds } from '../../lib/engine/time.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { load } from '../../lib/service/payloads.ts';
 import { resumeRun } from '../../lib/service/resume-run.ts';
+import { begun, takeAll } from './code-house.ts';
 import { type House, house, scope, workflow } from './house.ts';
 import { replaced } from './replaced.ts';
+
+async function sleepingCode(wrap: (deps: Deps) => Deps) {
+  const { home, run } = await begun([[{ kind: 'sleep', key: 'nap', wakeAt: after(house().world.clock.now(), days(3)) }]], {
+    wrap,
+  });
+  await takeAll(home);
+  return { home, run };
+}
 
 async function sleeping(home: House) {
   await home.publish(workflow('flow', 'a>z1 z1>b', { z1: { ms: days(3) } }));
   const run = await home.begin('flow');
   for (const job of home.world.jobs.takeSent()) await home.take(job);
   return run;
+}
+
+async function sleepingGraph(wrap: (deps: Deps) => Deps) {
+  const home = house({ wrap });
+  return { home, run: await sleeping(home) };
 }
 
 describe('resuming a run', () => {
@@ -54,6 +68,35 @@ describe('resuming a run', () => {
     const nobody = { ...scope, runId: runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV') };
     expect(await resumeRun(home.worker, nobody, {})).toEqual({ kind: 'not_found' });
   });
+
+  it.each(['a graph', 'code'] as const)(
+    'twice at the same moment with one key is one resumption of %s, and both are told so',
+    async (kind) => {
+      const once = { key: 'k', bodyHash: 'h' };
+      let overtake: (() => Promise<unknown>) | undefined;
+      const wrap = (deps: Deps): Deps => ({
+        ...deps,
+        log: replaced(deps.log, {
+          put: async (...commit) => {
+            const other = overtake;
+            overtake = undefined;
+            await other?.();
+            return deps.log.put(...commit);
+          },
+        }),
+      });
+      const { home, run } = kind === 'code' ? await sleepingCode(wrap) : await sleepingGraph(wrap);
+      let second: unknown;
+      overtake = async () => {
+        second = await resumeRun(home.worker, run, { once });
+      };
+      expect(await resumeRun(home.worker, run, { once })).toEqual({ kind: 'resumed', isReplay: true });
+      expect(second).toEqual({ kind: 'resumed', isReplay: false });
+      const commits = await home.world.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
+      expect(commits.flatMap(({ events }) => events).filter(({ type }) => type === 'RUN_RESUMED')).toHaveLength(1);
+      expect(await resumeRun(home.worker, run, { once })).toEqual({ kind: 'resumed', isReplay: true });
+    },
+  );
 
   it('that dies after its commit is finished by the nudge it left first', async () => {
     let isKilled = false;
