@@ -13,7 +13,7 @@ import type { Appended } from './append.ts';
 import { askRun, endOf } from './ask-run.ts';
 import { decideFetchRun } from './decide-fetch-run.ts';
 import type { Decider } from './decide-run.ts';
-import { type RunFold, commitsOf, readRun, readTail } from './read-log.ts';
+import { type RunFold, commitsOf, readRun } from './read-log.ts';
 import { tellWaiting } from './tell-run.ts';
 import { workflowMessage } from './workflow-message.ts';
 
@@ -69,10 +69,8 @@ export async function resumeRun(decider: Decider, run: RunAddress, resumption: R
   return answer;
 }
 
-/** Whether the request that made the reservation got as far as the log. */
+/** Whether the request that made the reservation got as far as the log; what came since the log was read, the lost put shows. */
 async function wasResumed({ deps }: Decider, fold: RunFold, { owner }: Reservation): Promise<boolean> {
-  // That request may have come to its commit since the fold was read.
-  await readTail(deps, fold);
   return (await commitsOf(deps, fold, firstCommit)).some(resumesFor(owner));
 }
 

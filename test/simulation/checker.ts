@@ -13,6 +13,8 @@ import type { Instant } from '../../lib/engine/time.ts';
 interface Watched {
   readonly address: RunAddress;
   readonly state: RunState;
+  /** why it was resumed: each request says another reason */
+  readonly resumedFor: Set<string>;
   /** each commit as it was acknowledged, to compare with what the log says at the end */
   readonly commits: Map<number, string>;
 }
@@ -27,6 +29,7 @@ export class Checker {
   readonly #runs = new Map<string, Watched>();
   readonly acknowledged = new Map<string, RunAddress>();
   commits = 0;
+  resumptions = 0;
   /** the longest time that an open run stood still between two commits */
   longestStillMs = 0;
   readonly #open = new Set<string>();
@@ -37,11 +40,22 @@ export class Checker {
     this.commits += 1;
     this.longestStillMs = Math.max(this.longestStillMs, now - (this.#lastCommitAt.get(address.runId) ?? now));
     this.#lastCommitAt.set(address.runId, now);
-    const watched = this.#runs.get(address.runId) ?? { address, state: emptyState(), commits: new Map<number, string>() };
+    const watched = this.#runs.get(address.runId) ?? {
+      address,
+      state: emptyState(),
+      resumedFor: new Set<string>(),
+      commits: new Map<number, string>(),
+    };
     this.#runs.set(address.runId, watched);
     const text = JSON.stringify(commit);
     runInvariant(1, !watched.commits.has(commit.number), `commit ${commit.number} of ${address.runId} was written twice`);
     watched.commits.set(commit.number, text);
+    for (const event of commit.events) {
+      if (event.type !== 'RUN_RESUMED' || event.reason === undefined) continue;
+      runInvariant(9, !watched.resumedFor.has(event.reason), `${address.runId} was resumed twice for one request`);
+      watched.resumedFor.add(event.reason);
+      this.resumptions += 1;
+    }
     try {
       applyCommit(watched.state, commit);
       if (isTerminal(watched.state.progress)) this.#open.delete(address.runId);
@@ -49,6 +63,11 @@ export class Checker {
     } catch (trouble) {
       runInvariant(2, false, `${address.runId}: ${trouble instanceof Error ? trouble.message : String(trouble)}`);
     }
+  }
+
+  /** A client was told that its request resumed the run. */
+  resumed(runId: string, reason: string): void {
+    runInvariant(9, this.#runs.get(runId)?.resumedFor.has(reason) === true, `${runId} was said to be resumed, and was not`);
   }
 
   acknowledge(address: RunAddress): void {

@@ -18,6 +18,7 @@ import type { MemoryWorld } from '../../lib/memory/memory-world.ts';
 import { programPath } from '../../lib/ports/programs.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import { listRuns } from '../../lib/service/list-runs.ts';
+import { resumeRun } from '../../lib/service/resume-run.ts';
 import { sendSignal } from '../../lib/service/send-signal.ts';
 import { startRun } from '../../lib/service/start-run.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
@@ -94,7 +95,11 @@ export class Clients {
   async begin(): Promise<void> {
     const { prng, time } = this.#around;
     const { runs, isShared, limits, isBrisk, code, codes: fixed } = this.#options;
-    let shared: WorkflowVersion | CodeWorkflow | undefined;
+    // Several runs whose results come together: only they are taken in one batch.
+    const isCrowd = fixed.length === 0 && code < 1 && prng.isLucky(0.04);
+    let shared: WorkflowVersion | CodeWorkflow | undefined = isCrowd
+      ? { ...randomVersion(prng, 'flow', isBrisk, true), options: limits }
+      : undefined;
     const drawn = (index: number): WorkflowVersion | CodeWorkflow => {
       const given = fixed[index % fixed.length];
       if (given !== undefined) return { ...given, name: `code-${index}` };
@@ -104,11 +109,12 @@ export class Clients {
     };
     const workflows = Array.from({ length: runs }, (_, index) => {
       const workflow = shared ?? drawn(index);
-      if (isShared) shared = workflow;
+      // Where they are not all of one workflow, two that follow each other are now and then.
+      shared = isShared || isCrowd || (shared === undefined && prng.isLucky(0.2)) ? workflow : undefined;
       return workflow;
     });
     for (const scope of scopes) {
-      for (const workflow of [leafVersion, ...workflows]) {
+      for (const workflow of new Set([leafVersion, ...workflows])) {
         if (isCode(workflow)) continue;
         await this.#memory.workflows.putVersion(scope, workflow, birth);
         await this.#memory.workflows.advance(scope, workflow, birth);
@@ -125,8 +131,23 @@ export class Clients {
         this.#deploy(others).catch((trouble: unknown) => this.#functions.problems.push(trouble));
       });
     }
-    this.#sendSignals(workflows);
+    const anew = [...new Set(workflows)].flatMap((workflow) =>
+      isCode(workflow) || !prng.isLucky(0.5)
+        ? []
+        : [{ ...randomVersion(prng, workflow.name, isBrisk), version: 2, options: limits }],
+    );
+    for (const version of anew) time.in(prng.whole(0, 40_000), () => this.#publish(version));
+    this.#sendSignals([...workflows, ...anew]);
     this.#look();
+  }
+
+  /** Another graph under the same name: whoever began on the one before is to end on it. */
+  #publish(version: WorkflowVersion): void {
+    const { now } = this.#around.time;
+    for (const scope of scopes) {
+      void this.#memory.workflows.putVersion(scope, version, now);
+      void this.#memory.workflows.advance(scope, version, now);
+    }
   }
 
   async #deploy(codes: readonly CodeWorkflow[]): Promise<void> {
@@ -184,6 +205,7 @@ export class Clients {
         this.#checker.acknowledge(address);
         if (prng.isLucky(0.15)) time.in(prng.whole(0, 60_000), () => this.#cancel(address));
         if (prng.isLucky(0.4)) time.in(prng.whole(0, 1_200_000), () => this.#wake(address));
+        if (prng.isLucky(0.3)) time.in(prng.whole(0, 1_200_000), () => this.#resume(address, `again-${client}-${time.now}`));
       });
     };
     const start = (): void => {
@@ -213,6 +235,24 @@ export class Clients {
       if (answer.kind === 'woken') this.woken += answer.nodeIds.length;
     });
     if (prng.isLucky(0.3)) time.in(prng.whole(0, 600_000), () => this.#wake(address));
+  }
+
+  /** It asks again with the same key until it is answered and now and then after that, or twice at the same moment. */
+  #resume(address: RunAddress, key: string): void {
+    const { prng, time } = this.#around;
+    let isAnswered = false;
+    const ask = (): void =>
+      this.#functions.invoke('api', async (decider) => {
+        const { kind } = await resumeRun(decider, address, { reason: key, once: { key, bodyHash: key } });
+        isAnswered = true;
+        if (kind === 'resumed') this.#checker.resumed(address.runId, key);
+      });
+    const attempt = (): void => {
+      ask();
+      if (prng.isLucky(0.3)) ask();
+      time.in(prng.whole(5_000, 40_000), () => (isAnswered && !prng.isLucky(0.3) ? undefined : attempt()));
+    };
+    attempt();
   }
 
   #sendSignals(workflows: readonly (WorkflowVersion | CodeWorkflow)[]): void {

@@ -34,6 +34,8 @@ export interface FaultRates {
   readonly undeleted: number;
   /** a dead letter is put back into its queue by its operator */
   readonly redriven: number;
+  /** nobody takes from a queue that is read in batches, for up to half a minute: what lies there then is taken together */
+  readonly stood: number;
   /** a timer never fires */
   readonly lostTimer: number;
   readonly earlyTimer: number;
@@ -66,6 +68,7 @@ export const noFaults: FaultRates = {
   lostDelivery: 0,
   undeleted: 0,
   redriven: 0,
+  stood: 0,
   lostTimer: 0,
   earlyTimer: 0,
   lateTimer: 0,
@@ -92,6 +95,7 @@ export const roughWeather: FaultRates = {
   lostDelivery: 0.02,
   undeleted: 0.03,
   redriven: 0.5,
+  stood: 0.5,
   lostTimer: 0.2,
   earlyTimer: 0.1,
   lateTimer: 0.1,

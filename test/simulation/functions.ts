@@ -163,11 +163,6 @@ export class Functions implements Takers {
 
   readonly sent = (job: Job): void => this.#noting(() => this.#watches.words.sent(job, this.#around.time.now));
 
-  sweepEachMinute(): void {
-    this.sweep();
-    this.#around.time.in(60_000, () => this.sweepEachMinute());
-  }
-
   sweep(done?: (isDone: boolean) => void): void {
     const { time } = this.#around;
     this.invoke(

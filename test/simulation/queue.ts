@@ -90,6 +90,10 @@ export class Queue<Body> {
   }
 
   #put(message: Kept<Body>): void {
+    if (this.#rules.batchSize > 1 && !this.#isHeld && this.#faults.strikes('stood')) {
+      this.hold(true);
+      this.#time.in(this.#prng.whole(1_000, 30_000), () => this.hold(false));
+    }
     const waiting = this.#lanes.get(message.lane) ?? [];
     waiting.push(message);
     this.#lanes.set(message.lane, waiting);

@@ -19,6 +19,9 @@ const calm: NodePolicy = {
   isDisabled: false,
 };
 
+/** Retries so soon that the worker waits for them itself. */
+const atOnce = { attempts: 3, backoffMs: 40, maxBackoffMs: 400, retryOn: ['error'], jitter: 'none' } as const;
+
 /** The policies that differ from the calm ones are kept in the node's config, so that a version says all of itself. */
 const policyOf = (node: NodeDefinition): NodePolicy => ({
   ...calm,
@@ -101,11 +104,14 @@ export const leafVersion: WorkflowVersion = {
   options: {},
 };
 
-/** @param isBrisk no node sleeps or awaits a signal */
-export function randomVersion(prng: Prng, name: string, isBrisk: boolean): WorkflowVersion {
-  const waits = isBrisk ? 0 : prng.pick(shareOfWaits);
+/**
+ * @param isBrisk no node sleeps or awaits a signal
+ * @param isWide it begins with so many branches that their results are collected
+ */
+export function randomVersion(prng: Prng, name: string, isBrisk: boolean, isWide = false): WorkflowVersion {
+  const waits = isBrisk ? 0 : prng.pick(isWide ? shareOfWaits.slice(0, 2) : shareOfWaits);
   const layers = Array.from({ length: prng.whole(1, 5) }, (_, layer) =>
-    Array.from({ length: prng.whole(1, prng.isLucky(0.15) ? 14 : 3) }, (_none, index) =>
+    Array.from({ length: isWide && layer === 0 ? 14 : prng.whole(1, prng.isLucky(0.15) ? 14 : 3) }, (_none, index) =>
       randomNode(prng, `n${layer}_${index}`, { isBrisk, waits }),
     ),
   );
@@ -194,7 +200,12 @@ function randomNode(prng: Prng, id: string, { isBrisk, waits }: Mix): NodeDefini
   return {
     id: nodeId(id),
     type: 'work',
-    config: { policy, announces: prng.isLucky(0.2), ms: prng.pick([5, 50, 800, 12_000]), fails: prng.pick([0, 0, 0, 0.3, 1]) },
+    config: {
+      policy: prng.isLucky(0.3) ? { ...policy, retry: atOnce } : policy,
+      announces: prng.isLucky(0.2),
+      ms: prng.pick([5, 50, 800, 12_000]),
+      fails: prng.pick([0, 0, 0, 0.3, 1]),
+    },
   };
 }
 

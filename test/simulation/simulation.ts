@@ -2,12 +2,13 @@
 import type { WorkflowOptions } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import { days } from '../../lib/engine/time.ts';
+import { days, minutes } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { BudgetWatch } from './budget-watch.ts';
 import { Checker } from './checker.ts';
 import { Clients } from './clients.ts';
 import type { Workload, WorkloadOf } from './workload.ts';
+import { sweepEachMinute } from './each-minute.ts';
 import { EffectWatch } from './effect-watch.ts';
 import { type Aim, type FaultKind, type FaultRates, Faults } from './faults.ts';
 import { Functions, type Workings } from './functions.ts';
@@ -59,6 +60,7 @@ export interface SimulationReport {
   readonly counts: Record<FaultKind, number>;
   readonly calls: number;
   readonly commits: number;
+  readonly resumptions: number;
   readonly happened: number;
   /** batches of which some messages came back, and some did not */
   readonly partialBatches: number;
@@ -140,7 +142,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     new Clients(around, world.memory, functions, { checker, signals, words }, { runs, isShared, limits, isBrisk, code, codes });
 
   await clients.begin();
-  if (options.withoutSweep !== true && options.workload === undefined) time.in(60_000, () => functions.sweepEachMinute());
+  if (options.withoutSweep !== true && options.workload === undefined)
+    time.in(minutes(1), () => sweepEachMinute(time, world, () => functions.sweep()));
   const { problems } = functions;
   // Only the next sweep is ahead, and it has nothing to look at: it can go on like this for ever.
   const isAtRest = (): boolean =>
@@ -181,6 +184,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     counts,
     calls,
     commits: checker.commits,
+    resumptions: checker.resumptions,
     happened,
     partialBatches: world.partialBatches,
     woken: clients.woken,

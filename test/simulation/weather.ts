@@ -8,6 +8,7 @@ const leastOf: Partial<Record<string, number>> = {
   redriven: 0.03,
   partlySent: 0.03,
   stale: 0.03,
+  stood: 0.03,
   doubleTimer: 0.03,
   lateTimer: 0.03,
   earlyTimer: 0.03,
@@ -23,6 +24,8 @@ export async function holdInRoughWeather(part: number, count = seedsInPart): Pro
   const totals = new Map<string, number>(Object.keys(noFaults).map((kind) => [kind, 0]));
   const seen = {
     woken: 0,
+    resumptions: 0,
+    partialBatches: 0,
     eventsRead: 0,
     signalsGiven: 0,
     waitsUnmet: 0,
@@ -43,12 +46,24 @@ export async function holdInRoughWeather(part: number, count = seedsInPart): Pro
   for (const name of counted) expect(seen[name], `hardly any ${name}`).toBeGreaterThan(count * least[name]);
 }
 
-const counted = ['woken', 'eventsRead', 'signalsGiven', 'waitsUnmet', 'rolledBack', 'foretold', 'inPasses'] as const;
+const counted = [
+  'woken',
+  'resumptions',
+  'partialBatches',
+  'eventsRead',
+  'signalsGiven',
+  'waitsUnmet',
+  'rolledBack',
+  'foretold',
+  'inPasses',
+] as const;
 
 /** of each seed, on the average */
 const least = {
   // Of three runs; of four it was 0.1.
   woken: 0.08,
+  resumptions: 0.1,
+  partialBatches: 0.001,
   eventsRead: 25,
   signalsGiven: 0.5,
   waitsUnmet: 0.25,

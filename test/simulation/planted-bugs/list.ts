@@ -8,9 +8,11 @@ import { inLoops } from './loops.ts';
 import { inPlaces } from './places.ts';
 import { inReaders } from './readers.ts';
 import { inRecovery } from './recovery.ts';
+import { inResumptions } from './resumptions.ts';
 import { inSends } from './sends.ts';
 import { inSignals } from './signals.ts';
 import { inStart } from './start.ts';
+import { inVersions } from './versions.ts';
 
 export const plantedBugs: readonly PlantedBug[] = [
   ...inLoops,
@@ -24,6 +26,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inChildren,
   ...inReaders,
   ...inPlaces,
+  ...inVersions,
+  ...inResumptions,
 ];
 
 export function bugCalled(name: string): PlantedBug {

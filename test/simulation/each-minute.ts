@@ -1,0 +1,29 @@
+/** The sweep, minute by minute. */
+import { minuteOf } from '../../lib/engine/log/silence.ts';
+import { instant, minutes } from '../../lib/engine/time.ts';
+import type { VirtualTime } from './virtual-time.ts';
+import type { SimulatedWorld } from './world.ts';
+
+const minute = minutes(1);
+
+/** Sweeps now and each minute from then on; minutes in which nothing happens and nothing is due are passed at once. */
+export function sweepEachMinute(time: VirtualTime, world: SimulatedWorld, sweep: () => void): void {
+  sweep();
+  time.in(minute, () => {
+    const goOn = (): void => sweepEachMinute(time, world, sweep);
+    const idle = idleMinutes(time, world);
+    if (idle < 2) return goOn();
+    // Not all of them: the next sweep comes before whatever comes next.
+    const next = instant(time.now + (idle - 1) * minute);
+    const passed = minuteOf(next) - 2;
+    if (passed > world.sweptMinute) void world.deps.index.passMinute(passed);
+    time.at(next, goOn);
+  });
+}
+
+/** For how long a sweep would find nothing, and nothing else goes on. */
+function idleMinutes({ now, nextAt }: VirtualTime, { dueMinutes }: SimulatedWorld): number {
+  const dueFrom = (Math.min(...dueMinutes) + 1) * minute;
+  const idle = Math.floor((Math.min(nextAt, dueFrom) - now) / minute);
+  return Number.isFinite(idle) ? idle : 0;
+}

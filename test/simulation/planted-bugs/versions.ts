@@ -1,0 +1,22 @@
+/** Bugs in what a run is pinned to, where a newer graph is published under it. */
+import type { PlantedBug } from './bug.ts';
+
+const graph = 'lib/service/graph.ts';
+
+export const inVersions: readonly PlantedBug[] = [
+  {
+    name: 'a run goes on with the graph that is newer than its own',
+    file: graph,
+    find: 'const version = await deps.workflows.version(scope, workflowName(pinned.name), pinned.version);',
+    replace:
+      'const asked = (number: number) => deps.workflows.version(scope, workflowName(pinned.name), number);\n    const version = (await asked(pinned.version + 1)) ?? (await asked(pinned.version));',
+    within: 60,
+  },
+  {
+    name: 'the plan of one version is taken for that of another',
+    file: graph,
+    find: 'pinned.name, pinned.version, ...own]',
+    replace: 'pinned.name, ...own]',
+    within: 60,
+  },
+];
