@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { writeProof } from '../simulation/write-proof.ts';
 import { type Area, areas } from './areas.ts';
 import { type Report, reportOf, reportSchema } from './report.ts';
 import { type Tried, tryMutants } from './try-mutants.ts';
@@ -38,6 +39,7 @@ for (const batch of batches(dueFiles())) {
   if (Date.now() >= until) break;
   await count(batch);
 }
+writeProof();
 console.log(countedSoFar().totals);
 
 function countedSoFar(): Report {

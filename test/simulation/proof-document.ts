@@ -10,6 +10,8 @@ import type { foundSchema, matrixSchema, seedsSchema } from './reports.ts';
 export interface Reports {
   readonly seeds: z.output<typeof seedsSchema> | undefined;
   readonly matrix: z.output<typeof matrixSchema> | undefined;
+  /** the same with two crashes in each run */
+  readonly pairs: z.output<typeof matrixSchema> | undefined;
   readonly bugs: Bugs;
   readonly kills: Count | undefined;
   readonly mutants: Mutants | undefined;
@@ -25,6 +27,7 @@ export function proofDocument(reports: Reports): string {
     summary(reports),
     seedsPart(reports),
     matrixPart(reports),
+    pairsPart(reports),
     bugsPart(reports),
     killsPart(reports),
     mutantsPart(reports),
@@ -52,14 +55,16 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
   return [line(first), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...others.map(line)].join('\n');
 }
 
-function summary({ seeds, matrix, bugs, kills, mutants }: Reports): string {
+function summary({ seeds, matrix, pairs, bugs, kills, mutants }: Reports): string {
   const caught = bugs.filter(({ seed }) => seed !== undefined).length;
   const whole = wholeOf(matrix);
+  const twice = wholeOf(pairs);
   return table(
     ['what', 'by', 'how many', 'violations'],
     [
       ['seeded worlds', '`npm run simulate -- --go-on`', seeds?.tally.seeds ?? 0, seeds?.tally.failed.length ?? 0],
       ['crashes, one at each port call', '`npm run crash-matrix`', whole.crashes, whole.violations.length],
+      ['pairs of crashes, of the small workflows', '`npm run crash-matrix -- --pairs 20`', twice.pairs, twice.violations.length],
       ['planted bugs', '`npm run planted-bugs`', `${caught} of ${bugs.length} caught`, '-'],
       ['real kills', '`npm run kills`', kills?.kills.all ?? 0, kills?.violations.length ?? 0],
       ['mutants of the engine', '`npm run mutants`', mutantsCaught(mutants), '-'],
@@ -133,12 +138,31 @@ Of ${Object.keys(matrix.byChance).length} of the ${matrix.corpus} workflows time
 ${table(['workflow', 'why'], Object.entries(matrix.byChance))}`;
 }
 
+function pairsPart({ pairs }: Reports): string {
+  const head = `## Pairs of crashes
+
+The same with a second crash at each call that came after the first.`;
+  if (pairs === undefined) return `${head} ${notYet}`;
+  const { workflows, pairs: all, aimed, struck, violations } = wholeOf(pairs);
+  return `${head} Of the ${pairs.corpus} workflows with ${pairs.mostCallsForPairs} port calls or fewer ${workflows} were run, in ${number(pairs.seconds)} s, of commits ${pairs.commits.join(', ')}.
+
+${table(
+  ['what', 'number'],
+  [
+    ['pairs of crashes', all],
+    ['crashes that were aimed, the single ones among them', aimed],
+    ['of these struck', struck],
+    ['violations', violations.length],
+  ],
+)}`;
+}
+
 function bugsPart({ bugs }: Reports): string {
   const missed = bugs.filter(({ seed }) => seed === undefined);
   const seedOf = new Map(bugs.map(({ name, seed }) => [name, seed]));
   return `## Planted bugs
 
-Each is an edit of a source, alone, in a thread of its own; the simulation has to fall over it within so many seeds.
+Each is an edit of a source, alone, in a process of its own; the simulation has to fall over it within so many seeds.
 ${bugs.length} are planted, ${missed.length === 0 ? 'all are caught' : `${missed.length} are not caught: ${missed.map(({ name }) => name).join('; ')}`}.
 
 The twelve ways in which a protocol of logs, queues and timers was known to break, each red without its rule and green with it:

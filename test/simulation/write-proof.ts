@@ -14,6 +14,7 @@ export const currentProof = (): string =>
   proofDocument({
     seeds: readReport('seeds', seedsSchema),
     matrix: readReport('crash-matrix', matrixSchema),
+    pairs: readReport('crash-pairs', matrixSchema),
     bugs: knownReport(),
     kills: readReport('kills', countSchema),
     mutants: readReport('mutants', mutantsSchema),

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { synthesize } from '../../../lib/local/synth/synthesize.ts';
 import { Prng } from '../../simulation/prng.ts';
+import { writeProof } from '../../simulation/write-proof.ts';
 import { addRound, readCount, writeCount } from './count.ts';
 import { root } from './mortal-cloud.ts';
 import { prepare } from './prepared.ts';
@@ -31,8 +32,10 @@ const prepared = mkdtempSync(join(tmpdir(), 'stepwell-prepared-'));
 try {
   await synthesize(root, prepared);
   await prepare(prepared);
-  if (values.seed === undefined) await goOn();
-  else console.dir(await playRound({ seed: Number(values.seed), kills: killsOf(Number(values.seed)), prepared }), { depth: 4 });
+  if (values.seed === undefined) {
+    await goOn();
+    writeProof();
+  } else console.dir(await playRound({ seed: Number(values.seed), kills: killsOf(Number(values.seed)), prepared }), { depth: 4 });
 } finally {
   rmSync(prepared, { recursive: true, force: true });
 }

@@ -48,9 +48,9 @@ export const inSignals: readonly PlantedBug[] = [
     file: 'lib/service/keep-waits.ts',
     find: '    await meetSignals(meeter, placeOf(address, wait), fold);\n',
     replace: '',
-    within: 60,
+    within: 100,
     weather: 'calm',
-    options: { withoutSweep: true, code: 0 },
+    options: { withoutSweep: true, code: 0, runs: 8 },
   },
   {
     name: 'a wait is entered nowhere',
@@ -97,7 +97,7 @@ export const inSignals: readonly PlantedBug[] = [
     file: 'lib/service/ask-run.ts',
     find: 'markDue(deps, fold.head, after(deps.clock.now(), firstLook)),',
     replace: 'void firstLook,',
-    within: 300,
+    within: 700,
     options: { code: 0, runs: 8, isShared: true },
   },
 ];
