@@ -2,7 +2,11 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const project = (name: string, include: string[], options: object = {}) => ({ test: { name, include, ...options } });
-
+/**
+ * For files that leave nothing behind: one process takes them one after the other, and imports what they share only once.
+ * A second of work for each file otherwise, which is most of what most of them need.
+ */
+const together = { isolate: false, setupFiles: './test/nothing-left-behind.ts' };
 export default defineConfig({
   test: {
     // By itself vitest leaves one core free, which of two is half: one file after the other.
@@ -16,15 +20,15 @@ export default defineConfig({
           'test/{artifact,engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow}/**/*.test.ts',
           'examples/*/tests/**/*.test.ts',
         ],
-        { testTimeout: 30_000, hookTimeout: 30_000 },
+        { ...together, testTimeout: 30_000, hookTimeout: 30_000 },
       ),
       project('tidy', ['test/tidy/**/*.test.ts']),
-      project('docs', ['test/docs/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('contract', ['test/contract/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('docs', ['test/docs/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('contract', ['test/contract/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('model', ['test/model/**/*.test.ts'], { testTimeout: 300_000 }),
       project('simulation', ['test/simulation/**/*.test.ts'], { testTimeout: 300_000 }),
       project('conformance', ['test/conformance/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('infra', ['test/infra/**/*.test.ts'], { testTimeout: 120_000, hookTimeout: 120_000 }),
+      project('infra', ['test/infra/**/*.test.ts'], { ...together, testTimeout: 120_000, hookTimeout: 120_000 }),
       project('bench', ['test/bench/**/*.test.ts'], { testTimeout: 300_000, hookTimeout: 300_000 }),
       project('e2e', ['test/e2e/**/*.test.ts'], {
         globalSetup: './test/e2e/synthesized-once.ts',
