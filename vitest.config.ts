@@ -1,7 +1,15 @@
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 const project = (name: string, include: string[], options: object = {}) => ({ test: { name, include, ...options } });
+/**
+ * For files that leave nothing behind: one process takes them one after the other, and imports what they share only once.
+ * A second of work for each file otherwise, which is most of what most of them need.
+ */
+const together = { isolate: false, setupFiles: './test/nothing-left-behind.ts' };
+/** They run the whole product as those of `test/e2e` do, and so have its synthesis from there. */
+const onTheProduct = ['test/scripts/build-package.test.ts', 'test/bench/golden-counts.test.ts', 'test/bench/peers.test.ts'];
+const withoutThose = { exclude: [...configDefaults.exclude, ...onTheProduct] };
 
 export default defineConfig({
   test: {
@@ -16,17 +24,17 @@ export default defineConfig({
           'test/{artifact,engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow}/**/*.test.ts',
           'examples/*/tests/**/*.test.ts',
         ],
-        { testTimeout: 30_000, hookTimeout: 30_000 },
+        { ...together, ...withoutThose, testTimeout: 30_000, hookTimeout: 30_000 },
       ),
       project('tidy', ['test/tidy/**/*.test.ts']),
-      project('docs', ['test/docs/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('contract', ['test/contract/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('docs', ['test/docs/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }),
+      project('contract', ['test/contract/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('model', ['test/model/**/*.test.ts'], { testTimeout: 300_000 }),
       project('simulation', ['test/simulation/**/*.test.ts'], { testTimeout: 300_000 }),
       project('conformance', ['test/conformance/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('infra', ['test/infra/**/*.test.ts'], { testTimeout: 120_000, hookTimeout: 120_000 }),
-      project('bench', ['test/bench/**/*.test.ts'], { testTimeout: 300_000, hookTimeout: 300_000 }),
-      project('e2e', ['test/e2e/**/*.test.ts'], {
+      project('infra', ['test/infra/**/*.test.ts'], { ...together, testTimeout: 120_000, hookTimeout: 120_000 }),
+      project('bench', ['test/bench/**/*.test.ts'], { ...withoutThose, testTimeout: 300_000, hookTimeout: 300_000 }),
+      project('e2e', ['test/e2e/**/*.test.ts', ...onTheProduct], {
         globalSetup: './test/e2e/synthesized-once.ts',
         testTimeout: 300_000,
         hookTimeout: 120_000,

@@ -7,6 +7,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { STSClient } from '@aws-sdk/client-sts';
 import { longestReceiveWaitMs } from '../ports/work-queue.ts';
+import { unlogged } from './unlogged.ts';
 
 /** A function waits for at most three answers; whoever gets none comes back by its message, or its caller does. */
 export const patience = (answerWithinMs: number) => ({
@@ -15,8 +16,8 @@ export const patience = (answerWithinMs: number) => ({
   requestHandler: { connectionTimeout: 1_000, requestTimeout: answerWithinMs, throwOnRequestTimeout: true },
 });
 
-export const dynamoClient = (): DynamoDBClient => new DynamoDBClient(patience(2_000));
-export const queueClient = (): SQSClient => new SQSClient(patience(5_000));
+export const dynamoClient = (): DynamoDBClient => unlogged(new DynamoDBClient(patience(2_000)));
+export const queueClient = (): SQSClient => unlogged(new SQSClient(patience(5_000)));
 /** A receive waits for messages as long as the service lets it. */
 export const waitingQueueClient = (): SQSClient => new SQSClient(patience(longestReceiveWaitMs + 5_000));
 export const schedulerClient = (): SchedulerClient => new SchedulerClient(patience(5_000));

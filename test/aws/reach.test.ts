@@ -1,7 +1,7 @@
 /** What the real clients make of a service in trouble: asked over HTTP, as in the cloud. */
 import { type DynamoDBClient, GetItemCommand, ResourceNotFoundException } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { dynamoClient } from '../../lib/aws/clients.ts';
+import { dynamoClient, queueClient } from '../../lib/aws/clients.ts';
 import { reach } from '../../lib/aws/reach.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { dynamoAt } from '../contract/emulators/dynamo.ts';
@@ -31,6 +31,14 @@ const ask = (client: DynamoDBClient) =>
   reach('the table', () => client.send(new GetItemCommand({ TableName: 't', Key: { pk: { S: 'a' } } })));
 /** One that tries once, because the waits between tries are the SDK's own and long. */
 const askOnce = (endpoint = recorder.endpoint) => ask(dynamoAt(endpoint, { maxAttempts: 1 }));
+
+test.each([
+  ['tables', dynamoClient],
+  ['queues', queueClient],
+])('the client of %s copies nothing for a log that nobody reads', (_of, made) => {
+  expect(made().middlewareStack.identify().join()).toMatch(/retryMiddleware/);
+  expect(made().middlewareStack.identify().join()).not.toMatch(/logger/i);
+});
 
 test('short trouble is not noticed', async () => {
   answers = [exception(500, 'InternalServerError'), 'hang up', fine];

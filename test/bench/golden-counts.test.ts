@@ -8,8 +8,9 @@ import { type Bill, total } from '../../bench/bill.ts';
 import { differences, readGolden } from '../../bench/golden.ts';
 import { count, scenarios } from '../../bench/scenarios.ts';
 import { type StartCost, countStarts, startGoldenName } from '../../bench/start-cost.ts';
+import { readyFolder } from '../e2e/local-start.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'stepwell-golden-'));
+const directory = readyFolder(mkdtempSync(join(tmpdir(), 'stepwell-golden-')));
 const warnings: string[] = [];
 const bills = new Map<string, Bill>();
 let starts: readonly StartCost[];
@@ -19,7 +20,7 @@ beforeAll(async () => {
   bench = await startBenchCloud(directory, (line) => void warnings.push(line));
   for (const scenario of scenarios) bills.set(scenario.name, await count(bench, scenario));
   starts = await countStarts(bench);
-});
+}, 300_000);
 afterAll(async () => {
   await bench.stop();
   rmSync(directory, { recursive: true, force: true });

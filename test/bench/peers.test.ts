@@ -16,8 +16,9 @@ import { type Samples, rawLines, spread } from '../../bench/peers/samples.ts';
 import { measureChain, bareName, stepMeasure } from '../../bench/peers/steps-in-a-row.ts';
 import { startStepwell } from '../../bench/peers/stepwell.ts';
 import { atOnce, runsByConcurrency } from '../../bench/peers/throughput.ts';
+import { readyFolder } from '../e2e/local-start.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'stepwell-peers-'));
+const directory = readyFolder(mkdtempSync(join(tmpdir(), 'stepwell-peers-')));
 const engines: Engine[] = [];
 let bench: BenchCloud;
 
@@ -25,7 +26,7 @@ beforeAll(async () => {
   bench = await startBenchCloud(directory, () => undefined);
   bench.deafen();
   engines.push(await startStepwell(bench), await startOpenWorkflow(directory), await startDurableFunctions());
-});
+}, 300_000);
 afterAll(async () => {
   for (const engine of engines) await engine.stop();
   await bench.stop();

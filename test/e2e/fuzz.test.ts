@@ -4,6 +4,7 @@
  * product in the embedded cloud. `STEPWELL_FUZZ_SEED` replays a run or makes another; `STEPWELL_FUZZ_REQUESTS` and
  * `STEPWELL_FUZZ_HTTP_REQUESTS` say how many.
  */
+import { availableParallelism } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startCloudHere } from './cloud-here.ts';
 import { askerOf } from './fuzz/ask.ts';
@@ -13,6 +14,8 @@ import { openHandlers } from './fuzz/handlers.ts';
 const seed = Number(process.env['STEPWELL_FUZZ_SEED'] ?? 20_261_121);
 const count = Number(process.env['STEPWELL_FUZZ_REQUESTS'] ?? 10_000);
 const overHttp = Number(process.env['STEPWELL_FUZZ_HTTP_REQUESTS'] ?? 10_000);
+/** Of each function. Every thread has to load its bundle and get warm, and more of them than cores take each other's time. */
+const threads = Math.min(8, Math.max(2, availableParallelism()));
 /** Below that the requests are too bad to reach much of the product. */
 const leastGood = 0.3;
 
@@ -27,7 +30,7 @@ describe(`seed ${seed}`, () => {
   });
 
   test(`${overHttp} requests over HTTP`, async () => {
-    const cloud = await startCloudHere();
+    const cloud = await startCloudHere(undefined, undefined, threads);
     onTestFinished(() => cloud.stop());
     const asker = askerOf(cloud.url);
     onTestFinished(() => asker.close());

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { environmentNames, functionNames } from '../../lib/contract/environment.ts';
 import { toldToCode } from '../../lib/contract/worker-program.ts';
-import { startLocal } from '../e2e/local-start.ts';
+import { readyFolder, startLocal } from '../e2e/local-start.ts';
 import { OtherSide } from '../nodes/other-side.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -184,7 +184,7 @@ it('brings the command line, which begins a project, builds it and deploys it, a
   expect(await stepwell('--help')).toMatch(/^Usage: stepwell /);
   await stepwell('init');
   expect(await run('npx', ['--no-install', 'stepwell', 'build'])).toMatch(/greet/);
-  const cloud = await startLocal(join(folder, 'cloud'));
+  const cloud = await startLocal(readyFolder(join(folder, 'cloud')));
   try {
     where = { STEPWELL_URL: cloud.url, STEPWELL_API_KEY: cloud.apiKey };
     expect(await stepwell('deploy')).toContain('+ greet');

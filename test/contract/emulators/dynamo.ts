@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { Table } from '../../../lib/aws/table.ts';
+import { unlogged } from '../../../lib/aws/unlogged.ts';
 import { controlTableKeys, runsTableKeys } from '../../../lib/contract/environment.ts';
 import { type Emulator, startEmulator } from './emulator-process.ts';
 
@@ -48,7 +49,7 @@ export const dynamoImplementations: readonly Implementation[] = [
 export const testCredentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 
 export const dynamoAt = (address: string, settings: { readonly maxAttempts?: number } = {}): DynamoDBClient =>
-  new DynamoDBClient({ endpoint: address, region: 'eu-central-1', credentials: testCredentials, ...settings });
+  unlogged(new DynamoDBClient({ endpoint: address, region: 'eu-central-1', credentials: testCredentials, ...settings }));
 
 let tables = 0;
 

@@ -100,7 +100,7 @@ export const inSends: readonly PlantedBug[] = [
     find: 'else await deps.jobs.sendLater(childJob(fold.head, silence.wait, silence.wait.childRunId), noDelay);',
     replace: '',
     within: 60,
-    options: { code: 1 },
+    options: { code: 1, runs: 8 },
   },
   {
     name: 'a caller is never told',

@@ -10,7 +10,9 @@ export const inSignals: readonly PlantedBug[] = [
     file: memory,
     find: 'if (signals.has(signal.signalId)) return;',
     replace: '',
-    within: 20,
+    within: 40,
+    // Where answers get lost, one signal is given for ever.
+    weather: 'calm',
   },
   {
     name: 'a given signal is free again',
