@@ -13,3 +13,9 @@ export const byChance: ReadonlyMap<string, string> = new Map([
   ['budget-with-work-under-way', 'another node may be the one that uses the budget up'],
   ['several-ends-of-one-name', 'the end that comes last is the one that is kept'],
 ]);
+
+/** Those of which two crashes may lead elsewhere, and one does not. */
+export const byChanceOfTwo: ReadonlyMap<string, string> = new Map([
+  ...byChance,
+  ['explicit-termination', 'what two crashes hold up may take longer than the nap of five minutes'],
+]);

@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type * as z from 'zod';
-import { byChance } from './by-chance.ts';
+import { byChance, byChanceOfTwo } from './by-chance.ts';
 import { corpus } from './corpus.ts';
 import { type Row, addRow, emptyRow, rowSchema } from './crash-matrix.ts';
 import { matrixSchema, readReport, writeReport } from './reports.ts';
@@ -60,7 +60,7 @@ function keep(): void {
     commits: [...new Set([...(before?.commits ?? []), commit])],
     seconds: Math.round((before?.seconds ?? 0) + (performance.now() - startedAt) / 1_000),
     corpus: asked.length,
-    byChance: Object.fromEntries(byChance),
+    byChance: Object.fromEntries(mostCallsForPairs === 0 ? byChance : byChanceOfTwo),
     mostCallsForPairs,
     groups,
   };

@@ -154,7 +154,9 @@ ${table(
     ['of these struck', struck],
     ['violations', violations.length],
   ],
-)}`;
+)}
+
+Time decides of ${Object.keys(pairs.byChance).length} of the corpus where they end after two crashes.`;
 }
 
 function bugsPart({ bugs }: Reports): string {
