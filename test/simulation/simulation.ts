@@ -114,15 +114,17 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 
   const checker = new Checker();
   const isCalm = Object.values(rates).every((rate) => rate === 0) && (options.aims ?? []).length === 0;
+  /** and nobody holds anything up on purpose */
+  const isPlain = isCalm && options.workload === undefined && options.planted === undefined;
   const signals = new SignalWatch(isCalm);
   const places = new PlaceWatch(limits.maxConcurrentRuns);
   const budgets = new BudgetWatch(limits.budget);
   const effects = new EffectWatch();
-  const outcomes = new OutcomeWatch();
+  const outcomes = new OutcomeWatch(options.cancelsCalled);
   const graphs = new GraphWatch();
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
   const times = new TimeWatch(areClocksRight, () => isCalm && clients.isRough !== true);
-  const steps = new StepWatch(isCalm);
+  const steps = new StepWatch(isPlain);
   const words = new WordWatch(areClocksRight, checker);
   let inPasses = 0;
   const functions = new Functions(around, effects, { steps, times, words }, options);
@@ -164,7 +166,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   runInvariant(9, clients.waiting === 0, 'a start was never answered, however often it was asked');
   await checker.judge(world.memory.log);
   words.judge();
-  signals.judge(time.now, isCalm && options.workload === undefined && options.planted === undefined);
+  signals.judge(time.now, isPlain);
   await readers.judge();
   budgets.judge();
   // Its rules are those of the simulated types, whose policies a version says itself.
