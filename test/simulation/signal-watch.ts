@@ -106,7 +106,7 @@ export class SignalWatch {
   }
 
   /** @param isPlain all goes well, and nothing is held up: who waits and what is sent meet at once */
-  judge(now: Instant, isPlain: boolean): void {
+  judge(now: Instant, isPlain = false): void {
     const longestMs = isPlain ? longestPlainOverlapMs : longestOverlapMs;
     for (const wait of [...this.#ended, ...this.#waits.values()]) {
       for (const signal of this.#kept.values()) {

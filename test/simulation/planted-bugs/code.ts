@@ -171,8 +171,8 @@ export const inCode: readonly PlantedBug[] = [
     file: 'lib/engine/durable/roll-back.ts',
     find: 'if (!hasSomethingToUndo(draft)) return endAs(draft, ending);',
     replace: "if (!hasSomethingToUndo(draft) || ending.status === 'cancelled') return endAs(draft, ending);",
-    within: 60,
-    options,
+    within: 20,
+    options: { codes: [napping] },
   },
   {
     name: 'what is undone is undone again by the next drive',
