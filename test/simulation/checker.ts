@@ -51,7 +51,7 @@ export class Checker {
     runInvariant(1, !watched.commits.has(commit.number), `commit ${commit.number} of ${address.runId} was written twice`);
     watched.commits.set(commit.number, text);
     for (const event of commit.events) {
-      if (event.type !== 'RUN_RESUMED' || event.reason === undefined) continue;
+      if (event.type !== 'RUN_RESUMED' || event.token === undefined || event.reason === undefined) continue;
       runInvariant(9, !watched.resumedFor.has(event.reason), `${address.runId} was resumed twice for one request`);
       watched.resumedFor.add(event.reason);
       this.resumptions += 1;

@@ -66,6 +66,7 @@ export class Clients {
   #deployments = 0;
   /** Whoever resumes a run has somebody look at it, too: in most worlds nobody does, so that this hides nothing. */
   #areResumed = false;
+  readonly #clientsIn = new Map<Scope, number>();
 
   constructor(
     around: Surroundings,
@@ -187,6 +188,7 @@ export class Clients {
     // Not where runs are counted: those of another environment have places of their own.
     const scope = this.#options.isShared || home === undefined ? home : prng.pick([home, ...scopes]);
     if (scope === undefined) throw new Error('there is no scope');
+    const key = this.#keyIn(scope);
     let runId: string | undefined;
     const ask = (idempotencyKey: string, isFirst: boolean): void => {
       this.#words.asked(client, idempotencyKey);
@@ -213,7 +215,7 @@ export class Clients {
       });
     };
     const start = (): void => {
-      ask(`key-${client}`, true);
+      ask(key, true);
       time.in(prng.whole(5_000, 40_000), () => {
         // A client that heard nothing asks again with the same key; one that did, sometimes too.
         if (runId === undefined || faults.strikes('askedAgain')) start();
@@ -221,6 +223,13 @@ export class Clients {
       });
     };
     time.in(prng.whole(0, 30_000), start);
+  }
+
+  /** The first client of one environment has the key that the first of the other has. */
+  #keyIn(scope: Scope): string {
+    const clients = (this.#clientsIn.get(scope) ?? 0) + 1;
+    this.#clientsIn.set(scope, clients);
+    return `key-${clients}`;
   }
 
   #cancel(address: RunAddress): void {

@@ -18,7 +18,9 @@ import { simulatedPrograms } from './programs.ts';
 import type { Received } from './queue.ts';
 import { type BodyWorld, type CodeWorkflow, workflowOf } from './random-code.ts';
 import { simulatedTypes } from './random-graph.ts';
+import type { StepWatch } from './step-watch.ts';
 import type { TimeWatch } from './time-watch.ts';
+import { runInvariant } from './violation.ts';
 import type { WordWatch } from './word-watch.ts';
 import type { Takers } from './world.ts';
 
@@ -28,6 +30,7 @@ interface Warm {
 }
 
 interface Watches {
+  readonly steps: StepWatch;
   readonly times: TimeWatch;
   readonly words: WordWatch;
 }
@@ -84,9 +87,13 @@ export class Functions implements Takers {
     if (this.#around.faults.strikes('deployed')) this.#idle.length = 0;
     const warm = this.#idle.pop() ?? { folds: new WarmFolds(), plans: new Plans(this.#workings.types ?? simulatedTypes) };
     const process = new Process(this.#around);
+    if (by === 'code') process.onNonce = (nonce) => this.#watches.steps.writes(nonce, process);
     work({ deps: this.#observed(by, process.deps(world)), by, ...warm, process }).then(
       () => {
         if (!process.isAlive) return;
+        // Its message is gone: were the machine to die now, nobody would know of what it is still at. What it reads is no matter.
+        process.onCall = (name) =>
+          this.#noting(() => runInvariant(12, name !== 'log.put', `a ${by} commits that has acknowledged its message`));
         this.#idle.push(warm);
         done(true);
       },
@@ -105,7 +112,7 @@ export class Functions implements Takers {
     const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, minutes(15)) };
     this.invoke(
       'worker',
-      (invocation) => takeJob({ ...invocation, runAttempt: this.#attempts(invocation) }, job, delivery),
+      (invocation) => takeJob({ ...invocation, runAttempt: this.#attemptsFor(job, this.#attempts(invocation)) }, job, delivery),
       (isDone) => done(isDone ? [] : [received]),
     );
   };
@@ -157,7 +164,8 @@ export class Functions implements Takers {
     this.invoke(
       'dead-letter',
       (decider) => failLostNode(decider, message),
-      (isDone) => void (isDone || this.#around.time.in(60_000, () => this.dead(message))),
+      (isDone) =>
+        isDone ? this.#noting(() => this.#watches.words.buried(message)) : this.#around.time.in(60_000, () => this.dead(message)),
     );
   };
 
@@ -180,6 +188,24 @@ export class Functions implements Takers {
     const head = await this.world?.log.head(run);
     if (head?.kind !== 'code') return undefined;
     return this.deployed.get(head.deploymentId)?.find(({ name }) => name === head.workflow.name);
+  }
+
+  /** What a job names is what is begun for it; what follows from that in the same invocation comes after. */
+  #attemptsFor(job: Job, runAttempt: RunAttempt): RunAttempt {
+    let isFirst = job.kind === 'node';
+    return (node, input, attempt) => {
+      if (isFirst && job.kind === 'node')
+        this.#noting(() => {
+          const isAsked = attempt.number === job.attempt && attempt.token === `${job.run.runId}/${nodeKey(job)}`;
+          runInvariant(
+            12,
+            isAsked,
+            `attempt ${attempt.number} of ${attempt.token} was begun for a job of attempt ${job.attempt}`,
+          );
+        });
+      isFirst = false;
+      return runAttempt(node, input, attempt);
+    };
   }
 
   #attempts({ process, deps }: Invocation): RunAttempt {

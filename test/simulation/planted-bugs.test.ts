@@ -34,6 +34,7 @@ describe('the checker catches a planted bug', () => {
       }),
     },
     'a signal that is given up once its claimer is dead': {
+      runs: 8,
       planted: (world) => ({
         ...world,
         signals: replaced(world.signals, {

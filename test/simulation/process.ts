@@ -3,6 +3,7 @@
  * never comes; the world goes on. Every port is wrapped here, so that each call is a moment of virtual time at which a fault
  * can strike.
  */
+import type { Nonce } from '../../lib/engine/ids.ts';
 import { type DurationMs, type Instant, instant } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -34,6 +35,10 @@ export class Process {
   readonly #around: Surroundings;
   #wrongMs: number;
   #frozenUntil = 0;
+  /** Is called with each nonce that it draws: by that its commits are known. */
+  onNonce: (nonce: Nonce) => void = () => {};
+  /** Is called at each port call. */
+  onCall: (name: string) => void = () => {};
   /** Is called when it dies, for what it has at work. */
   onDeath: () => void = () => {};
 
@@ -79,6 +84,7 @@ export class Process {
     const { time, prng, faults } = this.#around;
     return new Promise((resolve, reject) => {
       if (!this.isAlive) return;
+      this.onCall(name);
       faults.called(name);
       if (faults.strikes('crashBefore')) return this.die();
       const diesAfter = faults.strikes('crashAfter');
@@ -123,7 +129,11 @@ export class Process {
     const clock: Deps['clock'] = { now: () => this.now(), sleep: (wait, signal) => this.sleep(wait, signal) };
     const ids: Deps['ids'] = {
       runId: (at) => world.ids.runId(at),
-      nonce: () => world.ids.nonce(),
+      nonce: () => {
+        const nonce = world.ids.nonce();
+        this.onNonce(nonce);
+        return nonce;
+      },
       chance: () => prng.next(),
     };
     return new Proxy(world, {

@@ -1,8 +1,13 @@
 /** Scenes: a workflow in which something comes together that hardly a seed draws, and what must hold of it wherever a process dies. */
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { lasting } from '../conformance/topology.ts';
+import { replaced } from '../service/replaced.ts';
 import { type CrashRunOptions, type FixedWorkflow, crashRun } from './crash-run.ts';
+import { noFaults } from './faults.ts';
 import { fixedTopology } from './fixed-topologies.ts';
+import type { CodeWorkflow } from './random-code.ts';
+import { simulate } from './simulation.ts';
 import { runInvariant } from './violation.ts';
 
 /** From a worker's death until its node has begun again: a patience of 100 s, the next look, the sweep (ten invariants, 5). */
@@ -47,6 +52,78 @@ async function aDeadBranchBesideOneAtWork(): Promise<void> {
   }
 }
 
-export const scenes = { 'a dead branch beside one at work': aDeadBranchBesideOneAtWork } as const;
+const besideLongStep: CodeWorkflow = {
+  name: 'beside-a-long-step',
+  mostAttempts: 1,
+  isIdempotent: false,
+  part: {
+    kind: 'all',
+    parts: [
+      { kind: 'step', ms: 200_000, failures: 0, mostAttempts: 1, hasRollback: false },
+      {
+        kind: 'seq',
+        parts: [
+          { kind: 'sleep', ms: 20_000 },
+          { kind: 'step', ms: 5, failures: 0, mostAttempts: 1, hasRollback: false },
+        ],
+      },
+    ],
+  },
+};
+
+/** Whoever drives looks every three seconds for what others have committed, and then puts down what follows. */
+const longestUnheardMs = seconds(10);
+
+/** @throws a violation where code hears of the end of its sleep only when a step beside it is done */
+async function aSleepThatEndsBesideAStepAtWork(): Promise<void> {
+  const endedAt = new Map<string, number>();
+  let heard = 0;
+  await simulate({
+    seed: 7,
+    rates: noFaults,
+    codes: [besideLongStep],
+    onCommit: ({ runId }, { events, at }) => {
+      for (const event of events) {
+        if (event.type === 'NODE_COMPLETED' && event.nodeId === 'nap-0.1.0') endedAt.set(runId, at);
+        if (event.type !== 'NODE_DISPATCHED' || event.nodeId !== 'work-0.1.1') continue;
+        const unheardMs = at - (endedAt.get(runId) ?? 0);
+        runInvariant(5, unheardMs <= longestUnheardMs, `${runId} heard of the end of its sleep after ${unheardMs} ms`);
+        heard += 1;
+      }
+    },
+  });
+  runInvariant(5, heard > 0, 'no sleep has ended');
+}
+
+/** As often as whoever starts a run asks again by itself. */
+const mostPuts = 6;
+
+/** @throws a violation where one key makes two runs: the first was made, and who asked for it never heard of that */
+async function aStartThatNobodyIsToldOf(): Promise<void> {
+  let unheard = mostPuts;
+  await simulate({
+    seed: 7,
+    rates: noFaults,
+    planted: (world) => ({
+      ...world,
+      log: replaced(world.log, {
+        create: async (run) => {
+          const created = await world.log.create(run);
+          if (unheard === 0) return created;
+          unheard -= 1;
+          throw new Unavailable('the answer of a log');
+        },
+      }),
+    }),
+    runs: 1,
+  });
+  runInvariant(9, unheard === 0, 'a start was given up too early');
+}
+
+export const scenes = {
+  'a sleep that ends beside a step at work': aSleepThatEndsBesideAStepAtWork,
+  'a start that nobody is told of': aStartThatNobodyIsToldOf,
+  'a dead branch beside one at work': aDeadBranchBesideOneAtWork,
+} as const;
 
 export type Scene = keyof typeof scenes;

@@ -5,6 +5,7 @@ import type { Commit } from '../../lib/engine/log/commit.ts';
 import { days, minutes } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { BudgetWatch } from './budget-watch.ts';
+import { CancelCalled } from './cancel-called.ts';
 import { Checker } from './checker.ts';
 import { Clients } from './clients.ts';
 import type { Workload, WorkloadOf } from './workload.ts';
@@ -20,6 +21,7 @@ import type { CodeWorkflow } from './random-code.ts';
 import { Readers } from './readers.ts';
 import { replayAtTheEnd } from './replay-watch.ts';
 import { SignalWatch } from './signal-watch.ts';
+import { StepWatch } from './step-watch.ts';
 import { TimeWatch } from './time-watch.ts';
 import { runInvariant } from './violation.ts';
 import { VirtualTime } from './virtual-time.ts';
@@ -45,6 +47,8 @@ export interface SimulationOptions {
   /** sees the calls of each process as the process makes them */
   readonly observed?: (by: string, reached: Deps) => Deps;
   readonly withoutSweep?: boolean;
+  /** somebody cancels runs that others have called */
+  readonly cancelsCalled?: boolean;
   /** nothing sleeps or awaits a signal: what stands still then stands still by a fault */
   readonly isBrisk?: boolean;
   /** is told of each commit that stands */
@@ -110,17 +114,20 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 
   const checker = new Checker();
   const isCalm = Object.values(rates).every((rate) => rate === 0) && (options.aims ?? []).length === 0;
+  /** and nobody holds anything up on purpose */
+  const isPlain = isCalm && options.workload === undefined && options.planted === undefined;
   const signals = new SignalWatch(isCalm);
   const places = new PlaceWatch(limits.maxConcurrentRuns);
   const budgets = new BudgetWatch(limits.budget);
   const effects = new EffectWatch();
-  const outcomes = new OutcomeWatch();
+  const outcomes = new OutcomeWatch(options.cancelsCalled);
   const graphs = new GraphWatch();
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
   const times = new TimeWatch(areClocksRight, () => isCalm && clients.isRough !== true);
-  const words = new WordWatch(areClocksRight, (runId) => checker.endOf(runId));
+  const steps = new StepWatch(isPlain);
+  const words = new WordWatch(areClocksRight, checker);
   let inPasses = 0;
-  const functions = new Functions(around, effects, { times, words }, options);
+  const functions = new Functions(around, effects, { steps, times, words }, options);
   const world = new SimulatedWorld(seed, around, functions, (run, commit) => {
     inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
     checker.committed(run, commit, time.now);
@@ -132,9 +139,12 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     graphs.committed(run, commit);
     times.committed(run, commit, time.now);
     words.committed(run, commit, time.now);
+    steps.committed(run, commit, checker.stateOf(run.runId));
     readers.committed(run);
+    meddler?.committed(run, commit);
     options.onCommit?.(run, commit);
   });
+  const meddler = options.cancelsCalled === true ? new CancelCalled(around, functions) : undefined;
   const readers = new Readers(seed, time, world.memory);
   functions.world = options.planted === undefined ? world.deps : options.planted(world.deps);
   const clients: Workload =
@@ -156,7 +166,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   runInvariant(9, clients.waiting === 0, 'a start was never answered, however often it was asked');
   await checker.judge(world.memory.log);
   words.judge();
-  signals.judge(time.now);
+  signals.judge(time.now, isPlain);
   await readers.judge();
   budgets.judge();
   // Its rules are those of the simulated types, whose policies a version says itself.

@@ -5,6 +5,7 @@
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { Checker } from './checker.ts';
 import { runInvariant } from './violation.ts';
 
 /** What engine/log/silence.ts says of patience, with what clocks and queues may take from it. */
@@ -13,7 +14,7 @@ const longestPatienceMs = 3_600_000;
 
 export class WordWatch {
   readonly #wrongClockMs: number;
-  readonly #endOf: (runId: string) => string | undefined;
+  readonly #checker: Pick<Checker, 'endOf' | 'stateOf'>;
   readonly #calls = new Map<string, string>();
   readonly #dead = new Set<string>();
   readonly #keys = new Map<number, Set<string>>();
@@ -21,10 +22,10 @@ export class WordWatch {
   readonly #cancelled = new Set<string>();
   readonly #askedAt = new Map<string, number>();
 
-  /** @param endOf how a run ended, by its own log */
-  constructor(areClocksRight: boolean, endOf: (runId: string) => string | undefined) {
+  /** @param checker knows how runs ended, by their own logs */
+  constructor(areClocksRight: boolean, checker: Pick<Checker, 'endOf' | 'stateOf'>) {
     this.#wrongClockMs = areClocksRight ? 0 : 180_000;
-    this.#endOf = endOf;
+    this.#checker = checker;
   }
 
   committed({ runId }: RunAddress, { number, events }: Commit, now: number): void {
@@ -49,6 +50,18 @@ export class WordWatch {
   /** A message was given up by its queue. */
   died(message: Job | ResultMessage): void {
     if ('nodeId' in message) this.#dead.add(`${message.run.runId}/${nodeKey(message)}#${message.attempt}`);
+  }
+
+  /** Somebody has seen to a message that was given up: its attempt is over by that. */
+  buried(message: Job | ResultMessage): void {
+    if (!('nodeId' in message) || ('kind' in message && message.kind !== 'node' && message.kind !== 'drive')) return;
+    const node = this.#checker.stateOf(message.run.runId)?.nodes.get(nodeKey(message));
+    const isOpen = node?.status === 'queued' || node?.status === 'running';
+    runInvariant(
+      5,
+      !isOpen || node.attempt !== message.attempt || this.#checker.endOf(message.run.runId) !== undefined,
+      `the letter of ${message.run.runId}/${nodeKey(message)}#${message.attempt} is dead, and its run was not told`,
+    );
   }
 
   /** A job was sent. The more often, the longer everybody must have waited before. */
@@ -77,7 +90,7 @@ export class WordWatch {
       runInvariant(9, runs <= keys, `client ${client} has asked under ${keys} keys, and ${runs} runs were made`);
     }
     for (const runId of this.#cancelled) {
-      const end = this.#endOf(runId);
+      const end = this.#checker.endOf(runId);
       // What could not be undone, or was being undone for another reason, has failed.
       runInvariant(7, end === 'cancelled' || end === 'failed', `${runId} was called cancelled, and ended as ${end}`);
     }
@@ -89,7 +102,7 @@ export class WordWatch {
   }
 
   #tells(node: string, child: string, status: string): void {
-    const end = this.#endOf(child);
+    const end = this.#checker.endOf(child);
     runInvariant(3, end === status, `${node} was told that ${child} is ${status}, and it is ${end}`);
   }
 }

@@ -1,7 +1,26 @@
 /** Bugs between a run and those that it calls. */
 import type { PlantedBug } from './bug.ts';
+import { calling, failing } from './fixed-codes.ts';
+
+const callSubflow = 'lib/engine/graph/call-subflow.ts';
 
 export const inChildren: readonly PlantedBug[] = [
+  {
+    name: 'a called run that was cancelled counts as one that did well',
+    file: callSubflow,
+    find: "case 'cancelled':\n      return {",
+    replace: "case 'cancelled':\n      if (childRunId.length > 0) return undefined;\n      return {",
+    within: 60,
+    options: { codes: [calling], cancelsCalled: true },
+  },
+  {
+    name: 'a called run that failed counts as one that did well',
+    file: callSubflow,
+    find: "case 'failed': {\n",
+    replace: "case 'failed': {\n      if (childRunId.length > 0) return undefined;\n",
+    within: 60,
+    options: { codes: [calling, failing] },
+  },
   {
     name: 'a run that is called is made by nobody',
     file: 'lib/service/tend-child.ts',

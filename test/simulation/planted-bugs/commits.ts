@@ -83,6 +83,13 @@ export const inCommits: readonly PlantedBug[] = [
     within: 20,
   },
   {
+    name: 'a head is written without asking whether it is there',
+    file: memoryLog,
+    find: "if (record.head !== undefined) return { kind: 'occupied', nonce: record.head.commit.nonce };",
+    replace: '',
+    within: 100,
+  },
+  {
     name: 'an earlier projection goes over a later one, and over an end',
     file: memoryLog,
     find: 'if (record.head === undefined || record.head.projection.asOf > projection.asOf || isTerminal(record.head)) return;',
@@ -113,5 +120,36 @@ export const inCommits: readonly PlantedBug[] = [
     find: 'applyCommit(fold.state, commit);',
     replace: '',
     within: 20,
+  },
+  {
+    name: 'a stored fold says that it holds a later commit',
+    file: 'lib/engine/log/stored-fold.ts',
+    find: '    ...emptyState(),\n    asOf,',
+    replace: '    ...emptyState(),\n    asOf: commitNo(asOf + 1),',
+    and: [
+      // So that runs as short as these are stored at all.
+      { file: 'lib/engine/log/stored-fold.ts', find: 'const firstSnapshotAt = 64;', replace: 'const firstSnapshotAt = 4;' },
+      {
+        file: 'lib/engine/log/stored-fold.ts',
+        find: 'type IterationKey, nodeKey }',
+        replace: 'type IterationKey, commitNo, nodeKey }',
+      },
+      {
+        file: 'lib/service/snapshots.ts',
+        find: '  invariant(state.asOf === asOf, `a snapshot of commit ${asOf} holds the fold of commit ${state.asOf}`);\n',
+        replace: '  void [invariant, asOf];\n',
+      },
+    ],
+    within: 60,
+    options: { code: 0 },
+  },
+  {
+    name: 'a stored fold has forgotten what is open',
+    file: 'lib/engine/log/stored-fold.ts',
+    find: 'if (isOpen(node)) state.open.set(nodeKey(node), true);',
+    replace: 'void isOpen;',
+    and: [{ file: 'lib/engine/log/stored-fold.ts', find: 'const firstSnapshotAt = 64;', replace: 'const firstSnapshotAt = 4;' }],
+    within: 60,
+    options: { code: 0 },
   },
 ];

@@ -23,6 +23,15 @@ export const inLoops: readonly PlantedBug[] = [
     options: graphs,
   },
   {
+    name: 'a pause of a loop is over before its time',
+    file: passes,
+    find: '|| (loop.wakeAt ?? draft.tools.now) > draft.tools.now) break;',
+    replace: ') break;',
+    within: 60,
+    weather: 'calm',
+    options: graphs,
+  },
+  {
     name: 'a pass has ended when one of its nodes has',
     file: advance,
     find: 'if (draft.state.passes.get(iteration)?.open !== 0) return false;',

@@ -36,6 +36,14 @@ export const inRecovery: readonly PlantedBug[] = [
     within: 60,
   },
   {
+    name: 'a silent node is noted as sent again, and is not',
+    file: mend,
+    find: 'else await deps.jobs.send([workJob(fold.head, node.dispatchedIn, node, resends)]);',
+    replace: 'else void [workJob, resends];',
+    scene: 'a dead branch beside one at work',
+    within: 1,
+  },
+  {
     name: 'a sleeper whose alarm was lost is not woken',
     file: mend,
     find: "if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(fold.head, node.dispatchedIn, node), noDelay);",
@@ -86,5 +94,49 @@ export const inRecovery: readonly PlantedBug[] = [
     replace:
       "await tellRun(decider, fold, [...resent.flatMap((key) => { const node = fold.state.nodes.get(key); return node !== undefined && 'attempt' in node ? [{ kind: 'node-lost' as const, node, attempt: node.attempt, failure: { cause: 'lost' as const, code: 'recovery_error', message: 'silent' } }] : []; }), { kind: 'deadline-passed' }]);",
     within: 60,
+  },
+  {
+    name: 'a dead letter fails nothing',
+    file: 'lib/service/fail-lost-node.ts',
+    find: "await tellRun(decider, fold, [{ kind: 'node-lost', node, attempt: message.attempt, failure: lost }]);",
+    replace: 'void [tellRun, node, lost];',
+    within: 60,
+    weather: 'lost deliveries',
+    options: { code: 0 },
+  },
+  {
+    name: 'a dead letter fails an attempt that is long over',
+    file: 'lib/service/fail-lost-node.ts',
+    find: 'attempt: message.attempt, failure: lost }',
+    replace:
+      "attempt: (() => { const now = fold.state.nodes.get(nodeKey(node)); return now !== undefined && 'attempt' in now ? now.attempt : message.attempt; })(), failure: lost }",
+    and: [
+      {
+        file: 'lib/service/fail-lost-node.ts',
+        find: "import { isTerminal } from '../engine/log/fold.ts';",
+        replace: "import { nodeKey } from '../engine/ids.ts';\nimport { isTerminal } from '../engine/log/fold.ts';",
+      },
+    ],
+    within: 60,
+    weather: 'lost deliveries',
+    options: { code: 0 },
+  },
+  {
+    name: 'a redelivered job mends nothing, and nobody sweeps',
+    file: 'lib/service/run-node.ts',
+    find: "if (delivery.isRedelivered) await mendAndHandOn(worker, fold);\n  } else if (open.status === 'queued'",
+    replace: "} else if (open.status === 'queued'",
+    within: 60,
+    weather: 'lost answers',
+    options: { withoutSweep: true, code: 0 },
+  },
+  {
+    name: 'a sweep asks its clock alone for the next minute to look at a run',
+    file: recover,
+    find: 'minute: Math.max(minuteOf(deps.clock.now()), minute) + 1',
+    replace: 'minute: minuteOf(deps.clock.now()) + 1',
+    within: 100,
+    weather: 'jumping clocks',
+    options: { code: 1 },
   },
 ];

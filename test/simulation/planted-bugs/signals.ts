@@ -38,6 +38,15 @@ export const inSignals: readonly PlantedBug[] = [
     options: { code: 0, runs: 8, isShared: true },
   },
   {
+    name: 'a signal is given after its time',
+    file: meet,
+    find: "state === 'free' && keptUntil > now",
+    replace: "state === 'free' && now > 0",
+    within: 60,
+    weather: 'calm',
+    options: { code: 0, runs: 8, isShared: true },
+  },
+  {
     name: 'of a pass that is over a signal is never found to be given',
     file: meet,
     find: "return isGiven ? 'has_it' : 'over';",
@@ -72,6 +81,15 @@ export const inSignals: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 1 },
   },
   {
+    name: 'code that begins to wait is told of no signal that is there',
+    file: 'lib/service/keep-waits.ts',
+    find: "if (signals.some(({ state }) => state !== 'taken')) await nudgeLater(deps, head, noDelay);",
+    replace: 'void [signals, nudgeLater, noDelay];',
+    within: 100,
+    weather: 'calm',
+    options: { withoutSweep: true, code: 1 },
+  },
+  {
     name: 'a sender is answered by what is so now, and not by what it was told',
     file: 'lib/service/send-signal.ts',
     find: 'namesOf(request).length === 0 ? isTaken : await deps.signals.answer(place, id, isTaken);',
@@ -92,6 +110,22 @@ export const inSignals: readonly PlantedBug[] = [
     find: "node?.status === 'waiting' && node.for === 'signal' && node.attempt === waiter.attempt",
     replace: 'node !== undefined',
     within: 20,
+    options: { code: 0 },
+  },
+  {
+    name: 'the wait for a signal is over before its time',
+    file: 'lib/service/run-node.ts',
+    find: '} else if ((endsBy(node) ?? Infinity) > worker.deps.clock.now()) {',
+    replace: '} else if (node.attempt < 1) {',
+    and: [
+      {
+        file: 'lib/engine/graph/decide.ts',
+        find: "if (open?.status !== 'waiting' || (endsBy(open) ?? Infinity) > draft.tools.now) return;",
+        replace: "if (open?.status !== 'waiting') return;",
+      },
+    ],
+    within: 60,
+    weather: 'early alarms',
     options: { code: 0 },
   },
   {

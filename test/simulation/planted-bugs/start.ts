@@ -35,6 +35,15 @@ export const inStart: readonly PlantedBug[] = [
     within: 40,
   },
   {
+    name: 'a start that had trouble gives its key back, though its run may exist',
+    file: beginRun,
+    find: 'const made = await createHead(decider, request, standing, resolved, now);',
+    replace:
+      'const made = await createHead(decider, request, standing, resolved, now).catch(async (trouble: unknown) => {\n    await release();\n    throw trouble;\n  });',
+    scene: 'a start that nobody is told of',
+    within: 1,
+  },
+  {
     name: 'a repetition runs under an id of its own',
     file: beginRun,
     find: "const standing = reserved.kind === 'taken' ? reserved.by : own;",
@@ -64,5 +73,12 @@ export const inStart: readonly PlantedBug[] = [
     within: 10,
     weather: 'calm',
     options: { withoutSweep: true },
+  },
+  {
+    name: 'a start in one environment finds the run of another',
+    file: control,
+    find: 'JSON.stringify([scopeName(scope), endpoint, key]);',
+    replace: 'JSON.stringify([endpoint, key]);',
+    within: 60,
   },
 ];

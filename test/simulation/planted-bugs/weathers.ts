@@ -14,8 +14,10 @@ export const weathers = {
   'lost alarms': { ...noFaults, lostTimer: 0.5 },
   /** processes stand still and come back, and what they ask for lands late */
   'frozen processes': { ...noFaults, frozen: 0.02, slow: 0.1, wrongClock: 0.01 },
-  /** clocks go back and forth, and now and then somebody is not answered */
-  'jumping clocks': { ...noFaults, clockJump: 0.05, refused: 0.05 },
+  /** two in three deliveries go to somebody who dies at once, so that one message in seven is given up */
+  'lost deliveries': { ...noFaults, lostDelivery: 0.67 },
+  /** no alarm ever goes off, and the clocks of those who see to that go back and forth */
+  'jumping clocks': { ...noFaults, clockJump: 0.1, refused: 0.1, lostTimer: 1 },
 } as const satisfies Record<string, FaultRates>;
 
 export type Weather = keyof typeof weathers;
