@@ -39,8 +39,9 @@ export const inCode: readonly PlantedBug[] = [
     file: driveLog,
     find: "if (foreign === 'takes_over') this.#isTakenOver = true;",
     replace: '',
-    within: 40,
-    options: busy,
+    within: 60,
+    weather: 'frozen processes',
+    options: { ...busy, runs: 6 },
   },
   {
     name: 'what a wait came to is no news',
@@ -98,8 +99,8 @@ export const inCode: readonly PlantedBug[] = [
     find: '    const at = openAt(node, step);',
     replace:
       "    if (isOpen(node) && node.status !== 'waiting') placed.push({ at: node.pinnedAt, entry: { kind: 'settled', key: step.key, result: { status: 'completed', output: { value: null }, endedAt: node.dispatchedAt } } });\n    const at = openAt(node, step);",
-    within: 40,
-    options,
+    within: 20,
+    options: busy,
   },
   {
     name: 'a step that is finished is replayed as one that began',
