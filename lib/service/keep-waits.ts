@@ -61,8 +61,11 @@ export async function announceWaits(
 }
 
 /** Before a wait counts as over: a signal that was there in time is given. */
-export const lookOnce = async (meeter: Meeter, fold: RunFold, wait: SignalWait): Promise<void> =>
-  void (await meetSignals(meeter, placeOf(fold.head.address, wait), fold));
+export async function lookOnce(meeter: Meeter, fold: RunFold, wait: SignalWait): Promise<void> {
+  const { signals } = await meetSignals(meeter, placeOf(fold.head.address, wait), fold);
+  // What is free has met no waiter: whoever began the wait died before it was entered, and nobody has looked since.
+  if (signals.some(({ state }) => state === 'free')) await keepWaits(meeter, fold, [wait]);
+}
 
 /** Every wait that the commits began, whether it has ended or not. Unlike an ended wait that stays behind, a trouble is told. */
 export async function leaveEveryWait(

@@ -37,7 +37,7 @@ describe('histories of the simulation', () => {
 });
 
 describe('a history that was tampered with is refused', () => {
-  const seed = 4;
+  const seed = 2;
   const longest = async (): Promise<readonly string[]> =>
     (await observe({ seed, rates: roughWeather, runs: 3 })).reduce((one, other) => (other.length > one.length ? other : one));
   const first = (steps: readonly string[], pattern: RegExp): number => {

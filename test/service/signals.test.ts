@@ -205,6 +205,32 @@ describe('a wait', () => {
     expect([await statusOf(home, run), await outputOf(home, run)]).toMatchObject(['completed', { payload: 'left behind' }]);
   });
 
+  it('that its worker died before it could enter takes a signal that lay there all along, rather than be over', async () => {
+    let isKilled = true;
+    const home = house({
+      wrap: (deps) => ({
+        ...deps,
+        signals: replaced(deps.signals, {
+          enter: async (...given) => {
+            if (isKilled) throw new Error('killed here');
+            return deps.signals.enter(...given);
+          },
+        }),
+      }),
+    });
+    await send(home, { payload: 'there before' });
+    await expect(waiting(home, 'flow', { ms: 600_000 })).rejects.toThrow('killed here');
+    isKilled = false;
+    const [run] = (await home.world.index.list(scope, { limit: 1 })).heads;
+    if (run === undefined) throw new Error('there is no run');
+    await home.settle();
+    expect([await statusOf(home, run.address), await outputOf(home, run.address)]).toMatchObject([
+      'completed',
+      { payload: 'there before' },
+    ]);
+    expect((await home.world.signals.at(here)).waiters).toEqual([]);
+  });
+
   it('longer than a queue can delay ends by a timer', async () => {
     const home = house();
     const run = await waiting(home, 'flow', { ms: 7_200_000, continues: true });

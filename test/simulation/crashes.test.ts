@@ -47,14 +47,14 @@ describe('places', () => {
     const calm: SimulationOptions = {
       isShared: true,
       rates: noFaults,
-      seed: 3,
+      seed: 4,
       runs: 4,
       isBrisk: true,
       code: 0,
       limits: { maxConcurrentRuns: 1 },
     };
     const { calls, together, hadToWait } = await simulate(calm);
-    expect([together, hadToWait, calls > 240]).toEqual([1, 3, true]);
+    expect([together, hadToWait, calls > 240]).toEqual([1, 2, true]);
     for (let call = 1; call <= calls; call += 1) {
       for (const kind of ['crashBefore', 'crashAfter'] as const) {
         const { counts } = await simulate({ ...calm, aims: [{ call, kind }] });

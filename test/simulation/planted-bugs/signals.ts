@@ -136,4 +136,12 @@ export const inSignals: readonly PlantedBug[] = [
     within: 700,
     options: { code: 0, runs: 8, isShared: true },
   },
+  {
+    name: 'a wait that was entered nowhere is over without a look at what lies there',
+    file: 'lib/service/keep-waits.ts',
+    find: "if (signals.some(({ state }) => state === 'free')) await keepWaits(meeter, fold, [wait]);",
+    replace: 'void signals;',
+    within: 120,
+    options: { code: 0, runs: 6, isShared: true, limits: { maxConcurrentRuns: 1 } },
+  },
 ];
