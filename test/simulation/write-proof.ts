@@ -1,4 +1,4 @@
-/** `npm run proof` writes docs/PROOF.md from the reports that are there; each command that keeps one does so when it ends. */
+/** docs/PROOF.md from the reports that are there: `npm run proof` writes it, and so does each command that keeps one, when it ends. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countSchema } from '../e2e/kills/count.ts';
@@ -23,5 +23,3 @@ export const currentProof = (): string =>
   });
 
 export const writeProof = (): void => writeFileSync(proofFile, currentProof());
-
-if (import.meta.main) writeProof();
