@@ -138,7 +138,7 @@ Of ${Object.keys(matrix.byChance).length} of the ${matrix.corpus} workflows time
 ${table(['workflow', 'why'], Object.entries(matrix.byChance))}`;
 }
 
-function pairsPart({ pairs }: Reports): string {
+function pairsPart({ matrix, pairs }: Reports): string {
   const head = `## Pairs of crashes
 
 The same with a second crash at each call that came after the first.`;
@@ -156,7 +156,12 @@ ${table(
   ],
 )}
 
-Time decides of ${Object.keys(pairs.byChance).length} of the corpus where they end after two crashes.`;
+Time decides of ${Object.keys(pairs.byChance).length} of the corpus where they end after two crashes; they are held to the invariants alone. Beside those above these are:
+
+${table(
+  ['workflow', 'why'],
+  Object.entries(pairs.byChance).filter(([name]) => matrix?.byChance[name] === undefined),
+)}`;
 }
 
 function bugsPart({ bugs }: Reports): string {
