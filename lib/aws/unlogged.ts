@@ -4,8 +4,8 @@ interface Layered {
 }
 
 /**
- * The client without the SDK's own log, which copies each request and each answer for a logger that nobody gives it: a tenth of what
- * a call costs in computing, and more where the answer is long.
+ * The client without the SDK's own log, which copies each request and each answer for a logger that nobody gives it: about a tenth of
+ * what a read of one item costs in computing.
  */
 export const unlogged = <Client extends Layered>(client: Client): Client => {
   client.middlewareStack.remove('loggerMiddleware');
