@@ -27,8 +27,10 @@ export interface ContractError {
 
 export type Check = (value: JsonValue) => readonly ContractError[];
 
-/** Errors told at most. */
+/** Errors told at most; and of each, characters of the place, which a model may have named, and of the words. */
 const mostErrors = 20;
+const longestField = 256;
+const longestDetails = 500;
 const longestPattern = 1_000;
 
 /** Linear in the text, whatever the pattern; look-arounds and back-references do not compile. */
@@ -120,5 +122,11 @@ function errorOf({ keyword, instancePath, params, message }: ErrorObject<string,
   const named = params['missingProperty'] ?? params['additionalProperty'] ?? params['unevaluatedProperty'];
   const field = [...steps, ...(typeof named === 'string' ? [named] : [])].join('.');
   const reason = Object.hasOwn(reasons, keyword) ? reasons[keyword] : undefined;
-  return { field, reason: reason ?? 'schema_violation', ...(message === undefined ? {} : { details: message }) };
+  return {
+    field: cut(field, longestField),
+    reason: reason ?? 'schema_violation',
+    ...(message === undefined ? {} : { details: cut(message, longestDetails) }),
+  };
 }
+
+const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text);

@@ -1,6 +1,7 @@
 /** One drive of one run: the code is replayed, goes on from where it was, and is begun anew when others have committed. */
 import type { History } from '../engine/durable/turn.ts';
 import type { JsonValue } from '../engine/json.ts';
+import { toldFailure } from '../engine/log/failure-limits.ts';
 import { seconds } from '../engine/time.ts';
 import type { DriveEnd } from '../ports/programs.ts';
 import { type Going, type Leave, over, say } from './going.ts';
@@ -72,7 +73,7 @@ async function refuseInput(
   const message = `the input is not as it must be: ${what}`;
   if (entries.length > 0 || kept.length > 0 || ending !== undefined)
     return { kind: 'end', end: { kind: 'diverged', message, details: { deploymentId: going.deploymentId, issues } } };
-  const failure = { cause: 'invalid', code: 'input_invalid', message, details: { issues } } as const;
+  const failure = toldFailure({ cause: 'invalid', code: 'input_invalid', message, details: { issues } });
   const said = await say(going, { entries: [{ kind: 'threw', failure }], next: 'goes_on' });
   return said.kind === 'committed' ? over : said;
 }

@@ -1,25 +1,26 @@
 /** What the author's code throws, as a record; and the error that is made from the record. */
 import { isJsonObject, type JsonObject, type JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
+import { toldFailure } from '../engine/log/failure-limits.ts';
 import { failureCauses } from '../engine/retry/causes.ts';
 import { NonRetryableError, StepError } from '../sdk/errors.ts';
 import { storedValue } from './stored-value.ts';
 
-const most = { message: 2_000, code: 128, stack: 1_000, frames: 5 } as const;
+const most = { name: 128, stack: 1_000, frames: 5 } as const;
 
 /** Of anything that can be thrown; never throws itself. */
 export function failureOf(thrown: unknown): Failure {
   try {
-    if (thrown instanceof StepError) return ofStep(thrown);
-    if (thrown instanceof Error || isErrorLike(thrown)) return ofError(thrown);
-    return {
-      cause: 'error',
-      code: 'thrown_value',
-      message: cut(`the code threw ${spelled(thrown)}, which is no Error`, most.message),
-    };
+    return toldFailure(recordOf(thrown));
   } catch {
     return { cause: 'error', message: 'the code threw something that cannot be read' };
   }
+}
+
+function recordOf(thrown: unknown): Failure {
+  if (thrown instanceof StepError) return ofStep(thrown);
+  if (thrown instanceof Error || isErrorLike(thrown)) return ofError(thrown);
+  return { cause: 'error', code: 'thrown_value', message: `the code threw ${spelled(thrown)}, which is no Error` };
 }
 
 interface ErrorLike {
@@ -35,30 +36,29 @@ const isErrorLike = (thrown: unknown): thrown is ErrorLike =>
 function ofError(error: ErrorLike): Failure {
   const isFinal = error instanceof NonRetryableError;
   const code = 'code' in error && typeof error.code === 'string' && error.code !== '' ? error.code : undefined;
-  const known = 'details' in error ? recordOf(error.details) : undefined;
-  const name = typeof error.name === 'string' && error.name !== 'Error' ? { name: cut(error.name, most.code) } : {};
+  const known = 'details' in error ? storableDetails(error.details) : undefined;
+  const name = typeof error.name === 'string' && error.name !== 'Error' ? { name: cut(error.name, most.name) } : {};
   const stack = typeof error.stack === 'string' ? { stack: cut(framesOf(error.stack), most.stack) } : {};
-  const finalCode = isFinal ? 'non_retryable' : undefined;
-  const told = code === undefined ? finalCode : cut(code, most.code);
+  const told = code ?? (isFinal ? 'non_retryable' : undefined);
   return {
     cause: isFinal ? 'invalid' : 'error',
-    message: cut(error.message, most.message),
+    message: error.message,
     ...(told === undefined ? {} : { code: told }),
     details: { ...name, ...stack, ...known },
   };
 }
 
 function ofStep({ message, step, cause, code, details }: StepError): Failure {
-  const known = recordOf(details);
+  const known = storableDetails(details);
   return {
     cause: failureCauses.find((each) => each === cause) ?? 'error',
-    message: cut(message, most.message),
+    message,
     ...(code === undefined ? {} : { code }),
     details: { ...known, step },
   };
 }
 
-function recordOf(details: unknown): JsonObject | undefined {
+function storableDetails(details: unknown): JsonObject | undefined {
   const storing = details === undefined ? undefined : storedValue(details, 'data');
   return storing?.kind === 'stored' && isJsonObject(storing.value) ? storing.value : undefined;
 }

@@ -1,6 +1,7 @@
 /** Values of the author's code as they are stored: as JSON has them, and refused, with the place, where JSON would lose them. */
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
+import { toldFailure } from '../engine/log/failure-limits.ts';
 
 /** of its JSON text in UTF-8: what one stored value may be */
 const mostBytes = 16 * 1_048_576;
@@ -33,7 +34,7 @@ export function storedValue(given: unknown, what: 'result' | 'input' | 'data'): 
 
 const refused = (code: string, message: string, details: JsonObject): Storing => ({
   kind: 'refused',
-  failure: { cause: 'invalid', code, message, details },
+  failure: toldFailure({ cause: 'invalid', code, message, details }),
 });
 
 class Unstorable extends Error {

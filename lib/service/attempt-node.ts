@@ -7,6 +7,7 @@ import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
 import type { Head } from '../engine/log/head.ts';
+import { toldOutcome } from '../engine/log/failure-limits.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { type Trace, withSpan } from '../engine/trace.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -44,7 +45,8 @@ export async function attemptNode(
     }
   });
   const ref: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
-  return { kind: 'node-ended', node: ref, attempt: open.attempt, outcome, startedAt, endedAt: deps.clock.now(), printed };
+  const endedAt = deps.clock.now();
+  return { kind: 'node-ended', node: ref, attempt: open.attempt, outcome: toldOutcome(outcome), startedAt, endedAt, printed };
 }
 
 const scopeOf = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });

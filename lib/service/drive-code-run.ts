@@ -7,6 +7,7 @@ import { replayVersionKey } from '../engine/durable/replay-version.ts';
 import { nodeKey } from '../engine/ids.ts';
 import { invariant, unreachable } from '../engine/invariant.ts';
 import type { Failure } from '../engine/log/events.ts';
+import { toldFailure } from '../engine/log/failure-limits.ts';
 import type { CodeHead } from '../engine/log/head.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { wantedNode } from '../engine/log/wanted-node.ts';
@@ -142,12 +143,12 @@ function endingOf(log: DriveLog, end: DriveEnd, now: () => Instant): (() => Driv
     (): DriveEnding => ({
       kind: 'drive-put-off',
       ...ofDrive(),
-      failure: { cause: 'error', code, message, ...(details === undefined ? {} : { details }) },
+      failure: toldFailure({ cause: 'error', code, message, ...(details === undefined ? {} : { details }) }),
     });
   const broke =
     (failure: Omit<Failure, 'message'>, { message, running }: Extract<DriveEnd, { running: unknown }>) =>
     () =>
-      ({ kind: 'drive-broke', ...ofDrive(), failure: { ...failure, message }, running }) satisfies DriveEnding;
+      ({ kind: 'drive-broke', ...ofDrive(), failure: toldFailure({ ...failure, message }), running }) satisfies DriveEnding;
   switch (end.kind) {
     case 'over':
       return undefined;

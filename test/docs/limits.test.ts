@@ -1,4 +1,5 @@
 /** docs/LIMITS.md says what the code does: each number in it is looked up where it says that it is set. */
+import { failureLimits } from '../../lib/engine/log/failure-limits.ts';
 import { describe, expect, test } from 'vitest';
 import { archiveLimits } from '../../lib/artifact/limits.ts';
 import { limits as gateway } from '../../lib/local/http/limits.ts';
@@ -124,6 +125,9 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/nodes/lens/shape.ts',
   ],
   'Answer of a model': [characters(numberIn('lib/models/chat-stream.ts', 'longestAnswer = ')), 'lib/aws/bedrock-models.ts'],
+  'Place told of such an error': [characters(numberIn('lib/lens/check.ts', 'longestField = ')), 'lib/lens/check.ts'],
+  'Message of a failure': [characters(failureLimits.message), 'lib/engine/log/failure-limits.ts'],
+  'Details of a failure': [characters(failureLimits.details), 'lib/engine/log/failure-limits.ts'],
   'Errors told of a contract': [count(numberIn('lib/lens/check.ts', 'mostErrors = ')), 'lib/lens/check.ts'],
   'Key of a provider in a warm worker': [
     `${numberIn('lib/models/provider-keys.ts', 'keptForMs = minutes(')} min`,
@@ -375,7 +379,6 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn('lib/program/printed.ts', 'lines: ')}, at most ${characters(numberIn('lib/program/printed.ts', 'bytes: '))}`,
     'lib/program/printed.ts',
   ],
-  'Message of an error': [characters(numberIn('lib/program/failures.ts', 'message: ')), 'lib/program/failures.ts'],
   'Code that asks for nothing': [
     seconds(numberIn('lib/program/begin-drive.ts', 'const defaultStallMs = ')),
     'lib/program/begin-drive.ts',

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { firstAttempt, nodeId, runId, topLevel } from '../../lib/engine/ids.ts';
+import { firstAttempt, firstCommit, nodeId, runId, topLevel } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { instant } from '../../lib/engine/time.ts';
@@ -99,4 +99,25 @@ it('a page of events ends before it is too large for an answer, and the next one
   }
   expect(seen).toEqual(seen.map((_, at) => at + 1));
   expect(seen.length).toBeGreaterThan(300);
+});
+
+it('failures of many siblings, however much each of them says, fit one message each and one commit together', async () => {
+  const home = house();
+  const details = { errors: [{ field: noise(300_000) }, { field: 'b' }], body: noise(300_000), phase: 'output' };
+  const runAttempt: RunAttempt = async () => ({
+    outcome: {
+      kind: 'failed',
+      failure: { cause: 'contract_violated', code: noise(1_000), message: noise(300_000), details },
+      gate: { kind: 'contract', phase: 'output', errors: details.errors },
+    },
+    printed: [],
+  });
+  await home.publish(workflow('flow', Array.from({ length: 10 }, (_, at) => `a${at}>e`).join(' ')));
+  const address = await home.begin('flow');
+  for (const job of home.world.jobs.takeSent()) await home.take(job, { worker: { ...home.worker, runAttempt } });
+  for (const result of home.world.jobs.results) expect(JSON.stringify(result).length).toBeLessThan(16_000);
+  await home.settle();
+  const commits = await home.world.log.commitsAfter(address, firstCommit);
+  expect(commits.flatMap(({ events }) => events).filter(({ type }) => type === 'NODE_FAILED')).toHaveLength(10);
+  for (const { events } of commits) expect(gzipSync(JSON.stringify(events)).length).toBeLessThan(largestCommitBytes);
 });

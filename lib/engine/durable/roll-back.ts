@@ -2,6 +2,7 @@
 import { topLevel } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { Ending, Failure } from '../log/events.ts';
+import { toldFailure } from '../log/failure-limits.ts';
 import { type Draft, emit, endAs, nodeOf } from './draft.ts';
 import { rollbackPrefix, stepNodeId } from './step.ts';
 
@@ -59,7 +60,7 @@ export function withFailures(ending: Ending, failures: readonly NotUndone[]): En
       message: `the run was cancelled, and ${failures.length} of its steps could not be undone`,
       details: { rollbackFailures, ...(ending.reason === undefined ? {} : { reason: ending.reason }) },
     };
-    return { status: 'failed', error };
+    return { status: 'failed', error: toldFailure(error) };
   }
-  return { ...ending, error: { ...ending.error, details: { ...ending.error.details, rollbackFailures } } };
+  return { ...ending, error: toldFailure({ ...ending.error, details: { ...ending.error.details, rollbackFailures } }) };
 }
