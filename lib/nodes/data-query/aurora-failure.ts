@@ -53,6 +53,7 @@ export const timedOut = ({ query, limitMs }: Pick<Trouble, 'query' | 'limitMs'>)
   cause: 'timeout',
   code: 'query_timeout',
   message: `${query.name} took longer than ${limitMs} ms`,
+  details: { timeoutMs: limitMs },
 });
 
 export const tooLarge = (limit: string): Failure => ({
@@ -73,7 +74,10 @@ function refusalOf({ message, sqlState, position }: Extract<DatabaseFault, { kin
   // Refused before it came to the database, and it would be again.
   if (sqlState === undefined) return { cause: 'invalid', code: 'query_failed', message: words };
   const details = { sqlState, ...(position === undefined ? {} : { position }) };
-  if (sqlState === queryCancelled) return { ...timedOut(trouble), details };
+  if (sqlState === queryCancelled) {
+    const timeout = timedOut(trouble);
+    return { ...timeout, details: { ...timeout.details, ...details } };
+  }
   if (theirs.test(sqlState)) return unreached(`the database does not take the query: ${words}`, details);
   return { cause: authors.test(sqlState) ? 'invalid' : 'error', code: 'query_failed', message: words, details };
 }
