@@ -8,7 +8,7 @@ import { ConfiguredModels, type ProviderOf } from '../../lib/models/configured-m
 import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
 import { HttpModeration, WordModeration, noModeration } from '../../lib/models/moderation.ts';
 import { ProviderKeys } from '../../lib/models/provider-keys.ts';
-import { type ModerationSetting, modelSetting, moderationSetting } from '../../lib/models/setting.ts';
+import { type ModerationSetting, modelSetting, moderationSetting, secretNamedBy } from '../../lib/models/setting.ts';
 import { publicInternet } from '../../lib/nodes/http/destination.ts';
 import type { LensWorld } from '../../lib/nodes/lens/run.ts';
 import type { Moderation } from '../../lib/ports/moderation.ts';
@@ -24,8 +24,11 @@ export function lensWorldOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensWorld {
     switch (model.provider) {
       case 'deterministic':
         return new DeterministicModel(deps.clock);
-      case 'openai':
-        return new ChatCompletions({ ...model, keys: keysOf(), reach: publicInternet });
+      case 'openai': {
+        const { apiKey, ...rest } = model;
+        const named = apiKey === undefined ? {} : { keyName: secretNamedBy(apiKey) };
+        return new ChatCompletions({ ...rest, ...named, keys: keysOf(), reach: publicInternet });
+      }
       case 'bedrock': {
         const [{ BedrockModel }, { bedrockClient }] = await Promise.all([
           import('../../lib/aws/bedrock-models.ts'),

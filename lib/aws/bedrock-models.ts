@@ -7,7 +7,15 @@ import {
 } from '@aws-sdk/client-bedrock-runtime';
 import * as z from 'zod';
 import type { JsonObject } from '../engine/json.ts';
-import type { ModelCall, ModelFailureCause, ModelProvider, ModelRequest, ProviderAnswer, Tokens } from '../ports/models.ts';
+import type {
+  Attachment,
+  ModelCall,
+  ModelFailureCause,
+  ModelProvider,
+  ModelRequest,
+  ProviderAnswer,
+  Tokens,
+} from '../ports/models.ts';
 
 type Failed = Extract<ProviderAnswer, { kind: 'failed' }>;
 
@@ -29,13 +37,12 @@ export class BedrockModel implements ModelProvider {
     this.#modelId = modelId;
   }
 
+  /** Converse takes bytes, and no address that is not in S3. */
+  refusal(kind: Attachment['kind']): string {
+    return `a ${kind} cannot be handed to Bedrock by its address`;
+  }
+
   async execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderAnswer> {
-    const [attachment] = request.attachments;
-    if (attachment !== undefined) {
-      // Converse takes bytes, and no address that is not in S3.
-      const message = `a ${attachment.kind} cannot be handed to Bedrock by its address`;
-      return failed('invalid', 'modality_unsupported', message);
-    }
     const input = inputOf(this.#modelId, request, call);
     if ('kind' in input) return input;
     try {

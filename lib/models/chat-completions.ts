@@ -1,6 +1,7 @@
 /** Models behind the chat completions API, as OpenAI and many others speak it, streaming. */
 import type { Response } from 'undici';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
+import type { Failure } from '../engine/log/events.ts';
 import type { Reach } from '../nodes/http/destination.ts';
 import { retryAfter } from '../nodes/http/failure.ts';
 import type { Attachment, ModelCall, ModelProvider, ModelRequest, ProviderAnswer } from '../ports/models.ts';
@@ -12,7 +13,9 @@ export interface ChatCompletionsOptions {
   readonly baseUrl: string;
   /** by the provider's own name */
   readonly model: string;
+  /** the same key for all projects; else that of the run's own project, as its list names it; neither: no key is sent */
   readonly secretArn?: string;
+  readonly keyName?: string;
   readonly keys: ProviderKeys;
   readonly reach: Reach;
 }
@@ -29,14 +32,14 @@ export class ChatCompletions implements ModelProvider {
     this.#options = options;
   }
 
+  refusal(kind: Attachment['kind']): string | undefined {
+    return kind === 'image' ? undefined : `a ${kind} cannot be handed to ${this.#options.model} by its address`;
+  }
+
   async execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderAnswer> {
     const { baseUrl, model, secretArn, keys, reach } = this.#options;
-    const content = contentOf(request);
-    if (typeof content === 'object' && 'unsupported' in content) {
-      const message = `a ${content.unsupported} cannot be handed to ${model} by its address`;
-      return { kind: 'failed', cause: 'invalid', code: 'modality_unsupported', message };
-    }
-    const key = secretArn === undefined ? undefined : await keys.of(secretArn);
+    const key = await this.#key(call);
+    if (typeof key === 'object') return key;
     const sent = {
       url: `${baseUrl.replace(/\/+$/, '')}/chat/completions`,
       headers: {
@@ -47,7 +50,7 @@ export class ChatCompletions implements ModelProvider {
       body: {
         ...paramsOf(request.params),
         model,
-        messages: [{ role: 'user', content }],
+        messages: [{ role: 'user', content: contentOf(request) }],
         stream: true,
         stream_options: { include_usage: true },
       },
@@ -59,10 +62,22 @@ export class ChatCompletions implements ModelProvider {
       if (answer.isForbidden) return { kind: 'failed', cause: 'invalid', code: 'address_forbidden', message: answer.unreached };
       return { kind: 'failed', cause: 'provider_error', code: 'provider_unreachable', message: answer.unreached };
     }
-    if (answer.kind === 'answered') return answer;
-    if (answer.code === 'provider_key_refused' && secretArn !== undefined) keys.forget(secretArn);
-    // Some repeat the key in their refusals.
-    return key === undefined ? answer : { ...answer, message: answer.message.replaceAll(key, '***') };
+    const isKeyRefused = answer.kind === 'failed' && answer.code === 'provider_key_refused';
+    if (isKeyRefused && secretArn !== undefined) keys.forget(secretArn);
+    return answer;
+  }
+
+  async #key({ secrets }: ModelCall): Promise<string | undefined | ProviderFailure> {
+    const { secretArn, keyName, keys } = this.#options;
+    if (keyName !== undefined) {
+      const named = await secrets.one(keyName);
+      return 'text' in named ? named.text.trim() : keyFailure(named.failure);
+    }
+    if (secretArn === undefined) return undefined;
+    const key = await keys.of(secretArn);
+    // Some repeat it in what they say.
+    secrets.alsoHide('the key of the model', key);
+    return key;
   }
 }
 
@@ -74,15 +89,14 @@ const paramsOf = (params: JsonObject): JsonObject =>
   );
 
 /** A text alone, or with pictures that the provider fetches by itself. */
-function contentOf({
-  prompt,
-  attachments,
-}: Omit<ModelRequest, 'modelId'>): string | readonly JsonObject[] | { readonly unsupported: Attachment['kind'] } {
-  const other = attachments.find(({ kind }) => kind !== 'image');
-  if (other !== undefined) return { unsupported: other.kind };
-  if (attachments.length === 0) return prompt;
-  return [{ type: 'text', text: prompt }, ...attachments.map(({ url }) => ({ type: 'image_url', image_url: { url } }))];
-}
+const contentOf = ({ prompt, attachments }: Omit<ModelRequest, 'modelId'>): string | readonly JsonObject[] =>
+  attachments.length === 0
+    ? prompt
+    : [{ type: 'text', text: prompt }, ...attachments.map(({ url }) => ({ type: 'image_url', image_url: { url } }))];
+
+/** The project may not use the secret, or the secret is not there; or it could not be read now. */
+const keyFailure = ({ cause, code = 'secret_unavailable', message }: Failure): ProviderFailure =>
+  failed(cause === 'forbidden' || cause === 'invalid' ? cause : 'provider_error', code, message);
 
 async function refusalOf(response: Response): Promise<ProviderFailure> {
   const { status } = response;
@@ -110,7 +124,7 @@ const failed = (cause: ProviderFailure['cause'], code: string, message: string):
 const messageIn = (text: string): string => {
   try {
     const { error }: { error?: { message?: unknown } } = JSON.parse(text);
-    return typeof error?.message === 'string' ? error.message.slice(0, 500) : '';
+    return typeof error?.message === 'string' ? error.message : '';
   } catch {
     return '';
   }

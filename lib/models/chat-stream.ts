@@ -41,10 +41,7 @@ async function streamed(response: Response, { say }: ModelCall): Promise<Provide
       const read = part.safeParse(jsonIn(data));
       if (!read.success) return rubbish('a part of the stream is not what chat completions are made of');
       if (read.data.error !== undefined && read.data.error !== null)
-        return failed(
-          'provider_error',
-          `the provider broke off: ${(read.data.error.message ?? 'it gives no reason').slice(0, 500)}`,
-        );
+        return failed('provider_error', `the provider broke off: ${read.data.error.message ?? 'it gives no reason'}`);
       tokens = tokensIn(read.data.usage) ?? tokens;
       const [choice] = read.data.choices;
       reason = choice?.finish_reason ?? reason;

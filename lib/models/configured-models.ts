@@ -1,7 +1,7 @@
 /** The models of the configuration, each by the name that lenses use. A provider is made when it is first asked for. */
 import { type DurationMs, between } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ModelAnswer, ModelCall, ModelProvider, ModelRequest, Models } from '../ports/models.ts';
+import type { Attachment, ModelAnswer, ModelCall, ModelProvider, ModelRequest, Models } from '../ports/models.ts';
 import type { ConfiguredModel, ModelSetting } from './setting.ts';
 
 export type ProviderOf = (model: ConfiguredModel) => Promise<ModelProvider>;
@@ -18,21 +18,27 @@ export class ConfiguredModels implements Models {
     this.#clock = clock;
   }
 
+  async refusal(modelId: string, kinds: readonly Attachment['kind'][]): Promise<string | undefined> {
+    const provider = await this.#named(modelId);
+    return kinds.map((kind) => provider?.refusal(kind)).find((refusal) => refusal !== undefined);
+  }
+
   async execute({ modelId, ...request }: ModelRequest, call: ModelCall): Promise<ModelAnswer> {
-    const setting = this.#setting();
-    const model = Object.hasOwn(setting, modelId) ? setting[modelId] : undefined;
-    if (model === undefined) {
+    const provider = await this.#named(modelId);
+    if (provider === undefined) {
       const message = `no model is configured by the name ${modelId}`;
       return { kind: 'failed', cause: 'invalid', code: 'model_unknown', message };
     }
-    const provider = await this.#provider(modelId, model);
     const startedAt = this.#clock.now();
     const answer = await provider.execute(request, call);
     const durationMs: DurationMs = between(startedAt, this.#clock.now());
     return answer.kind === 'answered' ? { ...answer, durationMs } : answer;
   }
 
-  async #provider(modelId: string, model: ConfiguredModel): Promise<ModelProvider> {
+  async #named(modelId: string): Promise<ModelProvider | undefined> {
+    const setting = this.#setting();
+    const model = Object.hasOwn(setting, modelId) ? setting[modelId] : undefined;
+    if (model === undefined) return undefined;
     const made = this.#made.get(modelId) ?? this.#providerOf(model);
     this.#made.set(modelId, made);
     return made;

@@ -26,6 +26,10 @@ export class DeterministicModel implements ModelProvider {
     this.#clock = clock;
   }
 
+  refusal(): undefined {
+    return undefined;
+  }
+
   async execute(request: Omit<ModelRequest, 'modelId'>, { signal, say }: ModelCall): Promise<ProviderAnswer> {
     const asked = params.safeParse(request.params);
     if (!asked.success) {

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { type JsonObject } from '../engine/json.ts';
 import type { Reach } from '../nodes/http/destination.ts';
+import { SecretMask } from '../nodes/secret-mask.ts';
 import type { Decision, Moderation, ModerationPhase } from '../ports/moderation.ts';
 import { guardedPost, textWithin } from './guarded-post.ts';
 import type { ProviderKeys } from './provider-keys.ts';
@@ -55,20 +56,29 @@ export class HttpModeration implements Moderation {
   async check(phase: ModerationPhase, text: string, signal: AbortSignal): Promise<Decision> {
     if (text === '') return { kind: 'allowed' };
     const { url, secretArn, keys, reach } = this.#options;
-    const headers = secretArn === undefined ? {} : { authorization: `Bearer ${await keys.of(secretArn)}` };
+    const key = secretArn === undefined ? undefined : await keys.of(secretArn);
+    const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    const mask = new SecretMask(key === undefined ? [] : [{ name: 'the key of the moderation', text: key }]);
     const answer = await guardedPost({ url, headers, body: { phase, text } }, { reach, signal }, async (response) => ({
       status: response.status,
       body: response.status === 200 ? await textWithin(response, mostBytes) : undefined,
     }));
-    if ('unreached' in answer) return unavailable(answer.unreached);
+    if ('unreached' in answer) return unavailable(mask.text(answer.unreached));
     if ((answer.status === 401 || answer.status === 403) && secretArn !== undefined) keys.forget(secretArn);
     if (answer.status !== 200) return unavailable(`moderation answered with status ${answer.status}`);
     const read = verdict.safeParse(jsonIn(answer.body ?? ''));
     if (!read.success) return unavailable('moderation answered with something that is no decision');
     const { allowed, ...told } = read.data;
-    return allowed ? { kind: 'allowed' } : { kind: 'blocked', ...told };
+    return allowed ? { kind: 'allowed' } : { kind: 'blocked', ...masked(told, mask) };
   }
 }
+
+/** It is told as an event, and some repeat what they were sent. */
+const masked = ({ policy, reason, metadata }: Omit<z.output<typeof verdict>, 'allowed'>, mask: SecretMask) => ({
+  ...(policy === undefined ? {} : { policy: mask.text(policy) }),
+  ...(reason === undefined ? {} : { reason: mask.text(reason) }),
+  ...(metadata === undefined ? {} : { metadata: mask.object(metadata) }),
+});
 
 const unavailable = (message: string): Decision => ({ kind: 'unavailable', message });
 

@@ -24,13 +24,24 @@ const guardrailArn = z
 
 const model = z.discriminatedUnion('provider', [
   z.strictObject({ provider: z.literal('deterministic') }),
-  z.strictObject({
-    provider: z.literal('openai'),
-    /** what `/chat/completions` is added to */
-    baseUrl: httpsUrl,
-    model: z.string().min(1).max(200),
-    secretArn: secretArn.exactOptional(),
-  }),
+  z
+    .strictObject({
+      provider: z.literal('openai'),
+      /** what `/chat/completions` is added to */
+      baseUrl: httpsUrl,
+      model: z.string().min(1).max(200),
+      /** a key for all projects */
+      secretArn: secretArn.exactOptional(),
+      /** or each project's own, as the setting `secrets` allows it: a project whose list lacks the name cannot use the model */
+      apiKey: z
+        .string()
+        .regex(/^\{\{secret:[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\}\}$/, 'must be {{secret:name}}')
+        .exactOptional(),
+    })
+    .refine(
+      ({ secretArn: shared, apiKey }) => shared === undefined || apiKey === undefined,
+      'may have one of secretArn and apiKey',
+    ),
   z.strictObject({
     provider: z.literal('bedrock'),
     /** a model's id, or the ARN of an inference profile */
@@ -57,6 +68,9 @@ export const moderationSetting = z.discriminatedUnion('provider', [
   }),
 ]);
 export type ModerationSetting = z.output<typeof moderationSetting>;
+
+/** The name in an `apiKey`. */
+export const secretNamedBy = (apiKey: string): string => apiKey.slice('{{secret:'.length, -'}}'.length);
 
 /** The secrets that the settings name. */
 export const secretsNamed = (models: ModelSetting, moderation: ModerationSetting): readonly string[] => [

@@ -5,7 +5,7 @@
  */
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
-import type { Failure } from '../engine/log/events.ts';
+import type { Failure, Gate } from '../engine/log/events.ts';
 import type { RunResult } from './runner.ts';
 
 /** Shorter ones would be found everywhere by accident, and are guessed sooner than read. */
@@ -18,11 +18,13 @@ export interface NamedText {
 
 export class SecretMask {
   readonly #spellings: readonly NamedText[];
+  readonly #longest: number;
 
   constructor(secrets: Iterable<NamedText>) {
     const all = [...secrets].flatMap(({ name, text }) => [...spellingsOf(text)].map((spelling) => ({ name, text: spelling })));
     // The longest first: one secret may be a part of another.
     this.#spellings = all.toSorted((one, other) => other.text.length - one.text.length);
+    this.#longest = this.#spellings[0]?.text.length ?? 0;
   }
 
   text(text: string): string {
@@ -54,8 +56,41 @@ export class SecretMask {
     return { outcome: this.#outcome(outcome), printed: printed.map((line) => this.text(line)) };
   }
 
+  /**
+   * Where a text that goes on can be parted: what stands before this holds whole secrets only, and none that may go on behind
+   * it. All of the text where nothing at its end begins one.
+   */
+  borderOf(text: string): number {
+    let border = text.length - this.#begunAtTheEndOf(text);
+    if (border === text.length) return border;
+    // A whole one that reaches over the border stays with what comes.
+    for (const { text: spelling } of this.#spellings) {
+      const start = text.indexOf(spelling, Math.max(0, border - spelling.length + 1));
+      if (start !== -1 && start < border) border = start;
+    }
+    return border;
+  }
+
+  /** How many letters at the end of a text may be the beginning of a secret. */
+  #begunAtTheEndOf(text: string): number {
+    for (let length = Math.min(text.length, this.#longest); length > 0; length -= 1) {
+      const end = text.slice(-length);
+      if (this.#spellings.some(({ text: spelling }) => spelling.length > length && spelling.startsWith(end))) return length;
+    }
+    return 0;
+  }
+
+  #gate(gate: Gate): Gate {
+    return gate.kind === 'contract'
+      ? { ...gate, errors: gate.errors.map((error) => this.object(error)) }
+      : { ...gate, decision: this.object(gate.decision) };
+  }
+
   #outcome(outcome: Outcome): Outcome {
-    if (outcome.kind === 'failed') return { ...outcome, failure: this.failure(outcome.failure) };
+    if (outcome.kind === 'failed') {
+      const { gate } = outcome;
+      return { ...outcome, failure: this.failure(outcome.failure), ...(gate === undefined ? {} : { gate: this.#gate(gate) }) };
+    }
     if (!('output' in outcome) || !('value' in outcome.output)) return outcome;
     return { ...outcome, output: { value: this.value(outcome.output.value) } };
   }

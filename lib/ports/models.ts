@@ -1,5 +1,6 @@
 /** Models that answer prompts. Which ones there are, and what stands behind each, is configuration. */
 import type { JsonObject, JsonValue } from '../engine/json.ts';
+import type { Failure } from '../engine/log/events.ts';
 import type { DurationMs } from '../engine/time.ts';
 
 export type MediaType = 'text' | 'json' | 'image' | 'video' | 'audio' | 'pdf';
@@ -24,6 +25,15 @@ export interface ModelCall {
   readonly idempotencyToken: string;
   /** told each part of the text as it comes, in order; absent where nobody listens */
   readonly say?: (text: string) => void;
+  readonly secrets: CallSecrets;
+}
+
+/** The secrets of one call. Whoever makes the call takes them out of all that comes back. */
+export interface CallSecrets {
+  /** by the name that the list of the run's project has it under */
+  one(name: string): Promise<{ readonly text: string } | { readonly failure: Failure }>;
+  /** one more that was sent, under a name for those who read what stands in its place */
+  alsoHide(name: string, text: string): void;
 }
 
 export interface Tokens {
@@ -31,7 +41,7 @@ export interface Tokens {
   readonly output: number;
 }
 
-export type ModelFailureCause = 'timeout' | 'rate_limit' | 'provider_error' | 'invalid';
+export type ModelFailureCause = Extract<Failure['cause'], 'timeout' | 'rate_limit' | 'provider_error' | 'invalid' | 'forbidden'>;
 
 /** What a provider says, before anybody has looked at the time. */
 export type ProviderAnswer =
@@ -62,11 +72,14 @@ export type ModelAnswer =
   | Extract<ProviderAnswer, { kind: 'failed' }>;
 
 export interface Models {
+  /** Why the model takes no attachment of one of these kinds. Undefined where it does, and where there is no such model. */
+  refusal(modelId: string, kinds: readonly Attachment['kind'][]): Promise<string | undefined>;
   /** Whatever goes wrong with the model is an answer. Rejects with the signal's reason when that aborts. */
   execute(request: ModelRequest, call: ModelCall): Promise<ModelAnswer>;
 }
 
-/** One way to reach a model. Held to the same terms as `Models`. */
+/** One way to reach a model. Held to the same terms as `Models`, and never asked with an attachment that it refuses. */
 export interface ModelProvider {
+  refusal(kind: Attachment['kind']): string | undefined;
   execute(request: Omit<ModelRequest, 'modelId'>, call: ModelCall): Promise<ProviderAnswer>;
 }

@@ -113,8 +113,7 @@ describe('trouble', () => {
 
   test('what it cannot use is not sent', async () => {
     bedrock.streams(stop);
-    const attachments = [{ kind: 'image', url: 'https://example.com/a.png' }] as const;
-    expect(await model().execute(requestOf({ attachments }), callOf().call)).toMatchObject({ code: 'modality_unsupported' });
+    expect(model().refusal('image')).toMatch(/image cannot be handed to Bedrock/);
     expect(await model().execute(requestOf({ params: { maxTokens: 'many' } }), callOf().call)).toMatchObject({
       code: 'params_invalid',
     });

@@ -11,6 +11,7 @@ export const flaggedWord = 'gunpowder';
 export function lensAttempts({ name, answers = {} }: Topology, lenses: Lenses): Attempt {
   const models: Models = {
     // The token says whose attempt asks: `run/node/attempt`.
+    refusal: async () => undefined,
     execute: async (_request, { idempotencyToken }) => {
       const [node = '', attempt] = idempotencyToken.split('/').slice(1);
       const told = answers[node.replace(/@.*$/, '')] ?? [];

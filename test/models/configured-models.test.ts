@@ -3,7 +3,7 @@ import { durationMs, instant } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
 import { ConfiguredModels } from '../../lib/models/configured-models.ts';
 import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
-import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../../lib/models/setting.ts';
+import { modelArnsNamed, modelSetting, moderationSetting, secretNamedBy, secretsNamed } from '../../lib/models/setting.ts';
 import { arn, callOf, requestOf } from './given.ts';
 
 const clock = () => new MemoryClock(instant(0));
@@ -17,6 +17,7 @@ describe('the models of the configuration', () => {
       async ({ provider }) => {
         made.push(provider);
         return {
+          refusal: (kind) => (kind === 'image' ? undefined : `no ${kind}`),
           execute: async () => {
             time.advance(durationMs(250));
             return { kind: 'answered', mediaType: 'text', text: 'x' };
@@ -27,6 +28,9 @@ describe('the models of the configuration', () => {
     );
     for (let count = 0; count < 3; count += 1)
       expect(await models.execute(requestOf(), callOf().call)).toMatchObject({ text: 'x', durationMs: 250 });
+    expect(await models.refusal('default', ['image'])).toBeUndefined();
+    expect(await models.refusal('default', ['image', 'audio', 'document'])).toBe('no audio');
+    expect(await models.refusal('unknown', ['audio'])).toBeUndefined();
     expect(made).toEqual(['deterministic']);
   });
 
@@ -86,6 +90,9 @@ describe('the settings', () => {
 
   test('name models and secrets', () => {
     const models = modelSetting.parse({ a: openai, b: bedrock, c: { provider: 'deterministic' } });
+    const { secretArn: _shared, ...keyless } = openai;
+    expect(modelSetting.safeParse({ a: { ...keyless, apiKey: '{{secret:own.key}}' } }).success).toBe(true);
+    expect(secretNamedBy('{{secret:own.key}}')).toBe('own.key');
     const moderation = moderationSetting.parse({
       provider: 'http',
       url: 'https://mod.example.com/check',
@@ -98,7 +105,8 @@ describe('the settings', () => {
   test.each([
     ['plain http', { ...openai, baseUrl: 'http://api.example.com' }],
     ['a user in the address', { ...openai, baseUrl: 'https://a:b@api.example.com' }],
-    ['a key', { ...openai, apiKey: 'sk-1' }],
+    ['a key', { provider: 'openai', baseUrl: openai.baseUrl, model: 'small', apiKey: 'sk-1' }],
+    ['two keys', { ...openai, secretArn: arn, apiKey: '{{secret:own}}' }],
     ['half an ARN of a secret', { ...openai, secretArn: 'models/one' }],
     ['an ARN for all models', { ...bedrock, modelArns: ['arn:aws:bedrock:*::foundation-model/*'] }],
     ['no ARN', { ...bedrock, modelArns: [] }],

@@ -3,7 +3,7 @@ import { instant } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemorySecrets } from '../../lib/memory/secrets.ts';
 import { ProviderKeys } from '../../lib/models/provider-keys.ts';
-import type { ModelRequest } from '../../lib/ports/models.ts';
+import type { CallSecrets, ModelRequest } from '../../lib/ports/models.ts';
 
 export const arn = 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:models/one-AbCdEf';
 export const apiKey = 'sk-a-very-secret-key';
@@ -27,6 +27,18 @@ export const requestOf = (more: Partial<ModelRequest> = {}): ModelRequest => ({
 export const callOf = () => {
   const heard: string[] = [];
   const stop = new AbortController();
-  const call = { signal: stop.signal, idempotencyToken: 'run/node/1', say: (text: string) => void heard.push(text) };
-  return { heard, stop, call };
+  const hidden: string[] = [];
+  const call = {
+    signal: stop.signal,
+    idempotencyToken: 'run/node/1',
+    say: (text: string) => void heard.push(text),
+    secrets: {
+      one: async (name: string): ReturnType<CallSecrets['one']> =>
+        name === 'own-key'
+          ? { text: 'sk-of-the-project' }
+          : { failure: { cause: 'forbidden', code: 'secret_not_allowed', message: `not ${name}` } },
+      alsoHide: (_name: string, text: string) => void hidden.push(text),
+    },
+  };
+  return { heard, hidden, stop, call };
 };

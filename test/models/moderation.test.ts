@@ -29,6 +29,13 @@ describe('over HTTP', () => {
     });
   });
 
+  test('what it repeats of the key is not told', async () => {
+    const no = { allowed: false, reason: `sent with ${apiKey}`, metadata: { echo: [`Bearer ${apiKey}`] } };
+    const decision = await ask(200, JSON.stringify(no));
+    expect(decision).toMatchObject({ kind: 'blocked', reason: expect.stringContaining('sent with [secret:') });
+    expect(JSON.stringify(decision)).not.toContain(apiKey);
+  });
+
   test('an empty text is allowed without asking', async () => {
     expect(await ask(500, '', '')).toEqual({ kind: 'allowed' });
     expect(server.seen).toEqual([]);

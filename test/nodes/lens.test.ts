@@ -25,6 +25,7 @@ interface Given {
   readonly context?: JsonObject;
   readonly answer?: ModelAnswer | ((request: ModelRequest, call: ModelCall) => Promise<ModelAnswer>);
   readonly moderation?: Moderation;
+  readonly refusal?: (kinds: readonly string[]) => string | undefined;
   readonly tools?: Partial<ReturnType<typeof toolsOf>>;
 }
 
@@ -45,6 +46,7 @@ const run = async (given: Given = {}) => {
   const requests: (ModelRequest & { token: string })[] = [];
   const heard: string[] = [];
   const models: Models = {
+    refusal: async (_modelId, kinds) => given.refusal?.(kinds),
     execute: async (request, call) => {
       requests.push({ ...request, token: call.idempotencyToken });
       if (typeof given.answer === 'function') return given.answer(request, call);
@@ -280,6 +282,42 @@ describe('its gates, in order', () => {
   });
 });
 
+describe('a key that the model sends back', () => {
+  const key = 'sk-a-very-secret-key';
+  const echo =
+    (answer: ModelAnswer) =>
+    async (_request: ModelRequest, { say, secrets }: ModelCall) => {
+      secrets.alsoHide('key', key);
+      for (const letter of `I was sent ${key}.`) say?.(letter);
+      return answer;
+    };
+
+  test('is in no part of the text and in nothing of the envelope', async () => {
+    const metadata = { finishReason: key, [key]: [key] };
+    const answer: ModelAnswer = {
+      kind: 'answered',
+      mediaType: 'text',
+      text: `I was sent ${key}.`,
+      durationMs: durationMs(1),
+      metadata,
+    };
+    const { outcome, heard } = await run({ answer: echo(answer) });
+    expect(heard.join('')).toBe('I was sent [secret:key].');
+    expect(outputOf(outcome)).toMatchObject({ output: 'I was sent [secret:key].' });
+    expect(JSON.stringify(outcome)).not.toContain(key);
+  });
+
+  test('is in no failure, and in nothing that a gate says', async () => {
+    const failed: ModelAnswer = { kind: 'failed', cause: 'invalid', code: 'provider_refused', message: `no: ${key}` };
+    expect((await run({ answer: echo(failed) })).failure?.message).toBe('no: [secret:key]');
+    const answer: ModelAnswer = { ...answered(`{"${key}":1}`) };
+    const strict = { output: { jsonSchema: { type: 'object', additionalProperties: false } } };
+    const { outcome } = await run({ answer: echo(answer), lens: strict });
+    expect(outcome).toMatchObject({ gate: { errors: [{ field: expect.stringContaining('[secret:key]') }] } });
+    expect(JSON.stringify(outcome)).not.toContain(key);
+  });
+});
+
 describe('parts of the text', () => {
   test('are said as they come', async () => {
     expect((await run()).heard).toEqual(['Hel', 'lo']);
@@ -301,9 +339,16 @@ describe('a model', () => {
     expect(outcome).toEqual({ kind: 'failed', failure: { cause, code, message: 'no' }, ...more });
   });
 
-  test('that cannot take what it is handed blocks the node', async () => {
-    const { failure } = await run({ answer: { kind: 'failed', cause: 'invalid', code: 'modality_unsupported', message: 'no' } });
-    expect(failure).toMatchObject({ status: 'blocked' });
+  test('that cannot take what is attached blocks the node, before anything is filled in, moderated or paid for', async () => {
+    const attachments = [{ kind: 'audio', url: 'https://example.com/a.mp3' }];
+    const { failure, requests } = await run({
+      config: { attachments, moderation: 'both' },
+      inputs: { other: 'x' },
+      moderation: { check: () => Promise.reject(new Error('moderation was asked')) },
+      refusal: (kinds) => `no ${kinds.join()}`,
+    });
+    expect(failure).toEqual({ cause: 'invalid', code: 'modality_unsupported', message: 'no audio', status: 'blocked' });
+    expect(requests).toEqual([]);
   });
 
   test('that hangs is aborted at the node’s time limit, and what it says later is nobody’s', async () => {

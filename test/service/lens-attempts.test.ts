@@ -31,6 +31,7 @@ const start = async (retry: object) => {
   });
   const tokens: string[] = [];
   const models: Models = {
+    refusal: async () => undefined,
     execute: async (_request, { idempotencyToken }) => {
       tokens.push(idempotencyToken);
       const text = tokens.length === 1 ? 'seven' : '{"score":7}';

@@ -66,11 +66,11 @@ export function moderated(phase: ModerationPhase, decision: Decision): RunResult
   }
 }
 
+export const modalityUnsupported = (message: string): RunResult =>
+  failed({ cause: 'invalid', code: 'modality_unsupported', message, status: 'blocked' });
+
 export const modelFailed = ({ cause, code, message, retryAfterMs }: Extract<ModelAnswer, { kind: 'failed' }>): RunResult =>
-  failed(
-    { cause, code, message, ...(code === 'modality_unsupported' ? { status: 'blocked' as const } : {}) },
-    retryAfterMs === undefined ? {} : { retryAfterMs },
-  );
+  failed({ cause, code, message }, retryAfterMs === undefined ? {} : { retryAfterMs });
 
 export const tookTooLong = (timeoutMs: number, doing: string): RunResult =>
   failed({

@@ -1,5 +1,5 @@
 /**
- * Runs a lens. In order: the template is filled, its size and the input contract are checked, moderation looks at the prompt,
+ * Runs a lens. In order: the model takes what is attached, the template is filled, its size and the input contract are checked, moderation looks at the prompt,
  * the model answers, moderation looks at the answer, the output contract is checked. All of it is one attempt, so each of
  * these can be a reason for another one.
  */
@@ -12,6 +12,7 @@ import { byKey, render } from '../../lens/render.ts';
 import type { Attachment, ModelAnswer, Models } from '../../ports/models.ts';
 import type { Moderation, ModerationPhase } from '../../ports/moderation.ts';
 import type { Lenses } from '../../ports/versions.ts';
+import { MaskedParts } from '../masked-parts.ts';
 import { type NodeTools, type RunResult, type Runner, runner } from '../runner.ts';
 import * as failure from './failure.ts';
 import { LensVersions, type ReadyLens } from './lens-versions.ts';
@@ -37,6 +38,9 @@ export const runLens = ({ lenses, models, moderation }: LensWorld): Runner => {
   return runner(lens, async (config, input, tools) => {
     const ready = await versions.of(tools.scope, config.lens, config.version);
     if (ready === undefined) return failure.lensUnknown(config.lens, config.version);
+    const model = config.model ?? ready.version.model ?? defaultModel;
+    const refusal = await models.refusal(model, kindsOf(config));
+    if (refusal !== undefined) return failure.modalityUnsupported(refusal);
     const values = valuesOf(config, input);
     const rendered = render(ready.parts, byKey(values), ready.isOptional);
     if ('unbound' in rendered) return failure.unbound(rendered.unbound);
@@ -45,7 +49,8 @@ export const runLens = ({ lenses, models, moderation }: LensWorld): Runner => {
     const errors = ready.checkInput(values);
     if (errors.length > 0) return failure.contractBroken('input', errors);
     const limit = AbortSignal.timeout(tools.timeoutMs);
-    const asked: Asked = { config, input, tools, prompt: rendered.text, signal: AbortSignal.any([tools.signal, limit]) };
+    const signal = AbortSignal.any([tools.signal, limit]);
+    const asked: Asked = { config, input, tools, model, prompt: rendered.text, signal };
     try {
       return await unlessAborted(ask({ models, moderation }, ready, asked), asked.signal);
     } catch (trouble) {
@@ -60,6 +65,7 @@ interface Asked {
   readonly config: LensConfig;
   readonly input: NodeInput;
   readonly tools: NodeTools;
+  readonly model: string;
   readonly prompt: string;
   /** the run's end or the node's time limit, whichever comes first */
   readonly signal: AbortSignal;
@@ -68,16 +74,15 @@ interface Asked {
 async function ask(
   { models, moderation }: Pick<LensWorld, 'models' | 'moderation'>,
   { version, checkOutput }: ReadyLens,
-  { config, input, tools, prompt, signal }: Asked,
+  { config, input, tools, model, prompt, signal }: Asked,
 ): Promise<RunResult> {
   const stopped = async (phase: ModerationPhase, text: string): Promise<RunResult | undefined> =>
     looksAt(config, phase) ? failure.moderated(phase, await moderation.check(phase, text, signal)) : undefined;
 
   const before = await stopped('input', prompt);
   if (before !== undefined) return before;
-  const model = config.model ?? version.model ?? defaultModel;
   // Nobody sees a part of what moderation has yet to judge as a whole.
-  const say = looksAt(config, 'output') ? undefined : listener(tools, signal);
+  const listener = looksAt(config, 'output') ? undefined : listenerOf(tools, signal);
   const answer = await models.execute(
     {
       modelId: model,
@@ -86,9 +91,10 @@ async function ask(
       attachments: config.attachments.map((each) => attachmentOf(each, input)),
     },
     // Of the attempt, not of the node: an answer that broke its contract is not to be given again.
-    { signal, idempotencyToken: `${tools.token}/${tools.number}`, ...(say === undefined ? {} : { say }) },
+    { signal, idempotencyToken: `${tools.token}/${tools.number}`, secrets: tools.secrets, ...listener?.heard },
   );
   if (answer.kind === 'failed') return failure.modelFailed(answer);
+  listener?.parts.end();
   const envelope = envelopeOf(version.kind, answer, {
     wantsData: version.output !== undefined,
     metadata: { lens: { name: version.name, version: version.version }, model, ...factsOf(answer) },
@@ -114,8 +120,16 @@ const isCount = (count: number): boolean => Number.isSafeInteger(count) && count
 const looksAt = ({ moderation }: LensConfig, phase: ModerationPhase): boolean => moderation === phase || moderation === 'both';
 
 /** What comes after the attempt is over is nobody's. */
-const listener = ({ say }: NodeTools, signal: AbortSignal): ((text: string) => void) | undefined =>
-  say === undefined ? undefined : (text) => (signal.aborted || text === '' ? undefined : say(text));
+function listenerOf({ say, secrets }: NodeTools, signal: AbortSignal) {
+  if (say === undefined) return undefined;
+  const parts = new MaskedParts(
+    () => secrets.mask,
+    (text) => (signal.aborted ? undefined : say(text)),
+  );
+  return { parts, heard: { say: (text: string): void => parts.say(text) } };
+}
+
+const kindsOf = ({ attachments }: LensConfig): readonly Attachment['kind'][] => attachments.map(({ kind }) => kind);
 
 const objectOf = (params: LensConfig['params'], { context }: NodeInput) =>
   Object.fromEntries(Object.entries(params).map(([key, value]) => [key, resolveTemplate(value, context)]));
