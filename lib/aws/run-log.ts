@@ -47,14 +47,14 @@ export class DynamoRunLog implements RunLog {
     return item === undefined || isForgottenItem(item) ? undefined : headIn(item);
   }
 
-  async commitsAfter(run: RunAddress, after: CommitNo): Promise<readonly Commit[]> {
+  async commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]> {
     const items = this.#table.query({
       ConsistentRead: true,
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :next AND :last',
       ExpressionAttributeValues: {
         ':pk': text(runPartition(run)),
         ':next': text(logSort(after + 1)),
-        ':last': text(lastLogSort),
+        ':last': text(through === undefined ? lastLogSort : logSort(through)),
       },
     });
     return (await allOf(items)).map(commitIn);

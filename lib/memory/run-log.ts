@@ -40,9 +40,10 @@ export class MemoryRunLog implements RunLog {
     return this.#runs.record(run).head;
   }
 
-  async commitsAfter(run: RunAddress, after: CommitNo): Promise<readonly Commit[]> {
+  async commitsAfter(run: RunAddress, after: CommitNo, through: number = Infinity): Promise<readonly Commit[]> {
     const commits = [...this.#runs.record(run).commits.values()];
-    return commits.filter((commit) => commit.number > after).toSorted((one, other) => one.number - other.number);
+    const wanted = commits.filter(({ number }) => number > after && number <= through);
+    return wanted.toSorted((one, other) => one.number - other.number);
   }
 
   async project(run: RunAddress, projection: HeadProjection): Promise<void> {

@@ -39,8 +39,11 @@ export interface RunLog {
   put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult>;
   /** The head, read strongly; undefined where no such run exists in this scope. */
   head(run: RunAddress): Promise<Head | undefined>;
-  /** The commits above `after` (not commit 1), in order of number, read strongly. May be torn: a number can be missing. */
-  commitsAfter(run: RunAddress, after: CommitNo): Promise<readonly Commit[]>;
+  /**
+   * The commits above `after` (not commit 1), in order of number, read strongly. May be torn: a number can be missing.
+   * @param through those above it are not wanted
+   */
+  commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]>;
   /** Updates the projection where it is not newer (`asOf <= :n`) and not terminal; otherwise changes nothing. */
   project(run: RunAddress, projection: HeadProjection): Promise<void>;
 

@@ -1,9 +1,9 @@
 /** What happened to a run after an event, in order, as far as the log goes now. */
-import { type RunAddress, firstCommit } from '../engine/ids.ts';
+import type { RunAddress } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { type PublicEvent, publicEvents } from '../engine/log/public-event.ts';
 import type { Deps } from './deps.ts';
-import { untilFirstHole } from './read-log.ts';
+import { commitBefore, windowsOf } from './read-windows.ts';
 
 export type EventListing =
   | {
@@ -26,14 +26,21 @@ export async function listEvents(
 ): Promise<EventListing> {
   const head = await deps.log.head(run);
   if (head === undefined) return { kind: 'not_found' };
-  const tail = await deps.log.commitsAfter(run, firstCommit);
+  const laterIn = (commits: readonly Commit[]): readonly PublicEvent[] =>
+    commits
+      .filter((commit) => endOf(commit) > after)
+      .flatMap((commit) => publicEvents(head, commit))
+      .filter(({ eventId }) => eventId > after);
+  const later = [...laterIn([head.commit])];
   // What is missing now, and all that comes after it, is given to the next question: that there is more is known already.
-  const dense = untilFirstHole(tail, firstCommit + 1);
-  const isTorn = dense.length < tail.length;
-  const rest = [head.commit, ...dense].filter((commit) => endOf(commit) > after).flatMap((commit) => publicEvents(head, commit));
-  const later = rest.filter(({ eventId }) => eventId > after);
+  let hasMore = false;
+  for await (const { commits, isTorn } of windowsOf(deps, run, { from: await commitBefore(deps, run, after), events: limit })) {
+    later.push(...laterIn(commits));
+    hasMore = isTorn;
+    if (later.length > limit) break;
+  }
   const events = withinBytes(later.slice(0, limit));
-  return { kind: 'found', events, last: events.at(-1)?.eventId ?? after, hasMore: isTorn || later.length > events.length };
+  return { kind: 'found', events, last: events.at(-1)?.eventId ?? after, hasMore: hasMore || later.length > events.length };
 }
 
 /** As many of the first events as fit one answer, and at least one. */

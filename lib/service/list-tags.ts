@@ -1,8 +1,9 @@
 /** The tags of a run, page by page, in the order of the events that they follow from. */
 import { type RunAddress, firstCommit } from '../engine/ids.ts';
+import type { Commit } from '../engine/log/commit.ts';
 import { type Tag, TagReader } from '../engine/log/tags.ts';
 import type { Deps } from './deps.ts';
-import { untilFirstHole } from './read-log.ts';
+import { windowsOf } from './read-windows.ts';
 
 export type TagListing =
   | {
@@ -25,13 +26,18 @@ export async function listTags(
 ): Promise<TagListing> {
   const head = await deps.log.head(run);
   if (head === undefined) return { kind: 'not_found' };
-  const tail = await deps.log.commitsAfter(run, firstCommit);
-  // What is missing now, and all that comes after it, is given to the next question: that there is more is known already.
-  const dense = untilFirstHole(tail, firstCommit + 1);
-  const isTorn = dense.length < tail.length;
   const reader = new TagReader();
-  const rest = [head.commit, ...dense].flatMap((commit) => reader.read(commit)).filter(({ eventId }) => eventId > after);
-  const border = rest[limit - 1]?.eventId ?? Infinity;
-  const tags = rest.filter(({ eventId }) => eventId <= border);
-  return { kind: 'found', tags, last: tags.at(-1)?.eventId ?? after, hasMore: isTorn || tags.length < rest.length };
+  const laterIn = (commit: Commit): readonly Tag[] => reader.read(commit).filter(({ eventId }) => eventId > after);
+  const rest = [...laterIn(head.commit)];
+  const border = (): number => rest[limit - 1]?.eventId ?? Infinity;
+  // What is missing now, and all that comes after it, is given to the next question: that there is more is known already.
+  let hasMore = false;
+  // From the first commit, whatever was asked: what a tag says of a node may have come long before it.
+  for await (const { commits, isTorn } of windowsOf(deps, run, { from: firstCommit, events: limit })) {
+    rest.push(...commits.flatMap(laterIn));
+    hasMore = isTorn;
+    if ((rest.at(-1)?.eventId ?? 0) > border()) break;
+  }
+  const tags = rest.filter(({ eventId }) => eventId <= border());
+  return { kind: 'found', tags, last: tags.at(-1)?.eventId ?? after, hasMore: hasMore || tags.length < rest.length };
 }

@@ -64,6 +64,8 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(numbersOf(await log.commitsAfter(run, firstCommit))).toEqual([2, 3, 10, 11, 100]);
         expect(numbersOf(await log.commitsAfter(run, commitNo(3)))).toEqual([10, 11, 100]);
         expect(await log.commitsAfter(run, commitNo(100))).toEqual([]);
+        expect(numbersOf(await log.commitsAfter(run, commitNo(2), commitNo(10)))).toEqual([3, 10]);
+        expect(await log.commitsAfter(run, commitNo(11), commitNo(99))).toEqual([]);
       });
 
       test('every kind of event comes back as it was written', async () => {
