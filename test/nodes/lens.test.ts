@@ -164,6 +164,17 @@ describe('what it asks', () => {
     },
   );
 
+  test.each([
+    ['[[first.words.1]]', 'sun'],
+    ['[[first.words.1.length]]', undefined],
+    ['[[first.words.length]]', undefined],
+    ['[[first.words.7]]', undefined],
+  ])('an override may lead into a list: %s', async (what, found) => {
+    const context = { __node_first: { status: 'completed', output: { words: ['rain', 'sun'] } } };
+    const { requests } = await run({ config: { paramOverrides: { what } }, context });
+    expect(requests[0]?.prompt).toBe(found === undefined ? undefined : `Say ${found}`);
+  });
+
   test('an override that leads nowhere is no value', async () => {
     expect((await run({ config: { paramOverrides: { what: '[[nobody.output]]' } } })).failed).toBe('invalid placeholder_unbound');
   });
