@@ -55,8 +55,10 @@ interface Due {
   readonly dueAt: Instant;
 }
 
-export const startAwsPlaces = async (): Promise<AwsPlaces> => {
-  const implementation = dynamoImplementations.find(({ name }) => name === 'dynoxide') ?? dynamoImplementations[0];
+/** The quick one where it runs on this machine. */
+export const usualTables = dynamoImplementations.find(({ name }) => name === 'dynoxide') ?? dynamoImplementations[0];
+
+export const startAwsPlaces = async (implementation = usualTables): Promise<AwsPlaces> => {
   if (implementation === undefined) throw new Error('there is no emulator of DynamoDB');
   const emulator = await implementation.start();
   const dynamo = dynamoAt(emulator.endpoint);

@@ -54,9 +54,9 @@ const whole = (name: string, part: Part, more: Partial<CodeWorkflow> = {}): Fixe
     name,
     workflow: 'code',
     input: {},
-    publish: async (deps, { functions, world, around }) => {
-      await world.memory.workflows.putVersion(scriptedScope, leafVersion, around.time.now);
-      await world.memory.workflows.advance(scriptedScope, leafVersion, around.time.now);
+    publish: async (deps, { functions, around }) => {
+      await deps.workflows.putVersion(scriptedScope, leafVersion, around.time.now);
+      await deps.workflows.advance(scriptedScope, leafVersion, around.time.now);
       functions.deployed.set(deployed, [leafCode, workflow]);
       await deploy(deps, around.time.now, [leafCode.name, workflow.name]);
     },

@@ -1,0 +1,72 @@
+/** Stores that are asked twice: in memory and on the adapters of AWS. What one says, the other has to say. */
+import { AssertionError } from 'node:assert';
+import type { Deps } from '../../lib/service/deps.ts';
+import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
+import type { World } from '../../lib/ports/world.ts';
+
+const stores = [
+  'log',
+  'index',
+  'blobs',
+  'workflows',
+  'lenses',
+  'queries',
+  'reservations',
+  'signals',
+  'places',
+  'streams',
+  'schedules',
+  'deployments',
+  'tickets',
+] as const satisfies readonly (keyof World)[];
+
+/** Of what these give the order says nothing. */
+const unordered: ReadonlySet<string> = new Set(['index.dueIn', 'log.beats']);
+
+export interface Mirror {
+  /** keeps the time of the world still until the answers are there */
+  readonly hold: <Answer>(work: Promise<Answer>) => Promise<Answer>;
+  readonly onCall: (name: string) => void;
+}
+
+/** The world with its stores, each of whose answers is held against that of the other's. */
+export function mirrored(world: Deps, other: World, mirror: Mirror): Deps {
+  const doubled = new Map<PropertyKey, object>(stores.map((name) => [name, both(name, world[name], other[name], mirror)]));
+  return new Proxy(world, { get: (target, name) => doubled.get(name) ?? Reflect.get(target, name) });
+}
+
+const both = (port: string, one: object, other: object, { hold, onCall }: Mirror): object =>
+  new Proxy(one, {
+    get: (target, method) => {
+      const [own, others]: unknown[] = [Reflect.get(target, method), Reflect.get(other, method)];
+      if (typeof own !== 'function' || typeof others !== 'function') return own;
+      const name = `${port}.${String(method)}`;
+      return (...given: unknown[]) => {
+        onCall(name);
+        return hold(sameOf(name, given, Reflect.apply(own, target, given), Reflect.apply(others, other, given)));
+      };
+    },
+  });
+
+async function sameOf(name: string, given: readonly unknown[], one: Promise<unknown>, other: Promise<unknown>): Promise<unknown> {
+  const [own, others] = await Promise.allSettled([one, other]);
+  const [expected, actual] = [told(name, own), told(name, others)];
+  if (expected !== actual)
+    throw new AssertionError({ message: `${name}(${JSON.stringify(given)}) is not the same on AWS`, expected, actual });
+  if (own.status === 'rejected') throw own.reason;
+  return own.value;
+}
+
+function told(name: string, answer: PromiseSettledResult<unknown>): string {
+  if (answer.status === 'rejected')
+    return `throws ${answer.reason instanceof Error ? answer.reason.name : String(answer.reason)}`;
+  const { value } = answer;
+  const whole = Array.isArray(value) && unordered.has(name) ? value.map((each: unknown) => canonical(each)).toSorted() : value;
+  return canonical(whole);
+}
+
+/** Whatever the order in which keys were set, and whether what is absent is undefined. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, each: JsonValue) =>
+    isJsonObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([one], [two]) => (one < two ? -1 : 1))) : each,
+  ) ?? 'nothing';
