@@ -56,7 +56,9 @@ interface Due {
 }
 
 /** The quick one where it runs on this machine. */
-export const usualTables = dynamoImplementations.find(({ name }) => name === 'dynoxide') ?? dynamoImplementations[0];
+const usualTables = dynamoImplementations.find(({ name }) => name === 'dynoxide') ?? dynamoImplementations[0];
+/** Those that whole runs are played on: the quick one, and Amazon's own where it is installed. */
+export const playedOn = dynamoImplementations.filter((each) => each === usualTables || each.name === 'DynamoDB Local');
 
 export const startAwsPlaces = async (implementation = usualTables): Promise<AwsPlaces> => {
   if (implementation === undefined) throw new Error('there is no emulator of DynamoDB');

@@ -6,14 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { corpus } from '../simulation/corpus.ts';
 import { type FixedWorkflow, crashRun } from '../simulation/crash-run.ts';
 import type { WorkloadParts } from '../simulation/workload.ts';
-import { dynamoImplementations } from '../contract/emulators/dynamo.ts';
-import { type AwsPlaces, startAwsPlaces, usualTables } from './aws-places.ts';
+import { type AwsPlaces, playedOn, startAwsPlaces } from './aws-places.ts';
 import { mirrored } from './mirrored.ts';
 import type { World } from '../../lib/ports/world.ts';
 
 /** The topologies have their own histories on both (`topologies.test.ts`). */
 const groups = Object.entries(corpus).filter(([group]) => group !== 'topologies');
-const implementations = dynamoImplementations.filter((each) => each === usualTables || each.name === 'DynamoDB Local');
 
 /** @returns what was asked of the stores */
 async function runOnBoth(fixed: FixedWorkflow, other: World): Promise<readonly string[]> {
@@ -37,7 +35,7 @@ async function runOnBoth(fixed: FixedWorkflow, other: World): Promise<readonly s
   return calls;
 }
 
-describe.each(implementations)('on $name', (implementation) => {
+describe.each(playedOn)('on $name', (implementation) => {
   let places: AwsPlaces;
   beforeAll(async () => {
     places = await startAwsPlaces(implementation);

@@ -1,6 +1,6 @@
 /** Every topology gives the same list of public events in memory and on the adapters of AWS: the one that is kept. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AwsPlaces, startAwsPlaces } from './aws-places.ts';
+import { type AwsPlaces, playedOn, startAwsPlaces } from './aws-places.ts';
 import { goldenNames, isWriting, readGolden, writeGolden } from './golden.ts';
 import { linesIn } from './lines.ts';
 import { memoryPlace } from './place.ts';
@@ -39,10 +39,10 @@ describe('in memory', () => {
   });
 });
 
-describe('on the adapters of AWS', () => {
+describe.each(playedOn)('on the adapters of AWS, over $name', (implementation) => {
   let places: AwsPlaces;
   beforeAll(async () => {
-    places = await startAwsPlaces();
+    places = await startAwsPlaces(implementation);
   });
   afterAll(() => places.close());
 

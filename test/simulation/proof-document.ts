@@ -235,7 +235,8 @@ ${table(['room', 'files', 'mutants', 'killed', 'timed out', 'survived', 'no test
 const modelPart = `## The model, and two adapters
 
 docs/MODEL.md says what the model in Quint holds, which of its rules were taken away, and that histories of this simulation are walks of it.
-The corpus of topologies runs on \`lib/memory\` and on the adapters of AWS over an emulator, and both must write the golden history of each
+The corpus of topologies runs on \`lib/memory\` and on the adapters of AWS over an emulator, and both must write the golden history of each;
+for the other workflows of the corpus each answer of a store in memory is held against that of its adapter of AWS
 (\`npx vitest run --project conformance\`).`;
 
 function foundPart({ found, keptSeeds }: Reports): string {
