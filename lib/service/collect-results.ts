@@ -1,9 +1,9 @@
 /** Takes results of many siblings, and ends of many runs that were called, together: each run's are decided in one commit. */
 import { mostDirectSiblings } from '../engine/graph/advance.ts';
-import type { RunAddress } from '../engine/ids.ts';
+import { type RunAddress, nodeKey } from '../engine/ids.ts';
 import { type RunState, isTerminal } from '../engine/log/fold.ts';
 import { pinnedVersion } from '../engine/log/head.ts';
-import { durationMs } from '../engine/time.ts';
+import { type DurationMs, type Instant, between, durationMs, seconds } from '../engine/time.ts';
 import type { Fact } from '../engine/graph/facts.ts';
 import type { ResultMessage } from '../ports/jobs.ts';
 import type { Appended } from './append.ts';
@@ -21,11 +21,13 @@ export interface RunResults {
   readonly run: RunAddress;
   readonly results: readonly ResultMessage[];
   readonly isRedelivered: boolean;
+  /** other runs' results came with them, whose groups are locked as long as this one's */
+  readonly isMixed: boolean;
 }
 
 export async function collectResults(
   collector: Decider & { readonly folds: WarmFolds },
-  { run, results, isRedelivered }: RunResults,
+  { run, results, isRedelivered, isMixed }: RunResults,
 ): Promise<void> {
   const newest = results.reduce<ResultMessage | undefined>(
     (best, each) => (best === undefined || each.commit > best.commit ? each : best),
@@ -34,7 +36,8 @@ export async function collectResults(
   if (newest === undefined) return;
   const fold = await collector.folds.take(collector.deps, run, { atLeast: newest.commit, isFresh: isRedelivered });
   if (fold === undefined) return;
-  if (isWorthWaiting(results.length, fold.state.open.size + passesToCome(fold.state))) await collector.deps.clock.sleep(linger);
+  if (isWorthWaiting(results.length, fold.state.open.size + passesToCome(fold.state)))
+    await collector.deps.clock.sleep(isMixed ? shortestLinger : lingerFor(fold.state, results, collector.deps.clock.now()));
   const appended = isTerminal(fold.state.progress) ? { kind: 'nothing' as const } : await tell(collector, fold, results);
   if (appended.kind === 'nothing' && isRedelivered) await mendAndHandOn(collector, fold);
   else await saveSnapshot(collector.deps, fold);
@@ -71,7 +74,21 @@ const fullBatch = 10;
  * Long enough for the results of siblings to gather behind this batch, whose group is locked meanwhile: measured with a
  * hundred branches whose results trickle in, 25 ms gave 22 commits and 50 ms gave 15, where none gave up to 33.
  */
-const linger = durationMs(50);
+const shortestLinger = durationMs(50);
+/** Siblings that have taken long end far apart, and a twentieth more of the time of each is soon forgotten. */
+const shareOfAge = 0.05;
+/** Whoever watches should see what has ended; and with fewer than four ends in a second, the function's time costs more than commits. */
+const longestLinger = seconds(2);
+
+/** By the youngest of them: none is held up by more than its share, however old the others are. */
+function lingerFor({ nodes }: RunState, results: readonly ResultMessage[], now: Instant): DurationMs {
+  const ages = results.flatMap((result) => {
+    const node = nodes.get(nodeKey(result));
+    return node !== undefined && 'dispatchedAt' in node ? [between(node.dispatchedAt, now)] : [];
+  });
+  const youngest = ages.length === 0 ? 0 : Math.min(...ages);
+  return durationMs(Math.min(Math.max(shortestLinger, Math.round(youngest * shareOfAge)), longestLinger));
+}
 
 /** A small batch, and many siblings yet to come: a commit saved costs less than the time. */
 const isWorthWaiting = (results: number, expected: number): boolean =>
@@ -88,7 +105,7 @@ const passesToCome = (state: RunState): number =>
 export function byRun(
   received: readonly { readonly result: ResultMessage; readonly isRedelivered: boolean }[],
 ): readonly RunResults[] {
-  const runs = new Map<string, { run: RunAddress; results: ResultMessage[]; isRedelivered: boolean }>();
+  const runs = new Map<string, Pick<RunResults, 'run'> & { results: ResultMessage[]; isRedelivered: boolean }>();
   for (const { result, isRedelivered } of received) {
     const name = `${result.run.projectId}#${result.run.environment}#${result.run.runId}`;
     const entry = runs.get(name) ?? { run: result.run, results: [], isRedelivered: false };
@@ -96,5 +113,5 @@ export function byRun(
     entry.isRedelivered ||= isRedelivered;
     runs.set(name, entry);
   }
-  return [...runs.values()];
+  return [...runs.values()].map((each) => ({ ...each, isMixed: runs.size > 1 }));
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { evaluatePure } from '../../lib/nodes/catalogue.ts';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { instant } from '../../lib/engine/time.ts';
-import { inputOf, planNode } from './given.ts';
+import { found, inputOf, planNode } from './given.ts';
 
 const expand = (source: JsonValue | undefined, more: JsonObject = {}) =>
   evaluatePure(
@@ -41,4 +41,13 @@ test('more items than the loop is to have are refused', () => {
   expect(expand(items)).toMatchObject({ kind: 'failed', failure: { cause: 'invalid', code: 'loop_too_many_items' } });
   expect(expand(items, { maxIterations: 1_001 })).toMatchObject({ kind: 'expanding' });
   expect(expand([1, 2], { maxIterations: 1 })).toMatchObject({ kind: 'failed' });
+});
+
+test('a hundred thousand items are taken, and one more is refused, whatever the author says', () => {
+  const most = { maxIterations: 100_000 };
+  const items = Array.from({ length: 100_001 }, (_, index) => index);
+  expect(expand(items.slice(1), most)).toMatchObject({ kind: 'expanding', items: { value: items.slice(1) } });
+  expect(expand(items, most)).toMatchObject({ kind: 'failed', failure: { cause: 'invalid', code: 'loop_too_many_items' } });
+  const tooMany = { sourceVariable: '{{ctx.source}}', maxIterations: 100_001 };
+  expect(found('loop', tooMany)).toEqual(['config_invalid /nodes/0/config/maxIterations']);
 });

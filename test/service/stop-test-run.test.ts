@@ -191,7 +191,7 @@ describe('whoever still holds a part of a stopped run', () => {
         await home.take(job, { worker, isRedelivered: true });
       }
     }
-    for (const isRedelivered of [false, true]) await home.collect([{ run, results, isRedelivered }]);
+    for (const isRedelivered of [false, true]) await home.collect([{ run, results, isRedelivered, isMixed: false }]);
     await recoverRuns(home.worker, after(home.world.clock.now(), hours(1)));
     expect(home.attempts).toHaveLength(before);
     expect(await tracesOf(home, run)).toEqual([]);

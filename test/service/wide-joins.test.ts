@@ -1,0 +1,137 @@
+/** A join of a thousand branches that end when they like, in virtual time: results come as a FIFO queue hands them over. */
+import { describe, expect, test } from 'vitest';
+import { type DurationMs, between, durationMs, seconds } from '../../lib/engine/time.ts';
+import { type RunResults, byRun, collectResults } from '../../lib/service/collect-results.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import type { RunAttempt } from '../../lib/service/graph.ts';
+import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { type House, finished, house, workflow } from './house.ts';
+import { replaced } from './replaced.ts';
+
+const branches = 1_000;
+/** What SQS hands over at once at most. */
+const mostTogether = 10;
+/** From a result's being there to the collector's having it, and from a put to its answer: about what AWS takes. */
+const [hop, put] = [durationMs(20), durationMs(8)];
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const fan = (width: number): string => Array.from({ length: width }, (_, index) => `a>b${index} b${index}>d`).join(' ');
+const patient = Object.fromEntries(
+  Array.from({ length: branches }, (_, index) => [`b${index}`, { policy: { timeoutMs: 840_000 } }]),
+);
+
+/** Counts the puts of commits, each of which takes its time. */
+const counting = () => {
+  const counted = { stored: 0, lost: 0 };
+  const wrap = (deps: Deps): Deps => ({
+    ...deps,
+    log: replaced(deps.log, {
+      put: async (run, commit, expires) => {
+        await deps.clock.sleep(put);
+        const result = await deps.log.put(run, commit, expires);
+        counted[result.kind === 'stored' ? 'stored' : 'lost'] += 1;
+        return result;
+      },
+    }),
+  });
+  return { counted, wrap };
+};
+
+/** Every job has a worker at once. All results of a run are one group: nobody gets any while somebody has some. */
+async function play(home: House, runAttempt: RunAttempt): Promise<void> {
+  const { clock, jobs } = home.world;
+  const folds = new WarmFolds();
+  const atWork = new Set<Promise<void>>();
+  const begin = (work: Promise<void>): void => {
+    const ended = work.finally(() => void atWork.delete(ended));
+    atWork.add(ended);
+  };
+  let isLocked = false;
+  const collect = async (): Promise<void> => {
+    isLocked = true;
+    await clock.sleep(hop);
+    const batch = jobs.results.splice(0, mostTogether).map((result) => ({ result, isRedelivered: false }));
+    for (const each of byRun(batch)) await collectResults({ ...home.worker, folds }, each);
+    isLocked = false;
+  };
+  do {
+    for (let turns = 0; turns < 6; turns += 1) await turn();
+    for (const job of jobs.takeSent()) begin(home.take(job, { worker: { ...home.worker, runAttempt, folds: new WarmFolds() } }));
+    if (!isLocked && jobs.results.length > 0) begin(collect());
+    const next = clock.nextWakeAt();
+    if (next !== undefined) clock.set(next);
+  } while (atWork.size > 0);
+}
+
+/** Evenly all over the span, in no order. */
+const durationOf = (branch: number, span: DurationMs): DurationMs =>
+  durationMs(50 + Math.floor((((branch * 617) % branches) * span) / branches));
+
+test.each([1, 20, 250])(
+  'a thousand branches whose ends lie scattered over %i s take at most 220 commits, and lose at most ten puts',
+  async (span) => {
+    const { counted, wrap } = counting();
+    const home = house({ wrap });
+    await home.publish(workflow('flow', fan(branches), patient));
+    const run = await home.begin('flow');
+    let ended = 0;
+    await play(home, async ({ id }) => {
+      if (id.startsWith('b')) {
+        await home.world.clock.sleep(durationOf(Number(id.slice(1)), seconds(span)));
+        ended += 1;
+      }
+      return { outcome: finished(id), printed: [] };
+    });
+    expect([ended, (await home.fold(run)).state.progress.status]).toEqual([branches, 'completed']);
+    expect(counted.stored).toBeLessThanOrEqual(220);
+    expect(counted.lost).toBeLessThanOrEqual(10);
+  },
+);
+
+describe('one of a hundred results', () => {
+  /** How long it is kept for others to come, where its branch took so long. */
+  const lingers = async (took: DurationMs, change: (results: RunResults) => RunResults = (results) => results) => {
+    const home = house();
+    const { clock, jobs } = home.world;
+    await home.publish(workflow('flow', fan(100)));
+    await home.begin('flow');
+    for (const job of jobs.takeSent()) await home.take(job);
+    const [first] = jobs.takeSent();
+    if (first === undefined) throw new Error('no branch was asked for');
+    clock.advance(took);
+    await home.take(first);
+    const collecting = byRun(jobs.takeResults().map((result) => ({ result, isRedelivered: false }))).map((each) =>
+      collectResults({ ...home.worker, folds: new WarmFolds() }, change(each)),
+    );
+    for (let turns = 0; turns < 6; turns += 1) await turn();
+    const wait = between(clock.now(), clock.nextWakeAt() ?? clock.now());
+    clock.advance(wait);
+    await Promise.all(collecting);
+    return wait;
+  };
+
+  test.each([
+    ['whose branch was quick, 50 ms', 100, 50],
+    ['whose branch took ten seconds, a twentieth of them', 10_000, 500],
+    ['whose branch took minutes, two seconds', 600_000, 2_000],
+  ])('waits for others, %s', async (_told, took, wait) => {
+    expect(await lingers(durationMs(took))).toBe(wait);
+  });
+
+  test('waits no longer than 50 ms where another run’s results wait with it', async () => {
+    expect(await lingers(seconds(600), (results) => ({ ...results, isMixed: true }))).toBe(50);
+  });
+});
+
+test('a batch is mixed where it has results of several runs', async () => {
+  const home = house();
+  for (const name of ['one', 'two']) {
+    await home.publish(workflow(name, fan(10)));
+    await home.begin(name);
+  }
+  for (const job of home.world.jobs.takeSent()) await home.take(job);
+  for (const job of home.world.jobs.takeSent()) await home.take(job);
+  const received = home.world.jobs.takeResults().map((result) => ({ result, isRedelivered: false }));
+  expect(byRun(received).map(({ isMixed }) => isMixed)).toEqual([true, true]);
+  expect(byRun(received.slice(0, 10)).map(({ isMixed }) => isMixed)).toEqual([false]);
+});
