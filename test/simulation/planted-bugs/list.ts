@@ -1,5 +1,6 @@
 /** Every bug that is planted. */
 import type { PlantedBug } from './bug.ts';
+import { inCancels } from './cancels.ts';
 import { inChildren } from './children.ts';
 import { inCode } from './code.ts';
 import { inCommits } from './commits.ts';
@@ -28,6 +29,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inPlaces,
   ...inVersions,
   ...inResumptions,
+  ...inCancels,
 ];
 
 export function bugCalled(name: string): PlantedBug {
