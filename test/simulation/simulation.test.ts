@@ -4,10 +4,11 @@ import { seeds } from './seeds.ts';
 import { simulate } from './simulation.ts';
 
 describe('random workflows in rough weather', () => {
-  it('give the same world for the same seed, byte for byte', async () => {
+  it('give the same world for the same seed, byte for byte: every commit of every run, and the heads', async () => {
     for (const seed of seeds(10)) {
       const [one, other] = [await simulate({ seed, rates: roughWeather }), await simulate({ seed, rates: roughWeather })];
       expect(JSON.stringify(other)).toBe(JSON.stringify(one));
+      expect(one.history).toMatch(/^[0-9a-f]{64}$/);
     }
   });
 });

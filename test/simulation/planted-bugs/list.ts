@@ -4,6 +4,7 @@ import { inCancels } from './cancels.ts';
 import { inChildren } from './children.ts';
 import { inCode } from './code.ts';
 import { inCommits } from './commits.ts';
+import { inEffects } from './effects.ts';
 import { inJoinsAndEdges } from './joins-and-edges.ts';
 import { inLoops } from './loops.ts';
 import { inPlaces } from './places.ts';
@@ -29,6 +30,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inPlaces,
   ...inVersions,
   ...inResumptions,
+  ...inEffects,
   ...inCancels,
 ];
 
