@@ -4,7 +4,7 @@
  */
 import type { Fact } from '../engine/graph/facts.ts';
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
-import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
+import { type Attempt, type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
@@ -116,7 +116,8 @@ const isOldPause = (node: WaitingNode, job: WakeJob): boolean =>
 async function runChain(worker: Worker, fold: RunFold, first: OpenNode, delivery: Delivery): Promise<void> {
   const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
   await announce(worker, fold, plan, first);
-  const commit = await runOne(worker, fold, plan, first);
+  // Who says that it begins may read that another has ended it meanwhile.
+  const commit = wanted(fold, first) === undefined ? undefined : await runOne(worker, fold, plan, first);
   if (commit !== undefined) await goOn(worker, fold, plan, commit, delivery);
   // The put of the dead worker whose message this was may have landed in between: what it asks for, nobody else sends soon.
   else if (delivery.isRedelivered && first.via !== 'collect') await mendAndHandOn(worker, fold);
@@ -196,7 +197,7 @@ function leftToCommitter(fold: RunFold, commit: Commit): OpenNode | undefined {
   return undefined;
 }
 
-function wanted(fold: RunFold, job: NodeJob): OpenNode | undefined {
+function wanted(fold: RunFold, job: NodeRef & { readonly attempt: Attempt }): OpenNode | undefined {
   const node = fold.state.nodes.get(nodeKey(job));
   return node !== undefined && isOpen(node) && node.status !== 'waiting' && node.attempt === job.attempt ? node : undefined;
 }

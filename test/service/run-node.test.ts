@@ -120,6 +120,29 @@ describe('a job that comes twice, late or out of order', () => {
     expect(home.world.jobs.delayed.map(({ job }) => job.kind)).toEqual(['nudge']);
   });
 
+  it('runs nothing where another has ended its node while it said that it begins', async () => {
+    let other: (() => Promise<void>) | undefined;
+    const home = house({
+      wrap: (deps) => ({
+        ...deps,
+        log: replaced(deps.log, {
+          put: async (...given) => {
+            const first = other;
+            other = undefined;
+            await first?.();
+            return deps.log.put(...given);
+          },
+        }),
+      }),
+    });
+    await home.publish(workflow('flow', 'a>b', { a: { announces: true } }));
+    const run = await home.begin('flow');
+    other = () => home.take(jobFor(run, 'a', commitNo(1), one));
+    await home.take(jobFor(run, 'a', commitNo(1), one));
+    expect(home.attempts).toEqual(['a#1', 'b#1']);
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  });
+
   it.each([
     ['somebody beats for its node', 0, 30],
     ['its node was asked for again since', 1, 30],

@@ -3,6 +3,7 @@
  * The fold's own assertions are half of it: a gap, a second completion, a second dispatch of a join and anything after
  * an ending all throw there (invariants 1 to 4). At the end every acknowledged run must have ended, and its head say so (5).
  */
+import { createHash } from 'node:crypto';
 import { runInvariant } from './violation.ts';
 import type { CommitNo, RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -34,6 +35,8 @@ export class Checker {
   longestStillMs = 0;
   readonly #open = new Set<string>();
   readonly #lastCommitAt = new Map<string, number>();
+  /** of all commits in their order, and of the heads in the end */
+  readonly #history = createHash('sha256');
 
   /** A put was answered with success, or is known to have landed. */
   committed(address: RunAddress, commit: Commit, now: Instant): void {
@@ -50,6 +53,7 @@ export class Checker {
     const text = JSON.stringify(commit);
     runInvariant(1, !watched.commits.has(commit.number), `commit ${commit.number} of ${address.runId} was written twice`);
     watched.commits.set(commit.number, text);
+    this.#history.update(`${address.environment} ${address.runId} ${now} ${text}\n`);
     for (const event of commit.events) {
       if (event.type !== 'RUN_RESUMED' || event.token === undefined || event.reason === undefined) continue;
       runInvariant(9, !watched.resumedFor.has(event.reason), `${address.runId} was resumed twice for one request`);
@@ -109,7 +113,14 @@ export class Checker {
         head?.projection.status === state.progress.status,
         `${address.runId} ended as ${state.progress.status}, and its head says ${head?.projection.status}`,
       );
-      for (const commit of head === undefined ? [] : [head.commit, ...(await log.commitsAfter(address, head.commit.number))]) {
+      const logged = head === undefined ? [] : [head.commit, ...(await log.commitsAfter(address, head.commit.number))];
+      runInvariant(
+        1,
+        logged.length === commits.size,
+        `${address.runId} has ${logged.length} commits in its log, and ${commits.size} were acknowledged`,
+      );
+      this.#history.update(`${address.runId} ${JSON.stringify(head?.projection)}\n`);
+      for (const commit of logged) {
         runInvariant(
           1,
           commits.get(commit.number) === JSON.stringify(commit),
@@ -117,6 +128,11 @@ export class Checker {
         );
       }
     }
+  }
+
+  /** Of everything that was ever committed, and when: the same for the same world, byte for byte. */
+  get history(): string {
+    return this.#history.copy().digest('hex');
   }
 
   /** The state of each run in words, the same for the same history. */

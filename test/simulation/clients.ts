@@ -235,8 +235,9 @@ export class Clients {
   #cancel(address: RunAddress): void {
     this.#cancelled.add(address.runId);
     this.#functions.invoke('api', async (decider) => {
-      const { kind } = await cancelRun(decider, address, 'asked');
-      if (kind === 'cancelled') this.#words.toldCancelled(address.runId);
+      const answer = await cancelRun(decider, address, 'asked');
+      if (answer.kind === 'cancelled') this.#words.toldCancelled(address.runId);
+      if (answer.kind === 'run_terminal') this.#words.toldEnded(address.runId, answer.status);
     });
   }
 
@@ -295,6 +296,7 @@ export class Clients {
     const expiresIn = prng.pick([seconds(30), minutes(10), hours(24), hours(24)]);
     const keptUntil = after(time.now, expiresIn);
     let answer: boolean | undefined;
+    this.#signals.sent({ ...place, scope, signalId: id, payload: request.payload });
     const attempt = (): void => {
       this.#functions.invoke('api', async (decider) => {
         const sending = await sendSignal(decider, scope, { ...request, signalId: id, expiresIn });

@@ -1,24 +1,31 @@
 /**
- * Counts what is done in the world beside what the log says: bodies of steps and attempts of nodes. None begins that no commit
- * asked for; none begins again in a process that could know that it is finished (invariant 12); and none is done twice for
- * no reason: each repetition has a fault that explains it.
+ * Counts what is done in the world beside what the log says: bodies of steps, attempts of nodes, and what is undone. None begins
+ * that no commit asked for; none begins again in a process that could know that it is finished; no process begins one twice
+ * (invariant 12); and none is begun more often than messages of its run came once more, or were sent once more for silence: a
+ * repetition has a reason in its own run.
  */
-import { stepNodeId } from '../../lib/engine/durable/step.ts';
+import { rollbackPrefix, stepNodeId } from '../../lib/engine/durable/step.ts';
 import { type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
 import type { Process } from './process.ts';
 import { runInvariant } from './violation.ts';
 
-interface Done {
-  readonly order: string[];
-  readonly undone: string[];
+interface Attempt {
+  readonly runId: string;
+  begun: number;
+  readonly by: Set<Process>;
 }
 
 export class EffectWatch {
   readonly #asked = new Set<string>();
   readonly #finishedAt = new Map<string, number>();
-  readonly #executions = new Map<string, number>();
-  readonly #rollbacks = new Map<string, Done>();
+  readonly #attempts = new Map<string, Attempt>();
+  /** keys of steps whose undoing began, by run, in that order */
+  readonly #undone = new Map<string, string[]>();
+  readonly #given = new WeakSet<Job>();
+  /** by run: messages that were given to somebody though somebody had been given them, or been sent the same */
+  readonly #givenAgain = new Map<string, number>();
   executions = 0;
   /** executions of an attempt beyond its first */
   repeated = 0;
@@ -38,7 +45,15 @@ export class EffectWatch {
   #asks(name: string): void {
     this.#asked.add(name);
     // A workflow of code that is tried again asks anew for what had failed.
-    if (this.#finishedAt.delete(name)) this.#executions.delete(name);
+    if (this.#finishedAt.delete(name)) this.#attempts.delete(name);
+  }
+
+  /** A queue has given the message to somebody. Whatever comes twice is the same object: what is sent for silence says so itself. */
+  delivered(job: Job): void {
+    const isAgain = this.#given.has(job) || ('resend' in job && job.resend > 0);
+    this.#given.add(job);
+    const { runId } = job.run;
+    if (isAgain) this.#givenAgain.set(runId, (this.#givenAgain.get(runId) ?? 0) + 1);
   }
 
   /** @param token names the node and its run, as whoever works on it is told */
@@ -46,17 +61,21 @@ export class EffectWatch {
     this.#begins(token, attempt, by, false);
   }
 
-  #begins(token: string, attempt: number, by: Process, mayOverlap: boolean): void {
-    const name = `${token}#${attempt}`;
+  #begins(token: string, number: number, by: Process, mayOverlap: boolean): void {
+    const name = `${token}#${number}`;
     runInvariant(12, mayOverlap || this.#asked.has(name), `${name} was begun, and no commit asked for it`);
     const finishedAt = this.#finishedAt.get(name) ?? Infinity;
     // What is begun before its turn is committed may bear the number of an attempt that an earlier attempt of the workflow finished.
     runInvariant(12, mayOverlap || finishedAt >= by.lastReadAt, `${name} was begun by one who had read that it is finished`);
-    const before = this.#executions.get(name) ?? 0;
-    this.#executions.set(name, before + 1);
     this.executions += 1;
     // What may be done twice is begun before its turn is committed, and again when the turn is not.
-    if (before > 0 && !mayOverlap) this.repeated += 1;
+    if (mayOverlap) return;
+    const attempt = this.#attempts.get(name) ?? { runId: token.slice(0, token.indexOf('/')), begun: 0, by: new Set<Process>() };
+    this.#attempts.set(name, attempt);
+    runInvariant(12, !attempt.by.has(by), `${name} was begun twice by one process`);
+    if (attempt.begun > 0) this.repeated += 1;
+    attempt.begun += 1;
+    attempt.by.add(by);
   }
 
   /** The body of a step of code has begun. */
@@ -64,21 +83,25 @@ export class EffectWatch {
     this.#begins(`${runId}/${nodeKey({ nodeId: stepNodeId(key), iteration: topLevel })}`, attempt, by, mayOverlap);
   }
 
-  /** What a step did is undone. */
-  undoes(runId: string, key: string): void {
+  /** What a step did is undone: a step of its own, done again for the same reasons as others. */
+  undoes(runId: string, key: string, attempt: number, by: Process): void {
     this.rolledBack += 1;
-    const done = this.#rollbacks.get(runId) ?? { order: [], undone: [] };
-    this.#rollbacks.set(runId, done);
-    if (!done.undone.includes(key)) done.undone.push(key);
+    const undone = this.#undone.get(runId) ?? [];
+    this.#undone.set(runId, undone);
+    const name = key.startsWith(rollbackPrefix) ? key : `${rollbackPrefix}${key}`;
+    if (!undone.includes(name)) undone.push(name);
+    this.beginsStep(runId, name, attempt, { by, mayOverlap: false });
   }
 
   /** Keys of steps whose undoing began, in that order, once each. */
   undoneIn(runId: string): readonly string[] {
-    return this.#rollbacks.get(runId)?.undone ?? [];
+    return this.#undone.get(runId) ?? [];
   }
 
-  /** @param reasons how many faults struck that can have an attempt done again */
-  judge(reasons: number): void {
-    runInvariant(12, this.repeated <= reasons, `${this.repeated} attempts were done again, and ${reasons} faults explain them`);
+  judge(): void {
+    for (const [name, { runId, begun }] of this.#attempts) {
+      const reasons = this.#givenAgain.get(runId) ?? 0;
+      runInvariant(12, begun <= 1 + reasons, `${name} was begun ${begun} times, and ${reasons} messages of its run came again`);
+    }
   }
 }

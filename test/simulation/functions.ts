@@ -11,8 +11,9 @@ import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/graph.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { takeJob } from '../../lib/service/take-job.ts';
-import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import type { WarmFolds } from '../../lib/service/warm-folds.ts';
 import type { EffectWatch } from './effect-watch.ts';
+import { type FoldWatch, WatchedFolds } from './fold-watch.ts';
 import { Process, type Surroundings } from './process.ts';
 import { simulatedPrograms } from './programs.ts';
 import type { Received } from './queue.ts';
@@ -30,6 +31,7 @@ interface Warm {
 }
 
 interface Watches {
+  readonly folds: FoldWatch;
   readonly steps: StepWatch;
   readonly times: TimeWatch;
   readonly words: WordWatch;
@@ -85,7 +87,10 @@ export class Functions implements Takers {
     const { world } = this;
     if (world === undefined) throw new Error('the world is not there yet');
     if (this.#around.faults.strikes('deployed')) this.#idle.length = 0;
-    const warm = this.#idle.pop() ?? { folds: new WarmFolds(), plans: new Plans(this.#workings.types ?? simulatedTypes) };
+    const warm = this.#idle.pop() ?? {
+      folds: new WatchedFolds(this.#watches.folds),
+      plans: new Plans(this.#workings.types ?? simulatedTypes),
+    };
     const process = new Process(this.#around);
     if (by === 'code') process.onNonce = (nonce) => this.#watches.steps.writes(nonce, process);
     work({ deps: this.#observed(by, process.deps(world)), by, ...warm, process }).then(
@@ -110,6 +115,7 @@ export class Functions implements Takers {
     if (received === undefined) return done([]);
     const { body: job, isRedelivered } = received;
     const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, minutes(15)) };
+    this.#effects.delivered(job);
     this.invoke(
       'worker',
       (invocation) => takeJob({ ...invocation, runAttempt: this.#attemptsFor(job, this.#attempts(invocation)) }, job, delivery),
@@ -122,6 +128,7 @@ export class Functions implements Takers {
     const { body: job, isRedelivered } = received;
     if (job.kind !== 'drive') throw new Error(`the code queue holds a job of kind ${job.kind}`);
     const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, minutes(15)) };
+    this.#effects.delivered(job);
     this.invoke(
       'code',
       async (invocation) => {
@@ -215,14 +222,14 @@ export class Functions implements Takers {
       return async (node, input, attempt) => {
         // A value that is stored apart is asked for before anything is done, and then all begins anew.
         void input.inputs;
-        this.#effects.begins(attempt.token, attempt.number, process);
+        this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process));
         return others(node, input, attempt);
       };
     return async (node, _input, attempt) => {
       const ms = Number(node.config['ms'] ?? 5);
       const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));
       this.#noting(() => this.#watches.times.begins(`${attempt.token}#${attempt.number}`, this.#around.time.now));
-      this.#effects.begins(attempt.token, attempt.number, process);
+      this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process));
       await process.sleep(durationMs(prng.whole(1, ms * 2)), attempt.signal);
       const tokens = { tokens: { input: ms % 7, output: attempt.number } };
       return isBad
@@ -248,7 +255,7 @@ export class Functions implements Takers {
           this.#watches.times.begins(`${runId}/${node}#${attempt}`, this.#around.time.now);
           this.#effects.beginsStep(runId, key, attempt, { by: process, mayOverlap });
         }),
-      undone: (runId, { key }) => this.#effects.undoes(runId, key),
+      undone: (runId, { key, attempt }) => this.#noting(() => this.#effects.undoes(runId, key, attempt, process)),
       sleep: (ms, signal) => process.sleep(ms, signal),
     };
   }

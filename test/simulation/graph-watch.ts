@@ -22,26 +22,42 @@ type Became =
 type Way = 'unresolved' | 'live' | 'dead' | 'broken' | 'starved';
 
 export class GraphWatch {
-  readonly #runs = new Map<string, { readonly run: RunAddress; readonly commits: Commit[] }>();
+  readonly #versionOf: (run: RunAddress) => Promise<WorkflowVersion | undefined>;
+  readonly #onTrouble: (trouble: unknown) => void;
+  readonly #judges = new Map<string, Promise<RunJudge | undefined>>();
   /** nodes whose joins were judged */
   judged = 0;
 
-  committed(run: RunAddress, commit: Commit): void {
-    const known = this.#runs.get(run.runId) ?? { run, commits: [] };
-    known.commits.push(commit);
-    this.#runs.set(run.runId, known);
+  /**
+   * @param versionOf what a run is of, where it is of a graph
+   * @param onTrouble is told of a violation in the moment of its commit
+   */
+  constructor(versionOf: (run: RunAddress) => Promise<WorkflowVersion | undefined>, onTrouble: (trouble: unknown) => void) {
+    this.#versionOf = versionOf;
+    this.#onTrouble = onTrouble;
   }
 
-  /** @param versionOf what a run is of, where it is of a graph */
-  async judge(versionOf: (run: RunAddress) => Promise<WorkflowVersion | undefined>): Promise<void> {
-    for (const { run, commits } of this.#runs.values()) {
-      const version = await versionOf(run);
-      if (version === undefined) continue;
-      const judge = new RunJudge(run.runId, version);
-      for (const commit of commits) judge.commit(commit);
-      judge.over();
-      this.judged += judge.judged;
+  committed(run: RunAddress, commit: Commit): void {
+    const judged = (this.#judges.get(run.runId) ?? this.#begin(run)).then((judge) => {
+      judge?.commit(commit);
+      return judge;
+    });
+    this.#judges.set(run.runId, judged);
+    judged.catch(this.#onTrouble);
+  }
+
+  /** What can only be said of a run that is over. */
+  async judge(): Promise<void> {
+    for (const judging of this.#judges.values()) {
+      const judge = await judging;
+      judge?.over();
+      this.judged += judge?.judged ?? 0;
     }
+  }
+
+  async #begin(run: RunAddress): Promise<RunJudge | undefined> {
+    const version = await this.#versionOf(run);
+    return version === undefined ? undefined : new RunJudge(run.runId, version);
   }
 }
 

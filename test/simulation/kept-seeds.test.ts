@@ -1,15 +1,14 @@
-/** Each kept seed holds. */
+/** Each kept seed holds, in the world that it was found in. */
 import { expect, it } from 'vitest';
-import { noFaults, roughWeather } from './faults.ts';
-import { keptSeeds } from './kept-seeds.ts';
+import { keptSeeds, worldOf } from './kept-seeds.ts';
 import { simulate } from './simulation.ts';
 
 it('there are some', () => expect(keptSeeds.length).toBeGreaterThan(1));
 
-it.each(keptSeeds.map(({ seed, weather, found, ...mix }) => [seed, weather, found, mix] as const))(
+it.each(keptSeeds.map((kept) => [kept.seed, kept.weather, kept.found, kept] as const))(
   'seed %i in %s weather: %s',
-  async (seed, weather, _found, { runs = 3, code = 0.4 }) => {
-    const { commits } = await simulate({ seed, rates: weather === 'calm' ? noFaults : roughWeather, runs, code });
+  async (_seed, _weather, _found, kept) => {
+    const { commits } = await simulate(worldOf(kept));
     expect(commits).toBeGreaterThan(0);
   },
 );

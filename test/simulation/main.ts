@@ -1,13 +1,17 @@
 /**
- * `npm run simulate -- --seed 42` replays one seed; `--seeds 100000` runs many and prints what was injected, what was decided
- * and how long it took; `--go-on --minutes 10` goes on where the count of all seeds so far stopped, and writes it down.
+ * `npm run simulate -- --seed 42` replays one seed, in another world with `--calm`, `--runs 6`, `--shared`, `--code 0` or
+ * `--places 1`; `--kept 102-rough-one-place.json` replays one of `seeds` in the world that it was found in; `--seeds 100000` runs many and
+ * prints what was injected, what was decided and how long it took; `--go-on --minutes 10` goes on where the count of all seeds
+ * so far stopped, and writes it down as it goes.
  */
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
+import { fingerprintOfWorlds } from './drawn-worlds.ts';
 import { noFaults, roughWeather } from './faults.ts';
+import { keptSeedIn, worldOf } from './kept-seeds.ts';
 import { readReport, seedsSchema, writeReport } from './reports.ts';
 import { runSeeds } from './run-seeds.ts';
-import { simulate } from './simulation.ts';
+import { type SimulationOptions, simulate } from './simulation.ts';
 import { type Tally, emptyTally, merge } from './tally.ts';
 import { writeProof } from './write-proof.ts';
 
@@ -17,30 +21,46 @@ const { values } = parseArgs({
     seeds: { type: 'string' },
     from: { type: 'string' },
     calm: { type: 'boolean', default: false },
+    runs: { type: 'string' },
+    shared: { type: 'boolean', default: false },
+    code: { type: 'string' },
+    places: { type: 'string' },
+    kept: { type: 'string' },
     'go-on': { type: 'boolean', default: false },
     minutes: { type: 'string' },
   },
 });
 
-if (values.seed !== undefined) await replay(Number(values.seed));
+if (values.kept !== undefined) await replay(worldOf(keptSeedIn(values.kept)));
+else if (values.seed !== undefined) await replay(asked(Number(values.seed)));
 else if (values['go-on']) await goOn();
 else print(...(await timed(Number(values.from ?? 1), Number(values.seeds ?? 200))));
 
-async function replay(seed: number): Promise<void> {
+function asked(seed: number): SimulationOptions {
+  const { calm, runs, shared, code, places } = values;
+  return {
+    seed,
+    rates: calm ? noFaults : roughWeather,
+    isShared: shared,
+    ...(runs === undefined ? {} : { runs: Number(runs) }),
+    ...(code === undefined ? {} : { code: Number(code) }),
+    ...(places === undefined ? {} : { limits: { maxConcurrentRuns: Number(places) } }),
+  };
+}
+
+async function replay(world: SimulationOptions): Promise<void> {
   try {
-    const { summary, ...report } = await simulate({ seed, rates: values.calm ? noFaults : roughWeather });
+    const { summary, ...report } = await simulate(world);
     console.log(report);
     console.log(summary.join('\n'));
   } catch (trouble) {
-    console.log(`seed ${seed}:`, trouble);
+    console.log(`seed ${world.seed}:`, trouble);
     process.exitCode = 1;
   }
 }
 
-async function timed(from: number, count: number): Promise<[Tally, number]> {
+async function timed(from: number, count: number, until = endOfTime()): Promise<[Tally, number]> {
   const startedAt = performance.now();
-  const minutes = Number(values.minutes ?? Infinity);
-  const until = Number.isFinite(minutes) ? Date.now() + minutes * 60_000 : undefined;
   const tally = await runSeeds({
     from,
     count,
@@ -54,22 +74,40 @@ async function timed(from: number, count: number): Promise<[Tally, number]> {
   return [tally, (performance.now() - startedAt) / 1_000];
 }
 
-/** Towards a million: each seed once, whatever the session. */
+function endOfTime(): number | undefined {
+  const minutes = Number(values.minutes ?? Infinity);
+  return Number.isFinite(minutes) ? Date.now() + minutes * 60_000 : undefined;
+}
+
+/** Seeds after which the count is written down: what is lost by whoever stops this is a minute. */
+const seedsAtATime = 1_000;
+
+/** Towards a million: each seed once, whatever the session. Where other worlds are drawn than before, it begins anew beside the earlier count. */
 async function goOn(): Promise<void> {
-  const before = readReport('seeds', seedsSchema) ?? { next: 1, seconds: 0, commits: [], tally: emptyTally() };
-  const [tally, seconds] = await timed(before.next, Number(values.seeds ?? 1_000_000));
-  print(tally, seconds);
-  merge(before.tally, tally);
+  const worlds = fingerprintOfWorlds();
+  const none = { seconds: 0, commits: [], worlds, tally: emptyTally() };
+  const known = readReport('seeds', seedsSchema) ?? { ...none, next: 1, earlier: [] };
+  const { next: _next, earlier, ...count } = known;
+  const isSame = known.worlds === worlds;
+  const before = isSame ? known : { ...none, next: 1, earlier: [...earlier, count] };
   const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' }).trim();
-  const after = {
-    next: before.next + tally.seeds,
-    seconds: Math.round(before.seconds + seconds),
-    commits: [...new Set([...before.commits, commit])],
-    tally: before.tally,
-  };
-  writeReport('seeds', after);
+  const commits = [...new Set([...before.commits, commit])];
+  const until = endOfTime();
+  const last = before.next + Number(values.seeds ?? 1_000_000);
+  const session = emptyTally();
+  let [from, seconds] = [before.next, before.seconds];
+  while (from < last && Date.now() < (until ?? Infinity)) {
+    const [tally, took] = await timed(from, Math.min(seedsAtATime, last - from), until);
+    merge(session, tally);
+    merge(before.tally, tally);
+    from += tally.seeds;
+    seconds += took;
+    const now = { next: from, seconds: Math.round(seconds), commits, worlds, tally: before.tally, earlier: before.earlier };
+    writeReport('seeds', now);
+  }
+  print(session, seconds - before.seconds);
   writeProof();
-  console.log(`${before.tally.seeds} seeds in all, the next is ${after.next}`);
+  console.log(`${before.tally.seeds} seeds in all${isSame ? '' : ', of worlds that are drawn anew'}, the next is ${from}`);
 }
 
 function print({ seeds, faults, seen, longestOverlapMs, failed }: Tally, seconds: number): void {

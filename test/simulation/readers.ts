@@ -1,6 +1,7 @@
 /**
- * Readers of every run: each comes at any moment, reads a torn log from where it was, goes away in the middle, and comes back.
- * What one has seen stays true, and who resumes from n misses nothing after n (invariant 8). Their chance is their own, so
+ * Readers of every run: each comes at any moment, reads a torn log from where it was or from any event before, goes away in the
+ * middle, and comes back, also while it is still there; some stay for a while and wait for what comes. What one has seen stays
+ * true, and who resumes from n is given the same again and misses nothing after n (invariant 8). Their chance is their own, so
  * that the world goes on the same whether or not anybody reads.
  */
 import type { RunAddress } from '../../lib/engine/ids.ts';
@@ -14,9 +15,13 @@ import type { VirtualTime } from './virtual-time.ts';
 
 interface Reader {
   readonly run: RunAddress;
-  /** what it has seen, as it saw it */
+  /** what it has seen, as it saw it, however often it has come */
   readonly seen: string[];
 }
+
+/** One that resumes from any event, and not where it was. */
+const shareOfReturns = 0.5;
+const shareOfStays = 0.05;
 
 export class Readers {
   readonly #prng: Prng;
@@ -24,6 +29,10 @@ export class Readers {
   readonly #memory: MemoryWorld;
   readonly #readers = new Map<string, Reader>();
   readonly problems: unknown[] = [];
+  /** events that somebody was given who had seen them */
+  seenAgain = 0;
+  /** events that somebody was given while he waited for them */
+  seenLive = 0;
 
   constructor(seed: number, time: VirtualTime, memory: MemoryWorld) {
     this.#prng = new Prng(seed + 1_000_003);
@@ -40,7 +49,10 @@ export class Readers {
     this.#readers.set(run.runId, reader);
     if (!this.#prng.isLucky(0.3)) return;
     this.#time.in(this.#prng.whole(0, 5_000), () => {
-      this.#read(reader, this.#torn()).catch((trouble: unknown) => this.problems.push(trouble));
+      const reading = this.#prng.isLucky(shareOfStays)
+        ? this.#stay(reader)
+        : this.#read(reader, this.#torn(), this.#from(reader));
+      reading.catch((trouble: unknown) => this.problems.push(trouble));
     });
   }
 
@@ -48,7 +60,8 @@ export class Readers {
     if (this.problems.length > 0) throw this.problems[0];
     for (const reader of this.#readers.values()) {
       const { run, seen } = reader;
-      await this.#read(reader, this.#memory.log, Infinity);
+      for (const after of [0, this.#prng.whole(0, seen.length), seen.length])
+        await this.#read(reader, this.#memory.log, after, Infinity);
       const head = await this.#memory.log.head(run);
       const commits = head === undefined ? [] : [head.commit, ...(await this.#memory.log.commitsAfter(run, head.commit.number))];
       const events = head === undefined ? [] : commits.flatMap((commit) => publicEvents(head, commit));
@@ -57,24 +70,65 @@ export class Readers {
     }
   }
 
+  /** @returns the event after which it goes on */
+  #from({ seen }: Reader): number {
+    return this.#prng.isLucky(shareOfReturns) ? this.#prng.whole(0, seen.length) : seen.length;
+  }
+
   /** Reads what there is, or less, and goes away. */
-  async #read({ run, seen }: Reader, log: RunLog, most = this.#prng.whole(1, 12)): Promise<void> {
+  async #read(reader: Reader, log: RunLog, after: number, most = this.#prng.whole(1, 12)): Promise<void> {
+    const { run } = reader;
     const followed = await beginFollowing({ log }, run);
     runInvariant(8, followed !== undefined, `${run.runId} was committed to and is not there`);
-    const left = Math.min(most, followed.state.nextEventId - 1 - seen.length);
+    const left = Math.min(most, followed.state.nextEventId - 1 - after);
     if (left <= 0) return;
-    const news = followRun({ log, streams: this.#memory.streams, clock: this.#memory.clock }, followed, seen.length);
-    for (let count = 0; count < left; count += 1) {
+    const news = followRun({ log, streams: this.#memory.streams, clock: this.#memory.clock }, followed, after);
+    for (let at = after; at < after + left; at += 1) {
       const { value } = await news.next();
-      if (value?.kind !== 'event') break;
-      this.#see(seen, value.event);
+      runInvariant(8, value?.kind === 'event', `after event ${at} of ${run.runId} a reader was given nothing, and there is more`);
+      this.#see(reader, at, value.event);
     }
     await news.return();
   }
 
-  #see(seen: string[], event: PublicEvent): void {
-    runInvariant(8, event.eventId === seen.length + 1, `after event ${seen.length} a reader was given ${event.eventId}`);
-    seen.push(JSON.stringify(event));
+  /** Waits for what comes, for so many looks that find nothing, and goes away; the run goes on meanwhile, and others read. */
+  async #stay(reader: Reader): Promise<void> {
+    const log = this.#torn();
+    const clock = {
+      now: () => this.#time.now,
+      sleep: (wait: number) => new Promise<void>((resolve) => this.#time.in(wait, resolve)),
+    };
+    const followed = await beginFollowing({ log }, reader.run);
+    runInvariant(8, followed !== undefined, `${reader.run.runId} was committed to and is not there`);
+    let at = this.#from(reader);
+    const known = followed.state.nextEventId - 1;
+    const news = followRun({ log, streams: this.#memory.streams, clock }, followed, at);
+    for (let looks = this.#prng.whole(1, 8); looks > 0;) {
+      const { value } = await news.next();
+      const isAllGiven = at >= followed.state.nextEventId - 1;
+      runInvariant(
+        8,
+        value?.kind === 'event' || isAllGiven,
+        `a reader of ${reader.run.runId} waits behind event ${at}, and more is read`,
+      );
+      if (value === undefined) break;
+      if (value.kind === 'quiet') looks -= 1;
+      if (value.kind !== 'event') continue;
+      this.#see(reader, at, value.event);
+      at += 1;
+      if (at > known) this.seenLive += 1;
+    }
+    await news.return();
+  }
+
+  /** @param at the event before it */
+  #see({ seen }: Reader, at: number, event: PublicEvent): void {
+    runInvariant(8, event.eventId === at + 1, `after event ${at} a reader was given ${event.eventId}`);
+    const text = JSON.stringify(event);
+    const before = seen[at];
+    if (before === undefined) seen.push(text);
+    else this.seenAgain += 1;
+    runInvariant(8, before === undefined || before === text, `event ${event.eventId} was ${before}, and is ${text}`);
   }
 
   #torn(): RunLog {

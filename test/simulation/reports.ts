@@ -7,12 +7,19 @@ import { tallySchema } from './tally.ts';
 
 const folder = join(import.meta.dirname, 'proof');
 
-/** What `npm run simulate -- --go-on` has run so far. */
-export const seedsSchema = z.strictObject({
-  next: z.number(),
+const countSchema = z.strictObject({
   seconds: z.number(),
   commits: z.array(z.string()),
+  /** the fingerprint of the worlds that were drawn; absent of those from before it was noted */
+  worlds: z.string().optional(),
   tally: tallySchema,
+});
+
+/** What `npm run simulate -- --go-on` has run so far of the worlds that are drawn now, and before of others. */
+export const seedsSchema = z.strictObject({
+  ...countSchema.shape,
+  next: z.number(),
+  earlier: z.array(countSchema).default([]),
 });
 
 /** What `npm run crash-matrix` has run so far. */

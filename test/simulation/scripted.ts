@@ -169,6 +169,7 @@ export class Scripted implements Workload {
     const keptUntil = after(around.time.now, expiresIn);
     return this.#ask('send', async (decider) => {
       const run = this.#started();
+      signals.sent({ name, correlation: correlation ?? run.runId, scope: scriptedScope, signalId: id, payload });
       const answer =
         correlation === undefined
           ? await sendToRun(decider, run, request)

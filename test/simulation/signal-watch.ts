@@ -1,9 +1,10 @@
 /**
- * Watches signals beside the system: none is given twice, and one that was acknowledged reaches a wait that it fits while
- * both last (invariant 11).
+ * Watches signals beside the system: none is given twice, what a wait is given was sent to its place and is what its sender
+ * said, and one that was acknowledged reaches a wait that it fits while both last (invariant 11).
  */
 import type { RunAddress, Scope } from '../../lib/engine/ids.ts';
 import { nodeKey } from '../../lib/engine/ids.ts';
+import { type JsonValue, type Payload, isJsonObject } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { type Instant, minutes, seconds } from '../../lib/engine/time.ts';
@@ -28,6 +29,21 @@ export interface SentSignal {
   readonly keptUntil: Instant;
 }
 
+/** What somebody has sent, wherever it is and whoever has heard of it. */
+export interface Sending {
+  readonly scope: Scope;
+  readonly signalId: string;
+  readonly name: string;
+  readonly correlation: string;
+  readonly payload: JsonValue;
+}
+
+interface Given {
+  readonly wait: string;
+  readonly place: string;
+  readonly signalId: string;
+}
+
 const placeOf = (scope: Scope, { name, correlation }: { readonly name: string; readonly correlation: string }): string =>
   JSON.stringify([scope.environment, name, correlation]);
 
@@ -40,6 +56,11 @@ export class SignalWatch {
   /** acknowledged and not given yet, as far as their senders were told */
   readonly #kept = new Map<string, Span>();
   readonly #givenAt = new Map<string, number>();
+  readonly #sent = new Map<string, Sending>();
+  /** what was given before anybody was known to have sent it */
+  readonly #unknown: (Given & { readonly payload: JsonValue | undefined })[] = [];
+  /** by wait: given in the commit that is looked at, which completes the wait too */
+  readonly #givenNow = new Map<string, Given>();
   /** waits that ended without a signal */
   unmet = 0;
   longestOverlapMs = 0;
@@ -74,6 +95,13 @@ export class SignalWatch {
       case 'SIGNAL_RECEIVED': {
         runInvariant(11, !this.#givenAt.has(event.signalId), `signal ${event.signalId} was given twice`);
         this.#givenAt.set(event.signalId, now);
+        const place = placeOf(run, event);
+        runInvariant(
+          11,
+          this.#waits.get(wait)?.place === place,
+          `${wait} was given a signal of ${place}, where it does not wait`,
+        );
+        this.#givenNow.set(wait, { wait, place, signalId: event.signalId });
         const keptUntil = this.#keptUntil.get(event.signalId) ?? Infinity;
         runInvariant(11, !this.#isCalm || now <= keptUntil + 60_000, `signal ${event.signalId} was given after its time`);
         const kept = this.#kept.get(event.signalId);
@@ -83,6 +111,7 @@ export class SignalWatch {
       }
       case 'NODE_COMPLETED':
       case 'NODE_FAILED':
+        if (event.type === 'NODE_COMPLETED') this.#brings(wait, event.output);
         if (this.#waits.has(wait)) this.unmet += 1;
         this.#end(wait, now);
         this.#endInside(event, wait, now);
@@ -90,6 +119,37 @@ export class SignalWatch {
       default:
         break;
     }
+  }
+
+  /** Somebody is about to send it, and will again until he is answered. */
+  sent(sending: Sending): void {
+    this.#sent.set(sending.signalId, sending);
+  }
+
+  /** @param output of a wait that is over */
+  #brings(wait: string, output: Payload): void {
+    const given = this.#givenNow.get(wait);
+    if (given === undefined) return;
+    this.#givenNow.delete(wait);
+    const value = 'value' in output ? output.value : undefined;
+    // A node of a graph has what is known of the signal beside it, and a step of code nothing else.
+    const payload = value === undefined || !isJsonObject(value) ? undefined : (value['data'] ?? value['payload']);
+    if (this.#sent.has(given.signalId)) this.#judgeGiven({ ...given, payload });
+    else this.#unknown.push({ ...given, payload });
+  }
+
+  #judgeGiven({ wait, place, signalId, payload }: Given & { readonly payload: JsonValue | undefined }): void {
+    const sent = this.#sent.get(signalId);
+    runInvariant(11, sent !== undefined, `${wait} was given signal ${signalId}, which nobody has sent`);
+    const isThere = placeOf(sent.scope, sent) === place;
+    runInvariant(11, isThere, `${wait} was given signal ${signalId}, which was sent to ${placeOf(sent.scope, sent)}`);
+    const [said, heard] = [JSON.stringify(sent.payload), JSON.stringify(payload)];
+    runInvariant(11, said === heard, `${wait} was given ${heard} by signal ${signalId}, which brings ${said}`);
+  }
+
+  /** Once all senders are known: code sends too. */
+  judgeSenders(): void {
+    for (const given of this.#unknown) this.#judgeGiven(given);
   }
 
   acknowledged(signal: SentSignal, isDelivered: boolean, now: Instant): void {

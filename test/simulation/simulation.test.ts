@@ -1,14 +1,35 @@
 import { describe, expect, it } from 'vitest';
-import { roughWeather } from './faults.ts';
+import { nonce } from '../../lib/engine/ids.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { replaced } from '../service/replaced.ts';
+import { noFaults, roughWeather } from './faults.ts';
 import { seeds } from './seeds.ts';
-import { simulate } from './simulation.ts';
+import { type SimulationOptions, simulate } from './simulation.ts';
 
 describe('random workflows in rough weather', () => {
-  it('give the same world for the same seed, byte for byte', async () => {
+  it('give the same world for the same seed, byte for byte: every commit of every run, and the heads', async () => {
     for (const seed of seeds(10)) {
       const [one, other] = [await simulate({ seed, rates: roughWeather }), await simulate({ seed, rates: roughWeather })];
       expect(JSON.stringify(other)).toBe(JSON.stringify(one));
     }
+  });
+
+  it('give another one for worlds that differ in one commit, and in nothing that is counted', async () => {
+    const calm: SimulationOptions = { seed: 1, rates: noFaults, code: 0 };
+    let puts = 0;
+    const otherwise = (world: Deps): Deps => ({
+      ...world,
+      log: replaced(world.log, {
+        put: (run, commit, expiresAt) => {
+          puts += 1;
+          return world.log.put(run, puts === 5 ? { ...commit, nonce: nonce('another') } : commit, expiresAt);
+        },
+      }),
+    });
+    const { history: one, ...counted } = await simulate({ ...calm, planted: (world) => world });
+    const { history: other, ...again } = await simulate({ ...calm, planted: otherwise });
+    expect(again).toEqual(counted);
+    expect(other).not.toBe(one);
   });
 });
 

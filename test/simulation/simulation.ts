@@ -4,6 +4,7 @@ import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { days, minutes } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
+import { replaced } from '../service/replaced.ts';
 import { BudgetWatch } from './budget-watch.ts';
 import { CancelCalled } from './cancel-called.ts';
 import { Checker } from './checker.ts';
@@ -12,6 +13,7 @@ import type { Workload, WorkloadOf } from './workload.ts';
 import { sweepEachMinute } from './each-minute.ts';
 import { EffectWatch } from './effect-watch.ts';
 import { type Aim, type FaultKind, type FaultRates, Faults } from './faults.ts';
+import { FoldWatch } from './fold-watch.ts';
 import { Functions, type Workings } from './functions.ts';
 import { GraphWatch } from './graph-watch.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
@@ -20,6 +22,7 @@ import { Prng } from './prng.ts';
 import type { CodeWorkflow } from './random-code.ts';
 import { Readers } from './readers.ts';
 import { replayAtTheEnd } from './replay-watch.ts';
+import { sentByCode } from './sent-by-code.ts';
 import { SignalWatch } from './signal-watch.ts';
 import { StepWatch } from './step-watch.ts';
 import { TimeWatch } from './time-watch.ts';
@@ -80,6 +83,9 @@ export interface SimulationReport {
   readonly longestStillMs: number;
   /** by readers who come and go */
   readonly eventsRead: number;
+  /** by one who had read them before, and by one who waited for them */
+  readonly seenAgain: number;
+  readonly seenLive: number;
   /** runs that were ended by their budget */
   readonly overBudget: number;
   /** runs that got one of the places of their workflow, and the most that had one at the same time */
@@ -96,7 +102,12 @@ export interface SimulationReport {
   readonly foretold: number;
   /** virtual time from start to quiet */
   readonly tookMs: number;
-  /** the same for the same seed, byte for byte */
+  /** of all commits of all runs, when they were made, and the heads: the same for the same seed, byte for byte */
+  readonly history: string;
+  /** folds that the system kept, held against their logs */
+  readonly foldsCompared: number;
+  /** nodes of graphs that were judged by their edges */
+  readonly judged: number;
   readonly summary: readonly string[];
 }
 
@@ -121,16 +132,28 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const budgets = new BudgetWatch(limits.budget);
   const effects = new EffectWatch();
   const outcomes = new OutcomeWatch(options.cancelsCalled);
-  const graphs = new GraphWatch();
+  const folds = new FoldWatch();
+  const graphs = new GraphWatch(
+    async (run) => {
+      // Its rules are those of the simulated types, whose policies a version says itself.
+      const head = options.workload === undefined ? await world.memory.log.head(run) : undefined;
+      const { name, version } = head?.kind === 'graph' ? head.workflow : {};
+      return name === undefined || version === undefined
+        ? undefined
+        : world.memory.workflows.version(run, workflowName(name), version);
+    },
+    (trouble) => functions.problems.push(trouble),
+  );
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
   const times = new TimeWatch(areClocksRight, () => isCalm && clients.isRough !== true);
   const steps = new StepWatch(isPlain);
   const words = new WordWatch(areClocksRight, checker);
   let inPasses = 0;
-  const functions = new Functions(around, effects, { steps, times, words }, options);
+  const functions = new Functions(around, effects, { folds, steps, times, words }, options);
   const world = new SimulatedWorld(seed, around, functions, (run, commit) => {
     inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
     checker.committed(run, commit, time.now);
+    folds.committed(run, commit);
     signals.committed(run, commit, time.now);
     budgets.committed(run, commit);
     places.committed(run, commit);
@@ -146,7 +169,16 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   });
   const meddler = options.cancelsCalled === true ? new CancelCalled(around, functions) : undefined;
   const readers = new Readers(seed, time, world.memory);
-  functions.world = options.planted === undefined ? world.deps : options.planted(world.deps);
+  const watched: Deps = {
+    ...world.deps,
+    log: replaced(world.deps.log, {
+      saveSnapshot: async (run, ...snapshot) => {
+        await world.deps.log.saveSnapshot(run, ...snapshot);
+        await folds.compareSnapshot(world.memory, run);
+      },
+    }),
+  };
+  functions.world = options.planted === undefined ? watched : options.planted(watched);
   const clients: Workload =
     options.workload?.({ around, world, functions, checker, signals }) ??
     new Clients(around, world.memory, functions, { checker, signals, words }, { runs, isShared, limits, isBrisk, code, codes });
@@ -169,22 +201,19 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   signals.judge(time.now, isPlain);
   await readers.judge();
   budgets.judge();
-  // Its rules are those of the simulated types, whose policies a version says itself.
-  if (options.workload === undefined)
-    await graphs.judge(async (run) => {
-      const head = await world.memory.log.head(run);
-      const { name, version } = head?.kind === 'graph' ? head.workflow : {};
-      return name === undefined || version === undefined
-        ? undefined
-        : world.memory.workflows.version(run, workflowName(name), version);
-    });
+  await graphs.judge();
+  await folds.judge(world.memory);
   for (const { address, state } of checker.runs) {
     const code = await functions.codeOf(address);
-    if (code !== undefined) await replayAtTheEnd(world.memory, address, state, code, time.now);
+    if (code === undefined) continue;
+    await replayAtTheEnd(world.memory, address, state, code, time.now);
+    for (const sending of sentByCode(address, code)) signals.sent(sending);
   }
+  // What a fixed workflow sends by itself is nobody's to know.
+  if (options.workload === undefined) signals.judgeSenders();
   await times.judge(async (run) => (await world.memory.log.head(run))?.deadlineAt);
   const { counts, calls } = faults;
-  effects.judge(clients.isRough === true ? Infinity : Object.values(counts).reduce((sum, count) => sum + count, 0));
+  effects.judge();
   await outcomes.judge(
     (run) => functions.codeOf(run),
     (runId) => clients.mayBeCancelled(runId),
@@ -205,6 +234,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     longestStillMs: checker.longestStillMs,
     tookMs: time.now - birth,
     eventsRead: readers.events,
+    seenAgain: readers.seenAgain,
+    seenLive: readers.seenLive,
     overBudget: budgets.ended,
     letIn: places.let,
     hadToWait: places.waited,
@@ -214,6 +245,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     repeated: effects.repeated,
     rolledBack: effects.rolledBack,
     foretold: outcomes.foretold,
+    foldsCompared: folds.compared,
+    judged: graphs.judged,
+    history: checker.history,
     summary: checker.summary,
   };
 }

@@ -21,7 +21,15 @@ export const emptyTally = (): Tally => ({ seeds: 0, faults: {}, seen: {}, longes
 
 export function addReport(
   tally: Tally,
-  { counts, longestOverlapMs, longestStillMs: _still, summary: _summary, together: _together, ...seen }: SimulationReport,
+  {
+    counts,
+    longestOverlapMs,
+    longestStillMs: _still,
+    summary: _summary,
+    history: _history,
+    together: _together,
+    ...seen
+  }: SimulationReport,
 ): void {
   tally.seeds += 1;
   addAll(tally.faults, counts);

@@ -19,7 +19,12 @@ export class WordWatch {
   readonly #dead = new Set<string>();
   readonly #keys = new Map<number, Set<string>>();
   readonly #started = new Map<number, number>();
-  readonly #cancelled = new Set<string>();
+  /** by run whose cancel was answered with success: whether it was failing by then, and being undone for that */
+  readonly #cancelled = new Map<string, boolean>();
+  /** by run of code whose work is being undone: how it is to end after that */
+  readonly #endings = new Map<string, string>();
+  /** by run that failed: the code of its error */
+  readonly #failedBy = new Map<string, string | undefined>();
   readonly #askedAt = new Map<string, number>();
 
   /** @param checker knows how runs ended, by their own logs */
@@ -31,6 +36,8 @@ export class WordWatch {
   committed({ runId }: RunAddress, { number, events }: Commit, now: number): void {
     for (const event of events) {
       if (number === 1 && event.type === 'INPUT_SET') this.#starts(event.input);
+      if (event.type === 'ROLLBACK_STARTED') this.#endings.set(runId, event.ending.status);
+      if (event.type === 'RUN_FAILED' || event.type === 'RUN_TIMED_OUT') this.#failedBy.set(runId, event.error.code);
       if (!('nodeId' in event)) continue;
       const node = `${runId}/${nodeKey(event)}`;
       if (event.type === 'SUBFLOW_CALLED') this.#calls.set(node, event.childRunId);
@@ -81,7 +88,20 @@ export class WordWatch {
 
   /** A client was told that its run is cancelled. */
   toldCancelled(runId: string): void {
-    this.#cancelled.add(runId);
+    const ending = this.#endings.get(runId);
+    const end = this.#checker.endOf(runId);
+    runInvariant(
+      7,
+      end === 'cancelled' || ending !== undefined,
+      `${runId} was called cancelled, and ${end === undefined ? 'goes on' : `is ${end}`}`,
+    );
+    if (!this.#cancelled.has(runId)) this.#cancelled.set(runId, ending !== undefined && ending !== 'cancelled');
+  }
+
+  /** A client was told that its run cannot be cancelled, because it has ended so. */
+  toldEnded(runId: string, status: string): void {
+    const end = this.#checker.endOf(runId);
+    runInvariant(7, end === status, `${runId} was called ${status} to whoever cancels it, and ${end ?? 'has not ended'}`);
   }
 
   judge(): void {
@@ -89,10 +109,11 @@ export class WordWatch {
       const keys = this.#keys.get(client)?.size ?? 0;
       runInvariant(9, runs <= keys, `client ${client} has asked under ${keys} keys, and ${runs} runs were made`);
     }
-    for (const runId of this.#cancelled) {
+    for (const [runId, wasFailing] of this.#cancelled) {
       const end = this.#checker.endOf(runId);
-      // What could not be undone, or was being undone for another reason, has failed.
-      runInvariant(7, end === 'cancelled' || end === 'failed', `${runId} was called cancelled, and ended as ${end}`);
+      // What could not be undone has failed, and says so; what was failing by then has failed.
+      const hasFailed = end === 'failed' && (wasFailing || this.#failedBy.get(runId) === 'rollback_failed');
+      runInvariant(7, end === 'cancelled' || hasFailed, `${runId} was called cancelled, and ended as ${end}`);
     }
   }
 

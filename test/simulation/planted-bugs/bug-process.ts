@@ -1,12 +1,14 @@
 /** A process that is loaded with one bug in it, and tries seeds until one shows it. */
 import { registerHooks } from 'node:module';
-import { edited, editsOf } from './bug.ts';
-import { type Found, taskSchema } from './find-bug.ts';
+import { type Edit, edited, editsOf } from './bug.ts';
+import { type Planted, taskSchema } from './find-bug.ts';
 import { bugCalled } from './list.ts';
 
-const { name: wanted, isWhole } = taskSchema.parse(JSON.parse(process.argv[2] ?? ''));
-const asked = bugCalled(wanted);
-const edits = isWhole ? editsOf(asked) : (asked.and ?? []);
+const { name, planted, from, to } = taskSchema.parse(JSON.parse(process.argv[2] ?? ''));
+const asked = bugCalled(name);
+const edits = ({ whole: editsOf(asked), besides: asked.and ?? [], nothing: [] } satisfies Record<Planted, readonly Edit[]>)[
+  planted
+];
 
 registerHooks({
   load: (url, context, nextLoad) => {
@@ -21,25 +23,6 @@ registerHooks({
 });
 
 // Only now: what is loaded before stays as it is.
-const { simulate } = await import('../simulation.ts');
-const { scenes } = await import('../scenes.ts');
-const { weathers } = await import('./weathers.ts');
+const { look } = await import('./look.ts');
 
-async function found(): Promise<Found> {
-  const { weather = 'rough', options, scene, within } = asked;
-  const rates = weathers[weather];
-  const play = scene === undefined ? (seed: number) => simulate({ ...options, rates, seed }) : scenes[scene];
-  for (let seed = 1; seed <= within; seed += 1) {
-    try {
-      await play(seed);
-    } catch (trouble) {
-      const isCatch = trouble instanceof Error && /^(Violation|InvariantViolation)$/.test(trouble.name);
-      // Any other error would be a fault of the simulation, which must not pass for a catch.
-      if (isCatch) return { kind: 'caught', seed, by: trouble.message };
-      return { kind: 'broke', seed, by: trouble instanceof Error ? (trouble.stack ?? trouble.message) : String(trouble) };
-    }
-  }
-  return { kind: 'survived', seed: within };
-}
-
-process.send?.(await found());
+process.send?.(await look(asked, from, to));

@@ -1,4 +1,5 @@
 /** A bug that is planted on purpose, as an edit of the sources, and the weather in which it has to be seen. */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SimulationOptions } from '../simulation.ts';
@@ -33,6 +34,10 @@ export interface PlantedBug extends Edit {
 const root = join(import.meta.dirname, '../../..');
 
 export const editsOf = ({ file, find, replace, and = [] }: PlantedBug): readonly Edit[] => [{ file, find, replace }, ...and];
+
+/** Of all that a search for it is made of, and of nothing else: a report of another one says nothing of this one. */
+export const fingerprint = ({ name: _name, ...made }: PlantedBug): string =>
+  createHash('sha256').update(JSON.stringify(made)).digest('hex').slice(0, 12);
 
 /** Why the edit does not fit its file; undefined where it does. */
 export function misfit({ file, find, replace }: Edit): string | undefined {

@@ -115,6 +115,16 @@ export const inCommits: readonly PlantedBug[] = [
     options: { withoutSweep: true },
   },
   {
+    name: 'the last commit of a run that has ended is lost',
+    file: memoryLog,
+    find: 'record.head = kept({ ...record.head, projection });',
+    replace:
+      'record.head = kept({ ...record.head, projection });\n    if (isTerminal(record.head)) record.commits.delete(projection.asOf);',
+    within: 20,
+    weather: 'calm',
+    options: { withoutSweep: true },
+  },
+  {
     name: 'a win is not folded',
     file: append,
     find: 'applyCommit(fold.state, commit);',
@@ -140,6 +150,15 @@ export const inCommits: readonly PlantedBug[] = [
         replace: '  void [invariant, asOf];\n',
       },
     ],
+    within: 60,
+    options: { code: 0 },
+  },
+  {
+    name: 'a stored fold has forgotten what was spent',
+    file: 'lib/engine/log/stored-fold.ts',
+    find: '    progress,\n    spent,\n    ...(admission',
+    replace: '    progress,\n    spent: { ...spent, executions: 0 },\n    ...(admission',
+    and: [{ file: 'lib/engine/log/stored-fold.ts', find: 'const firstSnapshotAt = 64;', replace: 'const firstSnapshotAt = 4;' }],
     within: 60,
     options: { code: 0 },
   },

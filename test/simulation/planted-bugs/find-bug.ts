@@ -14,11 +14,21 @@ export type Found = z.infer<typeof foundSchema>;
 /** No search takes this long that finds anything: what is planted goes round in circles. */
 const longestMs = 600_000;
 
-/** What the process is told, as its only argument. `isWhole`: with the bug itself, and not only with the other strings cut. */
-export const taskSchema = z.strictObject({ name: z.string(), isWhole: z.boolean() });
+/** The bug and what is cut with it; only what is cut with it; or the sources as they are. */
+const plantedSchema = z.enum(['whole', 'besides', 'nothing']);
+export type Planted = z.infer<typeof plantedSchema>;
 
-export async function findBug({ name }: PlantedBug, isWhole = true): Promise<Found> {
-  const task = JSON.stringify({ name, isWhole } satisfies z.infer<typeof taskSchema>);
+/** What the process is told, as its only argument. */
+export const taskSchema = z.strictObject({ name: z.string(), planted: plantedSchema, from: z.number(), to: z.number() });
+
+/** What is planted, and the first and the last seed. */
+type Search = Partial<Omit<z.infer<typeof taskSchema>, 'name'>>;
+
+export async function findBug(
+  { name, within }: PlantedBug,
+  { planted = 'whole', from = 1, to = within }: Search = {},
+): Promise<Found> {
+  const task = JSON.stringify({ name, planted, from, to } satisfies z.infer<typeof taskSchema>);
   const process = fork(new URL('./bug-process.ts', import.meta.url), [task], { execArgv: [] });
   const { promise, resolve } = Promise.withResolvers<Found>();
   const broke = (by: string): void => resolve({ kind: 'broke', seed: 0, by });

@@ -1,8 +1,10 @@
 /** Every bug that is planted. */
 import type { PlantedBug } from './bug.ts';
+import { inCancels } from './cancels.ts';
 import { inChildren } from './children.ts';
 import { inCode } from './code.ts';
 import { inCommits } from './commits.ts';
+import { inEffects } from './effects.ts';
 import { inJoinsAndEdges } from './joins-and-edges.ts';
 import { inLoops } from './loops.ts';
 import { inPlaces } from './places.ts';
@@ -28,6 +30,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inPlaces,
   ...inVersions,
   ...inResumptions,
+  ...inEffects,
+  ...inCancels,
 ];
 
 export function bugCalled(name: string): PlantedBug {

@@ -1,27 +1,42 @@
 /**
- * `npm run planted-bugs` looks for each planted bug and writes down by which seed and which rule it was seen;
- * `-- --missing` looks only for those that the report does not say to be caught; `-- wake` looks only for those with that word in their names, and writes nothing.
+ * `npm run planted-bugs` looks for each planted bug and writes down by which seed and which rule it was seen, and that the same
+ * seeds hold without it; `-- --missing` looks only for those that the report does not say that of, or says it of another edit;
+ * `-- wake` looks only for those with that word in their names, and writes nothing.
  */
+import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { writeReport } from '../reports.ts';
 import { writeProof } from '../write-proof.ts';
+import { type PlantedBug, fingerprint } from './bug.ts';
 import { type Found, findBug } from './find-bug.ts';
 import { plantedBugs } from './list.ts';
-import { type Report, knownReport } from './report.ts';
+import { type Report, isOf, knownReport } from './report.ts';
 
 const [word] = process.argv.slice(2);
 const isWhole = word === undefined || word === '--missing';
 const asked = plantedBugs.filter(({ name }) => isWhole || name.includes(word));
 const known = word === '--missing' ? knownReport() : [];
-const isKnown = (name: string): boolean => known.some((entry) => entry.name === name && entry.seed !== undefined);
-const waiting = asked.filter(({ name }) => !isKnown(name));
+const waiting = asked.filter((bug) => !known.some((row) => isOf(bug, row)));
 const found = new Map<string, Found>();
+const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' }).trim();
+
+/** @returns `broke` too where something shows without the bug */
+async function redAndGreen(bug: PlantedBug): Promise<Found> {
+  // What is cut besides must not show by itself.
+  if (bug.and !== undefined) {
+    const besides = await findBug(bug, { planted: 'besides' });
+    if (besides.kind !== 'survived')
+      return { ...besides, kind: 'broke', by: `what is cut with it shows by itself: ${besides.by}` };
+  }
+  const came = await findBug(bug);
+  if (came.kind !== 'caught') return came;
+  const clean = await findBug(bug, { planted: 'nothing', to: came.seed });
+  return clean.kind === 'survived' ? came : { ...clean, kind: 'broke', by: `without the bug: ${clean.by}` };
+}
 
 async function work(): Promise<void> {
   for (let bug = waiting.shift(); bug !== undefined; bug = waiting.shift()) {
-    // What is cut besides must not show by itself.
-    const alone: Found = bug.and === undefined ? { kind: 'survived', seed: 0 } : await findBug(bug, false);
-    const came = alone.kind === 'survived' ? await findBug(bug) : { ...alone, kind: 'broke' as const };
+    const came = await redAndGreen(bug);
     found.set(bug.name, came);
     if (isWhole) writeReport('planted-bugs', reported());
     console.log(`${bug.name}: ${came.kind} at seed ${came.seed} of ${bug.within}${'by' in came ? `, ${came.by}` : ''}`);
@@ -37,11 +52,13 @@ console.log(`${report.length} bugs, ${missed.length} not caught`);
 if (missed.length > 0) process.exitCode = 1;
 
 function reported(): Report {
-  return asked.map(({ name, within }) => {
+  return asked.map((bug) => {
+    const { name, within } = bug;
     const came = found.get(name);
-    const before = known.find((entry) => entry.name === name);
-    if (came === undefined && before !== undefined) return before;
-    return { name, within, ...(came?.kind === 'caught' ? { seed: came.seed, by: ruleIn(came.by) } : {}) };
+    const before = known.find((row) => isOf(bug, row));
+    if (came === undefined && before !== undefined) return { ...before, within };
+    if (came?.kind !== 'caught') return { name, within };
+    return { name, within, seed: came.seed, by: ruleIn(came.by), green: came.seed, made: fingerprint(bug), commit };
   });
 }
 

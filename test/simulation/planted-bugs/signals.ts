@@ -6,6 +6,20 @@ const memory = 'lib/memory/signals.ts';
 
 export const inSignals: readonly PlantedBug[] = [
   {
+    name: 'a wait is given nothing of what its signal brings',
+    file: meet,
+    find: 'signal: { signalId, payload, receivedAt },',
+    replace: 'signal: { signalId, payload: null, receivedAt },',
+    within: 20,
+  },
+  {
+    name: 'a signal fits each wait for its name, whatever its correlation',
+    file: memory,
+    find: 'JSON.stringify([scopeName(place), place.name, place.correlation]);',
+    replace: 'JSON.stringify([scopeName(place), place.name]);',
+    within: 20,
+  },
+  {
     name: 'a signal that is sent again is a new one',
     file: memory,
     find: 'if (signals.has(signal.signalId)) return;',

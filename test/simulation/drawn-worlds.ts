@@ -1,0 +1,15 @@
+/** What decides which worlds there are for a seed: counts of one set of them say nothing of another. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { roughWeather } from './faults.ts';
+
+/** What draws workflows, and what clients do to their runs. */
+const drawers = ['random-graph.ts', 'random-code.ts', 'clients.ts'];
+
+/** Of the classes of faults with their rates, and of all that is drawn. */
+export function fingerprintOfWorlds(): string {
+  const hash = createHash('sha256').update(JSON.stringify(roughWeather));
+  for (const file of drawers) hash.update(readFileSync(join(import.meta.dirname, file)));
+  return hash.digest('hex').slice(0, 12);
+}
