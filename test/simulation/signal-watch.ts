@@ -40,6 +40,7 @@ export class SignalWatch {
   /** acknowledged and not given yet, as far as their senders were told */
   readonly #kept = new Map<string, Span>();
   readonly #givenAt = new Map<string, number>();
+  readonly #refused = new Set<string>();
   /** waits that ended without a signal */
   unmet = 0;
   longestOverlapMs = 0;
@@ -73,6 +74,7 @@ export class SignalWatch {
         break;
       case 'SIGNAL_RECEIVED': {
         runInvariant(11, !this.#givenAt.has(event.signalId), `signal ${event.signalId} was given twice`);
+        runInvariant(9, !this.#refused.has(event.signalId), `signal ${event.signalId} was to be refused, and was given`);
         this.#givenAt.set(event.signalId, now);
         const keptUntil = this.#keptUntil.get(event.signalId) ?? Infinity;
         runInvariant(11, !this.#isCalm || now <= keptUntil + 60_000, `signal ${event.signalId} was given after its time`);
@@ -90,6 +92,11 @@ export class SignalWatch {
       default:
         break;
     }
+  }
+
+  /** It is sent with the key of another. */
+  refuses(signalId: string): void {
+    this.#refused.add(signalId);
   }
 
   acknowledged(signal: SentSignal, isDelivered: boolean, now: Instant): void {

@@ -11,7 +11,7 @@ import { Clients } from './clients.ts';
 import type { Workload, WorkloadOf } from './workload.ts';
 import { sweepEachMinute } from './each-minute.ts';
 import { EffectWatch } from './effect-watch.ts';
-import { type Aim, type FaultKind, type FaultRates, Faults } from './faults.ts';
+import { type Aim, type FaultKind, type FaultRates, Faults, isHarmless } from './faults.ts';
 import { Functions, type Workings } from './functions.ts';
 import { GraphWatch } from './graph-watch.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
@@ -113,7 +113,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const around = { time, prng, faults };
 
   const checker = new Checker();
-  const isCalm = Object.values(rates).every((rate) => rate === 0) && (options.aims ?? []).length === 0;
+  const isCalm =
+    Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind)) && (options.aims ?? []).length === 0;
   /** and nobody holds anything up on purpose */
   const isPlain = isCalm && options.workload === undefined && options.planted === undefined;
   const signals = new SignalWatch(isCalm);
@@ -184,7 +185,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   }
   await times.judge(async (run) => (await world.memory.log.head(run))?.deadlineAt);
   const { counts, calls } = faults;
-  effects.judge(clients.isRough === true ? Infinity : Object.values(counts).reduce((sum, count) => sum + count, 0));
+  const struck = Object.entries(counts).reduce((sum, [kind, count]) => (isHarmless(kind) ? sum : sum + count), 0);
+  effects.judge(clients.isRough === true ? Infinity : struck);
   await outcomes.judge(
     (run) => functions.codeOf(run),
     (runId) => clients.mayBeCancelled(runId),

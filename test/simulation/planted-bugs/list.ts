@@ -4,6 +4,7 @@ import { inChildren } from './children.ts';
 import { inCode } from './code.ts';
 import { inCommits } from './commits.ts';
 import { inJoinsAndEdges } from './joins-and-edges.ts';
+import { inLists } from './lists.ts';
 import { inLoops } from './loops.ts';
 import { inPlaces } from './places.ts';
 import { inReaders } from './readers.ts';
@@ -28,6 +29,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inPlaces,
   ...inVersions,
   ...inResumptions,
+  ...inLists,
 ];
 
 export function bugCalled(name: string): PlantedBug {
