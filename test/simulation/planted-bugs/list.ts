@@ -13,6 +13,7 @@ import { inResumptions } from './resumptions.ts';
 import { inSends } from './sends.ts';
 import { inSignals } from './signals.ts';
 import { inStart } from './start.ts';
+import { inStoredFolds } from './stored-folds.ts';
 import { inVersions } from './versions.ts';
 
 export const plantedBugs: readonly PlantedBug[] = [
@@ -30,6 +31,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inVersions,
   ...inResumptions,
   ...inLists,
+  ...inStoredFolds,
 ];
 
 export function bugCalled(name: string): PlantedBug {
