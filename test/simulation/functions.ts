@@ -13,6 +13,7 @@ import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { takeJob } from '../../lib/service/take-job.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import type { EffectWatch } from './effect-watch.ts';
+import { answerOf } from './given.ts';
 import { Process, type Surroundings } from './process.ts';
 import { simulatedPrograms } from './programs.ts';
 import type { Received } from './queue.ts';
@@ -218,7 +219,9 @@ export class Functions implements Takers {
         this.#effects.begins(attempt.token, attempt.number, process);
         return others(node, input, attempt);
       };
-    return async (node, _input, attempt) => {
+    return async (node, input, attempt) => {
+      // What is stored apart is asked for before anything is done, and then all begins anew.
+      const answer = answerOf(input);
       const ms = Number(node.config['ms'] ?? 5);
       const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));
       this.#noting(() => this.#watches.times.begins(`${attempt.token}#${attempt.number}`, this.#around.time.now));
@@ -227,7 +230,7 @@ export class Functions implements Takers {
       const tokens = { tokens: { input: ms % 7, output: attempt.number } };
       return isBad
         ? { outcome: { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' }, ...tokens }, printed: [] }
-        : { outcome: { kind: 'finished', output: { value: prng.whole(0, 99) }, handle: 'output', ...tokens }, printed: [] };
+        : { outcome: { kind: 'finished', output: { value: answer }, handle: 'output', ...tokens }, printed: [] };
     };
   }
 

@@ -1,5 +1,5 @@
 /** One seed, one world: the real engine and service over simulated ports, random workflows, faults, and the checker. */
-import type { WorkflowOptions } from '../../lib/engine/graph/definition.ts';
+import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { days, minutes } from '../../lib/engine/time.ts';
@@ -13,6 +13,7 @@ import { sweepEachMinute } from './each-minute.ts';
 import { EffectWatch } from './effect-watch.ts';
 import { type Aim, type FaultKind, type FaultRates, Faults, isHarmless } from './faults.ts';
 import { Functions, type Workings } from './functions.ts';
+import { GivenWatch } from './given-watch.ts';
 import { GraphWatch } from './graph-watch.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import { PlaceWatch } from './place-watch.ts';
@@ -94,6 +95,8 @@ export interface SimulationReport {
   readonly rolledBack: number;
   /** runs of code that came to what was known beforehand */
   readonly foretold: number;
+  /** nodes of graphs whose answers told what they were given, and were right */
+  readonly answered: number;
   /** virtual time from start to quiet */
   readonly tookMs: number;
   /** the same for the same seed, byte for byte */
@@ -175,15 +178,19 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   signals.judge(time.now, isPlain);
   await readers.judge();
   budgets.judge();
-  // Its rules are those of the simulated types, whose policies a version says itself.
-  if (options.workload === undefined)
-    await graphs.judge(async (run) => {
-      const head = await world.memory.log.head(run);
-      const { name, version } = head?.kind === 'graph' ? head.workflow : {};
-      return name === undefined || version === undefined
-        ? undefined
-        : world.memory.workflows.version(run, workflowName(name), version);
-    });
+  const versionOf = async (run: RunAddress): Promise<WorkflowVersion | undefined> => {
+    const head = await world.memory.log.head(run);
+    const { name, version } = head?.kind === 'graph' ? head.workflow : {};
+    return name === undefined || version === undefined
+      ? undefined
+      : world.memory.workflows.version(run, workflowName(name), version);
+  };
+  const given = new GivenWatch();
+  // Their rules are those of the simulated types, whose policies a version says itself.
+  if (options.workload === undefined) {
+    await graphs.judge(versionOf);
+    await given.judge(world.memory, checker.runs, versionOf);
+  }
   for (const { address, state } of checker.runs) {
     const code = await functions.codeOf(address);
     if (code !== undefined) await replayAtTheEnd(world.memory, address, state, code, time.now);
@@ -221,6 +228,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     repeated: effects.repeated,
     rolledBack: effects.rolledBack,
     foretold: outcomes.foretold,
+    answered: given.judged,
     summary: checker.summary,
   };
 }

@@ -34,6 +34,7 @@ export async function holdInRoughWeather(part: number, count = seedsInPart): Pro
     waitsUnmet: 0,
     rolledBack: 0,
     foretold: 0,
+    answered: 0,
     inPasses: 0,
   };
   for (let seed = 1 + (part - 1) * count; seed <= part * count; seed += 1) {
@@ -58,6 +59,7 @@ const counted = [
   'waitsUnmet',
   'rolledBack',
   'foretold',
+  'answered',
   'inPasses',
 ] as const;
 
@@ -72,5 +74,6 @@ const least = {
   waitsUnmet: 0.25,
   rolledBack: 0.02,
   foretold: 0.2,
+  answered: 3,
   inPasses: 0.5,
 } as const satisfies Record<(typeof counted)[number], number>;

@@ -3,6 +3,7 @@ import type { PlantedBug } from './bug.ts';
 import { inChildren } from './children.ts';
 import { inCode } from './code.ts';
 import { inCommits } from './commits.ts';
+import { inGiven } from './given.ts';
 import { inJoinsAndEdges } from './joins-and-edges.ts';
 import { inLists } from './lists.ts';
 import { inLoops } from './loops.ts';
@@ -31,6 +32,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inVersions,
   ...inResumptions,
   ...inLists,
+  ...inGiven,
   ...inStoredFolds,
 ];
 
