@@ -38,6 +38,12 @@ export class Process {
   readonly #around: Surroundings;
   #wrongMs: number;
   #frozenUntil = 0;
+  /** it has stood still once */
+  hasStood = false;
+  /** when its function's time is over: it is ended then as Lambda does it, whatever it is at work on */
+  endsAt = Infinity;
+  /** Is called when it was. */
+  onTimeout: () => void = () => {};
   /** Is called with each nonce that it draws: by that its commits are known. */
   onNonce: (nonce: Nonce) => void = () => {};
   /** Is called at each port call. */
@@ -56,6 +62,16 @@ export class Process {
     this.onDeath();
   }
 
+  #timeOut(): void {
+    this.die();
+    this.onTimeout();
+  }
+
+  #stand(ms: number): void {
+    this.hasStood = true;
+    this.#frozenUntil = this.#around.time.now + ms;
+  }
+
   #someWrong(): number {
     return this.#around.prng.whole(-mostWrongMs, mostWrongMs);
   }
@@ -69,6 +85,8 @@ export class Process {
     const { time } = this.#around;
     time.in(ms, () => {
       if (!this.isAlive) return;
+      // Nothing is seen of its end before it would do something again.
+      if (time.now >= this.endsAt) return this.#timeOut();
       if (time.now < this.#frozenUntil) this.in(this.#frozenUntil - time.now, happen);
       else happen();
     });
@@ -95,7 +113,7 @@ export class Process {
       const diesAfter = faults.looms('crashAfter') && !isRefused;
       const isAnswerLost = faults.looms('lostAnswer') && !isRefused;
       if (faults.strikes('clockJump')) this.#wrongMs = this.#someWrong();
-      if (faults.strikes('frozen')) this.#frozenUntil = time.now + prng.whole(1_000, longestFreezeMs);
+      if (faults.strikes('frozen')) this.#stand(prng.whole(1_000, longestFreezeMs));
       const latencyMs = faults.strikes('slow') ? prng.whole(1_000, 20_000) : prng.whole(1, 12);
       const answer = (settle: () => void): void => this.in(prng.whole(0, 4), settle);
       // A request that is on its way arrives, whatever becomes of its sender.

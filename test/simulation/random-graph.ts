@@ -10,7 +10,7 @@ import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { NodePolicy } from '../../lib/engine/graph/plan.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
 import { type JsonObject, isJsonObject } from '../../lib/engine/json.ts';
-import { type Instant, after, durationMs, seconds } from '../../lib/engine/time.ts';
+import { type Instant, after, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { GraphTypes } from '../../lib/service/graph.ts';
 import { answerOf } from './given.ts';
 import type { Prng } from './prng.ts';
@@ -139,7 +139,9 @@ export function randomVersion(prng: Prng, name: string, isBrisk: boolean, isWide
     nodes.push(end);
   }
   for (const node of nodes) if (node.type === 'loop') addBody(prng, node, { nodes, edges }, { isBrisk, waits });
-  const written = nodes.map((node) => (isJsonObject(node.config['policy']) ? withNames(ink, node, node.config['policy']) : node));
+  const written = nodes.map((node) =>
+    isJsonObject(node.config['policy']) ? withNames(ink, node, node.config['policy'], isBrisk) : node,
+  );
   return { name: workflowName(name), version: 1, nodes: written, edges: edges.map((each) => labelled(ink, each)), options: {} };
 }
 
@@ -147,10 +149,20 @@ export function randomVersion(prng: Prng, name: string, isBrisk: boolean, isWide
 const variables = ['x', 'y', 'z'] as const;
 const labels = ['side', 'client'] as const;
 
-/** Under which name a node writes, and how it merges what comes under one name. */
-const withNames = (ink: Prng, node: NodeDefinition, policy: JsonObject): NodeDefinition => {
+/** Work that lasts longer than its node may, and such as may last nearly as long as a worker; in minutes of its middle. */
+const longWork = [
+  { ms: minutes(10) },
+  { ms: minutes(3), timeoutMs: minutes(14) },
+  { ms: minutes(6), timeoutMs: minutes(14) },
+] as const;
+
+/** Under which name a node writes, how it merges what comes under one name, and now and then how long it takes. */
+const withNames = (ink: Prng, node: NodeDefinition, policy: JsonObject, isBrisk: boolean): NodeDefinition => {
   const named = ink.isLucky(0.5) ? { outputVariable: ink.pick(variables) } : {};
-  return { ...node, config: { ...node.config, policy: { ...policy, ...named, merge: ink.pick(mergeStrategies) } } };
+  const isLong = !isBrisk && node.type === 'work' && !node.id.includes('.') && ink.isLucky(0.04);
+  const { ms, ...limit } = isLong ? ink.pick(longWork) : { ms: node.config['ms'] };
+  const own = { ...policy, ...named, ...limit, merge: ink.pick(mergeStrategies) };
+  return { ...node, config: { ...node.config, ...(ms === undefined ? {} : { ms }), policy: own } };
 };
 
 const labelled = (ink: Prng, drawn: EdgeDefinition): EdgeDefinition => {

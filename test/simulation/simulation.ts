@@ -97,6 +97,8 @@ export interface SimulationReport {
   readonly foretold: number;
   /** nodes of graphs whose answers told what they were given, and were right */
   readonly answered: number;
+  /** processes that were ended by the time limits of their functions */
+  readonly outOfTime: number;
   /** virtual time from start to quiet */
   readonly tookMs: number;
   /** the same for the same seed, byte for byte */
@@ -133,7 +135,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const steps = new StepWatch(isPlain);
   const words = new WordWatch(areClocksRight, checker);
   let inPasses = 0;
-  const functions = new Functions(around, effects, { steps, times, words }, options);
+  const functions = new Functions(around, effects, { steps, times, words }, { ...options, isPlain });
   // What is fixed is run as the product does it: its crash points are the product's own.
   const firstSnapshotAt = options.workload === undefined ? prng.fork().pick(firstSnapshots) : undefined;
   const seen = (run: RunAddress, commit: Commit): void => {
@@ -218,6 +220,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     longestOverlapMs: signals.longestOverlapMs,
     longestStillMs: checker.longestStillMs,
     tookMs: time.now - birth,
+    outOfTime: functions.outOfTime,
     eventsRead: readers.events,
     overBudget: budgets.ended,
     letIn: places.let,

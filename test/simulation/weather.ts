@@ -35,6 +35,7 @@ export async function holdInRoughWeather(part: number, count = seedsInPart): Pro
     rolledBack: 0,
     foretold: 0,
     answered: 0,
+    outOfTime: 0,
     inPasses: 0,
   };
   for (let seed = 1 + (part - 1) * count; seed <= part * count; seed += 1) {
@@ -60,6 +61,7 @@ const counted = [
   'rolledBack',
   'foretold',
   'answered',
+  'outOfTime',
   'inPasses',
 ] as const;
 
@@ -75,5 +77,6 @@ const least = {
   rolledBack: 0.02,
   foretold: 0.2,
   answered: 3,
+  outOfTime: 0.3,
   inPasses: 0.5,
 } as const satisfies Record<(typeof counted)[number], number>;
