@@ -9,6 +9,8 @@ interface Settings {
   readonly idempotencyMs: DurationMs;
   /** whether the HTTP functions refuse what is not proven to have come over HTTPS */
   readonly requiresHttps: boolean;
+  /** the commit at which a run's fold is first kept beside its log; absent: as the engine says */
+  readonly firstSnapshotAt?: number;
 }
 
 export interface Deps extends World {

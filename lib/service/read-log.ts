@@ -17,7 +17,7 @@ import { snapshotOf } from './snapshots.ts';
 const mostReads = 5;
 
 /** Whoever has no bucket reads the log where a snapshot lies there. */
-export type ReadsRuns = Pick<Deps, 'log'> & Partial<Pick<Deps, 'blobs'>>;
+export type ReadsRuns = Pick<Deps, 'log'> & Partial<Pick<Deps, 'blobs' | 'settings'>>;
 
 /** A run and its fold, as of the last read. The state is changed in place as commits come. */
 export interface RunFold {
@@ -33,7 +33,7 @@ export interface RunFold {
  * What came after it is read even so: a duplicate of a job then finds out before it runs a node a second time.
  */
 export async function readRun(deps: ReadsRuns, run: RunAddress, atLeast?: CommitNo): Promise<RunFold | undefined> {
-  const mayBeLong = atLeast === undefined || isWorthASnapshot(atLeast, 0);
+  const mayBeLong = atLeast === undefined || isWorthASnapshot(atLeast, 0, deps.settings?.firstSnapshotAt);
   // A log without a snapshot is read from its first commit: that can be asked for before anybody has seen the head.
   const [head, snapshot, first] = await Promise.all([
     deps.log.head(run),

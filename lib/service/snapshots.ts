@@ -43,9 +43,10 @@ async function bodyApart({ blobs }: ReadsRuns, run: RunAddress, key: JsonValue):
 }
 
 /** Keeps the fold beside the log where the log has grown enough since the last time. */
-export async function saveSnapshot(deps: Pick<Deps, 'log' | 'blobs'>, fold: RunFold): Promise<void> {
+export async function saveSnapshot(deps: Pick<Deps, 'log' | 'blobs' | 'settings'>, fold: RunFold): Promise<void> {
   const { asOf } = fold.state;
-  if (asOf === 0 || !isWorthASnapshot(asOf, fold.snapshotAt) || isTerminal(fold.state.progress)) return;
+  const isWorthIt = asOf !== 0 && isWorthASnapshot(asOf, fold.snapshotAt, deps.settings.firstSnapshotAt);
+  if (asOf === 0 || !isWorthIt || isTerminal(fold.state.progress)) return;
   fold.snapshotAt = asOf;
   const { address: run, expiresAt } = fold.head;
   const body = foldBody(storeFold(fold.state));

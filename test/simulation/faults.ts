@@ -6,8 +6,10 @@ export interface FaultRates {
   readonly crashBefore: number;
   /** the process dies after the effect and before it learns of it */
   readonly crashAfter: number;
-  /** the world does not answer, and nothing happened: throttled, or not reached */
+  /** the world does not answer, and nothing happened: it was not reached */
   readonly refused: number;
+  /** a store refuses whoever asks it, for up to four seconds */
+  readonly throttled: number;
   /** the world does not answer, and it happened all the same */
   readonly lostAnswer: number;
   /** the request lands up to 20 s late */
@@ -24,8 +26,10 @@ export interface FaultRates {
   readonly stale: number;
   /** a message is delivered twice at once */
   readonly duplicate: number;
-  /** a message is delayed by up to two minutes, and others overtake it */
+  /** a message is delayed by up to two minutes */
   readonly late: number;
+  /** a message comes behind the next one that its queue is sent */
+  readonly reordered: number;
   /** of several messages that are sent together only some arrive */
   readonly partlySent: number;
   /** a message is given to somebody who dies before the first call */
@@ -34,6 +38,8 @@ export interface FaultRates {
   readonly undeleted: number;
   /** a dead letter is put back into its queue by its operator */
   readonly redriven: number;
+  /** of a batch the first messages are taken, and the others come back */
+  readonly partlyFailed: number;
   /** nobody takes from a queue that is read in batches, for up to half a minute: what lies there then is taken together */
   readonly stood: number;
   /** a timer never fires */
@@ -43,18 +49,28 @@ export interface FaultRates {
   readonly doubleTimer: number;
   /** the functions are deployed anew: no environment stays warm, and what is at work goes on beside the new ones */
   readonly deployed: number;
-  /** a client that heard nothing asks again without its key */
+  /** a client that heard nothing, or did, asks again without its key */
   readonly keyless: number;
-  /** a client that heard nothing, or did, asks again with its key */
+  /** a client that was answered asks again with its key */
   readonly askedAgain: number;
+  /** a client that was answered asks for something else with the same key */
+  readonly keyReused: number;
+  /** a client cancels its run, at any moment, until it is answered */
+  readonly cancelled: number;
 }
 
 export type FaultKind = keyof FaultRates;
+
+/** What clients may ask for, and nothing goes wrong by. */
+const harmless: ReadonlySet<string> = new Set<FaultKind>(['cancelled']);
+
+export const isHarmless = (kind: string): boolean => harmless.has(kind);
 
 export const noFaults: FaultRates = {
   crashBefore: 0,
   crashAfter: 0,
   refused: 0,
+  throttled: 0,
   lostAnswer: 0,
   slow: 0,
   frozen: 0,
@@ -64,10 +80,12 @@ export const noFaults: FaultRates = {
   stale: 0,
   duplicate: 0,
   late: 0,
+  reordered: 0,
   partlySent: 0,
   lostDelivery: 0,
   undeleted: 0,
   redriven: 0,
+  partlyFailed: 0,
   stood: 0,
   lostTimer: 0,
   earlyTimer: 0,
@@ -76,12 +94,15 @@ export const noFaults: FaultRates = {
   deployed: 0,
   keyless: 0,
   askedAgain: 0,
+  keyReused: 0,
+  cancelled: 0.15,
 };
 
 export const roughWeather: FaultRates = {
   crashBefore: 0.01,
   crashAfter: 0.01,
   refused: 0.02,
+  throttled: 0.002,
   lostAnswer: 0.02,
   slow: 0.01,
   frozen: 0.001,
@@ -91,10 +112,12 @@ export const roughWeather: FaultRates = {
   stale: 0.3,
   duplicate: 0.05,
   late: 0.02,
+  reordered: 0.02,
   partlySent: 0.5,
   lostDelivery: 0.02,
   undeleted: 0.03,
   redriven: 0.5,
+  partlyFailed: 0.3,
   stood: 0.5,
   lostTimer: 0.2,
   earlyTimer: 0.1,
@@ -103,11 +126,16 @@ export const roughWeather: FaultRates = {
   deployed: 0.02,
   keyless: 0.1,
   askedAgain: 0.1,
+  keyReused: 0.1,
+  cancelled: 0.15,
 };
 
-/** Decides what goes wrong, and counts it. A crash can also be aimed at port calls of the whole simulation, by their number. */
+/** Longer than whoever puts a commit asks again by itself. */
+const longestThrottleMs = 4_000;
+
+/** Decides what goes wrong, and counts what did. A crash can also be aimed at port calls of the whole simulation, by their number. */
 export class Faults {
-  readonly counts: Record<FaultKind, number> = { ...noFaults };
+  readonly counts: Record<FaultKind, number> = { ...noFaults, cancelled: 0 };
   /** port calls so far: the index a crash can be aimed at */
   calls = 0;
   readonly #rates: FaultRates;
@@ -115,6 +143,7 @@ export class Faults {
   readonly #aims: readonly Aim[];
   /** names of port calls, where somebody wants to know them */
   readonly #onCall: ((name: string) => void) | undefined;
+  readonly #throttledUntil = new Map<string, number>();
   /** is called when an aimed crash strikes */
   onAimed: () => void = () => {};
 
@@ -131,10 +160,30 @@ export class Faults {
   }
 
   strikes(kind: FaultKind): boolean {
+    const looms = this.looms(kind);
+    if (looms) this.struck(kind);
+    return looms;
+  }
+
+  /** Whether it is to strike later, if then there is still anything that it can strike. */
+  looms(kind: FaultKind): boolean {
     const isAimed = this.#aims.some((aim) => aim.kind === kind && aim.call === this.calls);
     if (isAimed) this.onAimed();
-    if (!isAimed && !this.#prng.isLucky(this.#rates[kind])) return false;
+    return isAimed || this.#prng.isLucky(this.#rates[kind]);
+  }
+
+  struck(kind: FaultKind): void {
     this.counts[kind] += 1;
+  }
+
+  /** A store that refuses for being asked too much refuses all that it is asked for a while. */
+  throttles(store: string, now: number): boolean {
+    if (now < (this.#throttledUntil.get(store) ?? 0)) {
+      this.struck('throttled');
+      return true;
+    }
+    if (!this.strikes('throttled')) return false;
+    this.#throttledUntil.set(store, now + this.#prng.whole(100, longestThrottleMs));
     return true;
   }
 }

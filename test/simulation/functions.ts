@@ -1,7 +1,8 @@
 /** The functions of a simulated world: who takes a message, in which environment, and what becomes of it when that one dies. */
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
 import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
-import { after, durationMs, minutes } from '../../lib/engine/time.ts';
+import { functionShapes } from '../../lib/constructs/function-shapes.ts';
+import { after, durationMs, seconds } from '../../lib/engine/time.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/collect-results.ts';
 import type { Decider } from '../../lib/service/decide-run.ts';
@@ -14,6 +15,7 @@ import { takeJob } from '../../lib/service/take-job.ts';
 import type { WarmFolds } from '../../lib/service/warm-folds.ts';
 import type { EffectWatch } from './effect-watch.ts';
 import { type FoldWatch, WatchedFolds } from './fold-watch.ts';
+import { answerOf } from './given.ts';
 import { Process, type Surroundings } from './process.ts';
 import { simulatedPrograms } from './programs.ts';
 import type { Received } from './queue.ts';
@@ -43,14 +45,31 @@ export type Invocation = Decider & Warm & { readonly process: Process };
 type Observed = (by: string, reached: Deps) => Deps;
 
 interface Given {
+  /** nothing goes wrong, and nobody holds anything up on purpose */
+  readonly isPlain?: boolean;
   readonly observed?: Observed | undefined;
   readonly workings?: Workings | undefined;
 }
 
 type Failed = readonly Received<Job>[];
 
+/** As the stacks set them (lib/constructs/function-shapes.ts). */
+const timeoutMs = {
+  api: seconds(functionShapes.api.timeoutSeconds),
+  worker: seconds(functionShapes.worker.timeoutSeconds),
+  code: seconds(functionShapes.code.timeoutSeconds),
+  collect: seconds(functionShapes.collect.timeoutSeconds),
+  sweep: seconds(functionShapes.sweep.timeoutSeconds),
+  'dead-letter': seconds(functionShapes['dead-letter'].timeoutSeconds),
+} as const;
+
+type FunctionKind = keyof typeof timeoutMs;
+
 /** How long before its end a sweep stops to begin minutes. */
 const sweepMs = durationMs(55_000);
+
+/** What a worker may give to an attempt beyond its limit: grace, the time between two looks and of their calls, and what its clock jumps by. */
+const mostPatienceMs = 240_000;
 
 /** What the workflows of a workload are made of, where they are not those of the simulation. */
 export interface Workings {
@@ -62,6 +81,8 @@ export interface Workings {
 }
 
 export class Functions implements Takers {
+  /** processes that were ended by the time limits of their functions */
+  outOfTime = 0;
   /** what went wrong that no fault explains */
   readonly problems: unknown[] = [];
   /** what the modules of deployments export */
@@ -73,8 +94,10 @@ export class Functions implements Takers {
   readonly #observed: Observed;
   readonly #idle: Warm[] = [];
   readonly #workings: Workings;
+  readonly #isCalm: boolean;
 
-  constructor(around: Surroundings, effects: EffectWatch, watches: Watches, { observed, workings }: Given = {}) {
+  constructor(around: Surroundings, effects: EffectWatch, watches: Watches, { observed, workings, isPlain = false }: Given = {}) {
+    this.#isCalm = isPlain;
     this.#workings = workings ?? {};
     this.#around = around;
     this.#effects = effects;
@@ -83,7 +106,7 @@ export class Functions implements Takers {
   }
 
   /** Runs one invocation in a warm or a new environment. A crash loses the environment and says nothing. */
-  invoke(by: string, work: (invocation: Invocation) => Promise<void>, done: (isDone: boolean) => void = () => {}): void {
+  invoke(by: FunctionKind, work: (invocation: Invocation) => Promise<void>, done: (isDone: boolean) => void = () => {}): void {
     const { world } = this;
     if (world === undefined) throw new Error('the world is not there yet');
     if (this.#around.faults.strikes('deployed')) this.#idle.length = 0;
@@ -92,10 +115,13 @@ export class Functions implements Takers {
       plans: new Plans(this.#workings.types ?? simulatedTypes),
     };
     const process = new Process(this.#around);
+    process.endsAt = after(this.#around.time.now, timeoutMs[by]);
+    process.onTimeout = () => this.#outOfTime(by);
     if (by === 'code') process.onNonce = (nonce) => this.#watches.steps.writes(nonce, process);
     work({ deps: this.#observed(by, process.deps(world)), by, ...warm, process }).then(
       () => {
         if (!process.isAlive) return;
+        process.endsAt = Infinity;
         // Its message is gone: were the machine to die now, nobody would know of what it is still at. What it reads is no matter.
         process.onCall = (name) =>
           this.#noting(() => runInvariant(12, name !== 'log.put', `a ${by} commits that has acknowledged its message`));
@@ -104,6 +130,7 @@ export class Functions implements Takers {
       },
       (trouble: unknown) => {
         if (!process.isAlive) return;
+        process.endsAt = Infinity;
         if (!isExpected(trouble)) this.problems.push(trouble);
         this.#idle.push(warm);
         done(false);
@@ -111,10 +138,15 @@ export class Functions implements Takers {
     );
   }
 
+  #outOfTime(by: FunctionKind): void {
+    this.outOfTime += 1;
+    this.#noting(() => runInvariant(12, !this.#isCalm, `a ${by} was ended by its time limit, and nothing held it up`));
+  }
+
   readonly jobs = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void => {
     if (received === undefined) return done([]);
     const { body: job, isRedelivered } = received;
-    const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, minutes(15)) };
+    const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
     this.#effects.delivered(job);
     this.invoke(
       'worker',
@@ -127,7 +159,7 @@ export class Functions implements Takers {
     if (received === undefined) return done([]);
     const { body: job, isRedelivered } = received;
     if (job.kind !== 'drive') throw new Error(`the code queue holds a job of kind ${job.kind}`);
-    const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, minutes(15)) };
+    const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, timeoutMs.code) };
     this.#effects.delivered(job);
     this.invoke(
       'code',
@@ -225,16 +257,21 @@ export class Functions implements Takers {
         this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process));
         return others(node, input, attempt);
       };
-    return async (node, _input, attempt) => {
+    return async (node, input, attempt) => {
+      // What is stored apart is asked for before anything is done, and then all begins anew.
+      const answer = answerOf(input);
       const ms = Number(node.config['ms'] ?? 5);
+      const lastsMs = prng.whole(1, ms * 2);
       const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));
       this.#noting(() => this.#watches.times.begins(`${attempt.token}#${attempt.number}`, this.#around.time.now));
       this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process));
-      await process.sleep(durationMs(prng.whole(1, ms * 2)), attempt.signal);
+      await process.sleep(durationMs(lastsMs), attempt.signal);
+      const isLate = lastsMs > node.policy.timeoutMs + mostPatienceMs && !attempt.signal.aborted && !process.hasStood;
+      this.#noting(() => runInvariant(12, !isLate, `${attempt.token} was let work for ${lastsMs} ms`));
       const tokens = { tokens: { input: ms % 7, output: attempt.number } };
       return isBad
         ? { outcome: { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' }, ...tokens }, printed: [] }
-        : { outcome: { kind: 'finished', output: { value: prng.whole(0, 99) }, handle: 'output', ...tokens }, printed: [] };
+        : { outcome: { kind: 'finished', output: { value: answer }, handle: 'output', ...tokens }, printed: [] };
     };
   }
 

@@ -22,6 +22,11 @@ export class Prng {
     return (sum >>> 0) / 4_294_967_296;
   }
 
+  /** Another stream, which takes nothing from this one: what is drawn from it moves nothing else. */
+  fork(): Prng {
+    return new Prng((this.#a ^ this.#b ^ this.#c ^ this.#count) >>> 0);
+  }
+
   isLucky(rate: number): boolean {
     return rate > 0 && this.next() < rate;
   }

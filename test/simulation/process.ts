@@ -25,6 +25,9 @@ const longestFreezeMs = 1_200_000;
 export const torn = Symbol('torn');
 const isTorn = (value: unknown): boolean => typeof value === 'object' && value !== null && torn in value;
 
+/** A call's name begins with that of its port, and what is throttled is a port as a whole. */
+const storeOf = (call: string): string => call.slice(0, call.indexOf('.'));
+
 /** What no death can keep from happening, and no fault from being answered. */
 const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
 
@@ -35,6 +38,12 @@ export class Process {
   readonly #around: Surroundings;
   #wrongMs: number;
   #frozenUntil = 0;
+  /** it has stood still once */
+  hasStood = false;
+  /** when its function's time is over: it is ended then as Lambda does it, whatever it is at work on */
+  endsAt = Infinity;
+  /** Is called when it was. */
+  onTimeout: () => void = () => {};
   /** Is called with each nonce that it draws: by that its commits are known. */
   onNonce: (nonce: Nonce) => void = () => {};
   /** Is called at each port call. */
@@ -53,6 +62,16 @@ export class Process {
     this.onDeath();
   }
 
+  #timeOut(): void {
+    this.die();
+    this.onTimeout();
+  }
+
+  #stand(ms: number): void {
+    this.hasStood = true;
+    this.#frozenUntil = this.#around.time.now + ms;
+  }
+
   #someWrong(): number {
     return this.#around.prng.whole(-mostWrongMs, mostWrongMs);
   }
@@ -66,6 +85,8 @@ export class Process {
     const { time } = this.#around;
     time.in(ms, () => {
       if (!this.isAlive) return;
+      // Nothing is seen of its end before it would do something again.
+      if (time.now >= this.endsAt) return this.#timeOut();
       if (time.now < this.#frozenUntil) this.in(this.#frozenUntil - time.now, happen);
       else happen();
     });
@@ -87,27 +108,35 @@ export class Process {
       this.onCall(name);
       faults.called(name);
       if (faults.strikes('crashBefore')) return this.die();
-      const diesAfter = faults.strikes('crashAfter');
-      const isRefused = faults.strikes('refused');
-      const isAnswerLost = faults.strikes('lostAnswer');
+      const isRefused = faults.throttles(storeOf(name), time.now) || faults.strikes('refused');
+      // What is refused has no effect that anybody could die after, and no answer that could be lost.
+      const diesAfter = faults.looms('crashAfter') && !isRefused;
+      const isAnswerLost = faults.looms('lostAnswer') && !isRefused;
       if (faults.strikes('clockJump')) this.#wrongMs = this.#someWrong();
-      if (faults.strikes('frozen')) this.#frozenUntil = time.now + prng.whole(1_000, longestFreezeMs);
+      if (faults.strikes('frozen')) this.#stand(prng.whole(1_000, longestFreezeMs));
       const latencyMs = faults.strikes('slow') ? prng.whole(1_000, 20_000) : prng.whole(1, 12);
       const answer = (settle: () => void): void => this.in(prng.whole(0, 4), settle);
       // A request that is on its way arrives, whatever becomes of its sender.
       time.in(latencyMs, () => {
         if (isRefused) return answer(() => reject(new Unavailable(name)));
         const effectiveAt = time.now;
+        const answered = (settle: () => void): void => {
+          if (!diesAfter) return answer(settle);
+          if (!this.isAlive) return;
+          faults.struck('crashAfter');
+          this.die();
+        };
         effect().then(
-          (value) => {
-            if (diesAfter) return this.die();
-            answer(() => {
-              if (isAnswerLost) return reject(new Unavailable(`the answer of ${name}`));
+          (value) =>
+            answered(() => {
+              if (isAnswerLost) {
+                faults.struck('lostAnswer');
+                return reject(new Unavailable(`the answer of ${name}`));
+              }
               if (name === 'log.commitsAfter' && !isTorn(value)) this.lastReadAt = effectiveAt;
               resolve(value);
-            });
-          },
-          (trouble: unknown) => answer(() => reject(trouble)),
+            }),
+          (trouble: unknown) => answered(() => reject(trouble)),
         );
       });
     });

@@ -29,6 +29,8 @@ export type Take<Body> = (batch: readonly Received<Body>[], done: (failed: reado
 
 const mostReceives = 5;
 const deduplicationMs = 300_000;
+/** As long as a late one may take. */
+const longestOvertakenMs = 120_000;
 
 export interface QueueSurroundings {
   readonly time: VirtualTime;
@@ -46,6 +48,8 @@ export class Queue<Body> {
   readonly #lanes = new Map<string, Kept<Body>[]>();
   readonly #locked = new Set<string>();
   readonly #seen = new Map<string, number>();
+  /** messages that wait to be overtaken */
+  readonly #overtaken = new Set<() => void>();
   #anonymous = 0;
   /** goes up when everything in it is lost */
   #age = 0;
@@ -73,8 +77,22 @@ export class Queue<Body> {
       const lane = this.#rules.isFifo ? group : `#${(this.#anonymous += 1)}`;
       const hopMs = this.#faults.strikes('late') ? this.#prng.whole(1_000, 120_000) : this.#prng.whole(2, 60);
       const age = this.#age;
-      this.#time.in(delayMs + hopMs, () => (age === this.#age ? this.#put({ body, lane, receives: 0 }) : undefined));
+      const arrive = (): void => (age === this.#age ? this.#put({ body, lane, receives: 0 }) : undefined);
+      this.#time.in(delayMs + hopMs, () => (this.#faults.looms('reordered') ? this.#letOvertake(arrive) : arrive()));
     }
+  }
+
+  /** It arrives behind the next one, or when that does not come for long. */
+  #letOvertake(arrive: () => void): void {
+    let hasArrived = false;
+    const once = (): void => {
+      if (hasArrived) return;
+      hasArrived = true;
+      this.#overtaken.delete(once);
+      arrive();
+    };
+    this.#overtaken.add(once);
+    this.#time.in(longestOvertakenMs, once);
   }
 
   /** Loses every message, whether it lies here or is on its way. */
@@ -90,6 +108,11 @@ export class Queue<Body> {
   }
 
   #put(message: Kept<Body>): void {
+    for (const arrive of this.#overtaken) {
+      this.#faults.struck('reordered');
+      this.#overtaken.delete(arrive);
+      this.#time.in(this.#prng.whole(1, 50), arrive);
+    }
     if (this.#rules.batchSize > 1 && !this.#isHeld && this.#faults.strikes('stood')) {
       this.hold(true);
       this.#time.in(this.#prng.whole(1_000, 30_000), () => this.hold(false));
@@ -147,7 +170,9 @@ export class Queue<Body> {
     this.#time.in(this.#rules.visibilityMs, () => (isSettled ? undefined : release()));
     if (this.#faults.strikes('lostDelivery')) return;
     const received = batch.map(({ body, receives }) => ({ body, isRedelivered: receives > 1 }));
-    this.#take(received, (failed) => {
+    const most = batch.length > 1 && this.#faults.strikes('partlyFailed') ? this.#prng.whole(1, batch.length - 1) : batch.length;
+    this.#take(received.slice(0, most), (some) => {
+      const failed = [...some, ...received.slice(most)];
       // Too late: the messages had become visible again, and a late delete of a FIFO receipt is refused.
       if (isSettled || this.#faults.strikes('undeleted')) return;
       if (failed.length > 0 && failed.length < batch.length) this.partial += 1;

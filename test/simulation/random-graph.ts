@@ -1,12 +1,18 @@
 /** Random workflows: layered graphs of work, choices, naps and joins, with policies, drawn from the seed. */
 import { compile } from '../../lib/engine/graph/compile.ts';
-import type { EdgeDefinition, NodeDefinition, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
+import {
+  type EdgeDefinition,
+  type NodeDefinition,
+  type WorkflowVersion,
+  mergeStrategies,
+} from '../../lib/engine/graph/definition.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { NodePolicy } from '../../lib/engine/graph/plan.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
-import type { JsonObject } from '../../lib/engine/json.ts';
-import { type Instant, after, durationMs, seconds } from '../../lib/engine/time.ts';
+import { type JsonObject, isJsonObject } from '../../lib/engine/json.ts';
+import { type Instant, after, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { GraphTypes } from '../../lib/service/graph.ts';
+import { answerOf } from './given.ts';
 import type { Prng } from './prng.ts';
 
 const calm: NodePolicy = {
@@ -39,7 +45,7 @@ export const simulatedTypes: GraphTypes = {
       announcesStart: node.config['announces'] === true,
       isLoop: node.type === 'loop',
     })),
-  evaluate: (node, _input, now): Outcome => {
+  evaluate: (node, input, now): Outcome => {
     switch (node.type) {
       case 'nap':
         return { kind: 'sleeping', wakeAt: after(now, durationMs(Number(node.config['ms']))), output: { value: 'slept' } };
@@ -52,7 +58,7 @@ export const simulatedTypes: GraphTypes = {
       case 'choice':
         return { kind: 'finished', output: { value: null }, handle: node.config['takes'] === 'left' ? 'left' : 'right' };
       default:
-        return { kind: 'finished', output: { value: { from: node.id } }, handle: null, end: 'success' };
+        return { kind: 'finished', output: { value: { from: node.id, given: answerOf(input) } }, handle: null, end: 'success' };
     }
   },
 };
@@ -109,6 +115,7 @@ export const leafVersion: WorkflowVersion = {
  * @param isWide it begins with so many branches that their results are collected
  */
 export function randomVersion(prng: Prng, name: string, isBrisk: boolean, isWide = false): WorkflowVersion {
+  const ink = prng.fork();
   const waits = isBrisk ? 0 : prng.pick(isWide ? shareOfWaits.slice(0, 2) : shareOfWaits);
   const layers = Array.from({ length: prng.whole(1, 5) }, (_, layer) =>
     Array.from({ length: isWide && layer === 0 ? 14 : prng.whole(1, prng.isLucky(0.15) ? 14 : 3) }, (_none, index) =>
@@ -132,8 +139,37 @@ export function randomVersion(prng: Prng, name: string, isBrisk: boolean, isWide
     nodes.push(end);
   }
   for (const node of nodes) if (node.type === 'loop') addBody(prng, node, { nodes, edges }, { isBrisk, waits });
-  return { name: workflowName(name), version: 1, nodes, edges, options: {} };
+  const written = nodes.map((node) =>
+    isJsonObject(node.config['policy']) ? withNames(ink, node, node.config['policy'], isBrisk) : node,
+  );
+  return { name: workflowName(name), version: 1, nodes: written, edges: edges.map((each) => labelled(ink, each)), options: {} };
 }
+
+/** Few, so that several nodes write under one, and several edges bring something under one. */
+const variables = ['x', 'y', 'z'] as const;
+const labels = ['side', 'client'] as const;
+
+/** Work that lasts longer than its node may, and such as may last nearly as long as a worker; in minutes of its middle. */
+const longWork = [
+  { ms: minutes(10) },
+  { ms: minutes(3), timeoutMs: minutes(14) },
+  { ms: minutes(6), timeoutMs: minutes(14) },
+] as const;
+
+/** Under which name a node writes, how it merges what comes under one name, and now and then how long it takes. */
+const withNames = (ink: Prng, node: NodeDefinition, policy: JsonObject, isBrisk: boolean): NodeDefinition => {
+  const named = ink.isLucky(0.5) ? { outputVariable: ink.pick(variables) } : {};
+  const isLong = !isBrisk && node.type === 'work' && !node.id.includes('.') && ink.isLucky(0.04);
+  const { ms, ...limit } = isLong ? ink.pick(longWork) : { ms: node.config['ms'] };
+  const own = { ...policy, ...named, ...limit, merge: ink.pick(mergeStrategies) };
+  return { ...node, config: { ...node.config, ...(ms === undefined ? {} : { ms }), policy: own } };
+};
+
+const labelled = (ink: Prng, drawn: EdgeDefinition): EdgeDefinition => {
+  if (!ink.isLucky(0.8)) return drawn;
+  const own = ink.isLucky(0.2) ? { mergeStrategy: ink.pick(mergeStrategies) } : {};
+  return { ...drawn, targetParamLabel: ink.pick(labels), ...own };
+};
 
 /** One to three nodes, behind each other or beside each other, a loop again among them; sometimes an edge leads back. */
 function addBody(prng: Prng, loop: NodeDefinition, graph: { nodes: NodeDefinition[]; edges: EdgeDefinition[] }, mix: Mix): void {

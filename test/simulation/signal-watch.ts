@@ -61,6 +61,7 @@ export class SignalWatch {
   readonly #unknown: (Given & { readonly payload: JsonValue | undefined })[] = [];
   /** by wait: given in the commit that is looked at, which completes the wait too */
   readonly #givenNow = new Map<string, Given>();
+  readonly #refused = new Set<string>();
   /** waits that ended without a signal */
   unmet = 0;
   longestOverlapMs = 0;
@@ -94,6 +95,7 @@ export class SignalWatch {
         break;
       case 'SIGNAL_RECEIVED': {
         runInvariant(11, !this.#givenAt.has(event.signalId), `signal ${event.signalId} was given twice`);
+        runInvariant(9, !this.#refused.has(event.signalId), `signal ${event.signalId} was to be refused, and was given`);
         this.#givenAt.set(event.signalId, now);
         const place = placeOf(run, event);
         runInvariant(
@@ -150,6 +152,11 @@ export class SignalWatch {
   /** Once all senders are known: code sends too. */
   judgeSenders(): void {
     for (const given of this.#unknown) this.#judgeGiven(given);
+  }
+
+  /** It is sent with the key of another. */
+  refuses(signalId: string): void {
+    this.#refused.add(signalId);
   }
 
   acknowledged(signal: SentSignal, isDelivered: boolean, now: Instant): void {

@@ -1,5 +1,5 @@
 /** One seed, one world: the real engine and service over simulated ports, random workflows, faults, and the checker. */
-import type { WorkflowOptions } from '../../lib/engine/graph/definition.ts';
+import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { days, minutes } from '../../lib/engine/time.ts';
@@ -12,9 +12,10 @@ import { Clients } from './clients.ts';
 import type { Workload, WorkloadOf } from './workload.ts';
 import { sweepEachMinute } from './each-minute.ts';
 import { EffectWatch } from './effect-watch.ts';
-import { type Aim, type FaultKind, type FaultRates, Faults } from './faults.ts';
+import { type Aim, type FaultKind, type FaultRates, Faults, isHarmless } from './faults.ts';
 import { FoldWatch } from './fold-watch.ts';
 import { Functions, type Workings } from './functions.ts';
+import { GivenWatch } from './given-watch.ts';
 import { GraphWatch } from './graph-watch.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import { PlaceWatch } from './place-watch.ts';
@@ -100,6 +101,10 @@ export interface SimulationReport {
   readonly rolledBack: number;
   /** runs of code that came to what was known beforehand */
   readonly foretold: number;
+  /** nodes of graphs whose answers told what they were given, and were right */
+  readonly answered: number;
+  /** processes that were ended by the time limits of their functions */
+  readonly outOfTime: number;
   /** virtual time from start to quiet */
   readonly tookMs: number;
   /** of all commits of all runs, when they were made, and the heads: the same for the same seed, byte for byte */
@@ -113,6 +118,8 @@ export interface SimulationReport {
 
 /** Every run must have ended by then: the longest nap, the dead letters of a poisoned node, and patience on top. */
 const patience = days(3);
+/** Early in most worlds, so that short runs are folded on from what was kept, too; 64 is what the product has. */
+const firstSnapshots = [2, 2, 3, 4, 8, 16, 64] as const;
 /** For the last duties of the last run, and every late message. */
 const aftermathMs = 4 * 3_600_000;
 
@@ -124,7 +131,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const around = { time, prng, faults };
 
   const checker = new Checker();
-  const isCalm = Object.values(rates).every((rate) => rate === 0) && (options.aims ?? []).length === 0;
+  const isCalm =
+    Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind)) && (options.aims ?? []).length === 0;
   /** and nobody holds anything up on purpose */
   const isPlain = isCalm && options.workload === undefined && options.planted === undefined;
   const signals = new SignalWatch(isCalm);
@@ -133,15 +141,16 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const effects = new EffectWatch();
   const outcomes = new OutcomeWatch(options.cancelsCalled);
   const folds = new FoldWatch();
+  const versionOf = async (run: RunAddress): Promise<WorkflowVersion | undefined> => {
+    const head = await world.memory.log.head(run);
+    const { name, version } = head?.kind === 'graph' ? head.workflow : {};
+    return name === undefined || version === undefined
+      ? undefined
+      : world.memory.workflows.version(run, workflowName(name), version);
+  };
+  // Its rules are those of the simulated types, whose policies a version says itself.
   const graphs = new GraphWatch(
-    async (run) => {
-      // Its rules are those of the simulated types, whose policies a version says itself.
-      const head = options.workload === undefined ? await world.memory.log.head(run) : undefined;
-      const { name, version } = head?.kind === 'graph' ? head.workflow : {};
-      return name === undefined || version === undefined
-        ? undefined
-        : world.memory.workflows.version(run, workflowName(name), version);
-    },
+    async (run) => (options.workload === undefined ? versionOf(run) : undefined),
     (trouble) => functions.problems.push(trouble),
   );
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
@@ -149,8 +158,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const steps = new StepWatch(isPlain);
   const words = new WordWatch(areClocksRight, checker);
   let inPasses = 0;
-  const functions = new Functions(around, effects, { folds, steps, times, words }, options);
-  const world = new SimulatedWorld(seed, around, functions, (run, commit) => {
+  const functions = new Functions(around, effects, { folds, steps, times, words }, { ...options, isPlain });
+  // What is fixed is run as the product does it: its crash points are the product's own.
+  const firstSnapshotAt = options.workload === undefined ? prng.fork().pick(firstSnapshots) : undefined;
+  const seen = (run: RunAddress, commit: Commit): void => {
     inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
     checker.committed(run, commit, time.now);
     folds.committed(run, commit);
@@ -166,7 +177,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     readers.committed(run);
     meddler?.committed(run, commit);
     options.onCommit?.(run, commit);
-  });
+  };
+  const world = new SimulatedWorld(seed, around, functions, seen, firstSnapshotAt);
   const meddler = options.cancelsCalled === true ? new CancelCalled(around, functions) : undefined;
   const readers = new Readers(seed, time, world.memory);
   const watched: Deps = {
@@ -203,6 +215,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   budgets.judge();
   await graphs.judge();
   await folds.judge(world.memory);
+  const given = new GivenWatch();
+  // Its rules are those of the simulated types, whose policies a version says itself.
+  if (options.workload === undefined) await given.judge(world.memory, checker.runs, versionOf);
   for (const { address, state } of checker.runs) {
     const code = await functions.codeOf(address);
     if (code === undefined) continue;
@@ -233,6 +248,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     longestOverlapMs: signals.longestOverlapMs,
     longestStillMs: checker.longestStillMs,
     tookMs: time.now - birth,
+    outOfTime: functions.outOfTime,
     eventsRead: readers.events,
     seenAgain: readers.seenAgain,
     seenLive: readers.seenLive,
@@ -245,6 +261,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     repeated: effects.repeated,
     rolledBack: effects.rolledBack,
     foretold: outcomes.foretold,
+    answered: given.judged,
     foldsCompared: folds.compared,
     judged: graphs.judged,
     history: checker.history,

@@ -9,6 +9,9 @@ const leastOf: Partial<Record<string, number>> = {
   partlySent: 0.03,
   stale: 0.03,
   stood: 0.03,
+  partlyFailed: 0.003,
+  keyReused: 0.2,
+  cancelled: 0.3,
   doubleTimer: 0.03,
   lateTimer: 0.03,
   earlyTimer: 0.03,
@@ -31,6 +34,8 @@ export async function holdInRoughWeather(part: number, count = seedsInPart): Pro
     waitsUnmet: 0,
     rolledBack: 0,
     foretold: 0,
+    answered: 0,
+    outOfTime: 0,
     inPasses: 0,
   };
   for (let seed = 1 + (part - 1) * count; seed <= part * count; seed += 1) {
@@ -55,6 +60,8 @@ const counted = [
   'waitsUnmet',
   'rolledBack',
   'foretold',
+  'answered',
+  'outOfTime',
   'inPasses',
 ] as const;
 
@@ -69,5 +76,7 @@ const least = {
   waitsUnmet: 0.25,
   rolledBack: 0.02,
   foretold: 0.2,
+  answered: 3,
+  outOfTime: 0.3,
   inPasses: 0.5,
 } as const satisfies Record<(typeof counted)[number], number>;

@@ -74,7 +74,9 @@ export class WordWatch {
   /** A job was sent. The more often, the longer everybody must have waited before. */
   sent(job: Job, now: number): void {
     if (job.kind !== 'node' && job.kind !== 'drive') return;
-    const askedAt = this.#askedAt.get(`${job.run.runId}/${nodeKey(job)}#${job.attempt}`);
+    // By clocks that are wrong, what was noted of the attempt before is taken for a sign of this one.
+    const since = this.#wrongClockMs === 0 ? job.attempt : 1;
+    const askedAt = this.#askedAt.get(`${job.run.runId}/${nodeKey(job)}#${since}`);
     if (askedAt === undefined || job.resend === 0) return;
     let leastMs = 0;
     for (let resend = 0; resend < job.resend; resend += 1) leastMs += Math.min(longestPatienceMs, firstPatienceMs * 2 ** resend);

@@ -43,7 +43,8 @@ export class SimulatedWorld {
   /** goes up when all timers are lost */
   #age = 0;
 
-  constructor(seed: number, around: Surroundings, takers: Takers, onCommit: OnCommit) {
+  /** @param firstSnapshotAt the commit at which folds are first kept; absent: as the product has it */
+  constructor(seed: number, around: Surroundings, takers: Takers, onCommit: OnCommit, firstSnapshotAt?: number) {
     this.memory = memoryWorld({ seed, startAt: birth });
     const work = { isFifo: true, batchSize: 1, visibilityMs: workVisibilityMs };
     const nodes = new Queue<Job>(work, around, takers.jobs, takers.dead);
@@ -90,7 +91,12 @@ export class SimulatedWorld {
             );
         },
       },
-      settings: { retentionMs: days(30), idempotencyMs: durationMs(86_400_000), requiresHttps: false },
+      settings: {
+        retentionMs: days(30),
+        idempotencyMs: durationMs(86_400_000),
+        requiresHttps: false,
+        ...(firstSnapshotAt === undefined ? {} : { firstSnapshotAt }),
+      },
     };
   }
 

@@ -59,5 +59,6 @@ const firstSnapshotAt = 64;
 /** Each snapshot is taken when the log has grown by half since the last, so that all of them together cost a few logs. */
 const growth = 1.5;
 
-export const isWorthASnapshot = (asOf: number, lastSnapshotAt: number): boolean =>
-  asOf >= Math.max(firstSnapshotAt, lastSnapshotAt * growth);
+/** @param first the commit of the first snapshot, where somebody says another */
+export const isWorthASnapshot = (asOf: number, lastSnapshotAt: number, first = firstSnapshotAt): boolean =>
+  asOf >= Math.max(first, lastSnapshotAt * growth);

@@ -131,44 +131,4 @@ export const inCommits: readonly PlantedBug[] = [
     replace: '',
     within: 20,
   },
-  {
-    name: 'a stored fold says that it holds a later commit',
-    file: 'lib/engine/log/stored-fold.ts',
-    find: '    ...emptyState(),\n    asOf,',
-    replace: '    ...emptyState(),\n    asOf: commitNo(asOf + 1),',
-    and: [
-      // So that runs as short as these are stored at all.
-      { file: 'lib/engine/log/stored-fold.ts', find: 'const firstSnapshotAt = 64;', replace: 'const firstSnapshotAt = 4;' },
-      {
-        file: 'lib/engine/log/stored-fold.ts',
-        find: 'type IterationKey, nodeKey }',
-        replace: 'type IterationKey, commitNo, nodeKey }',
-      },
-      {
-        file: 'lib/service/snapshots.ts',
-        find: '  invariant(state.asOf === asOf, `a snapshot of commit ${asOf} holds the fold of commit ${state.asOf}`);\n',
-        replace: '  void [invariant, asOf];\n',
-      },
-    ],
-    within: 60,
-    options: { code: 0 },
-  },
-  {
-    name: 'a stored fold has forgotten what was spent',
-    file: 'lib/engine/log/stored-fold.ts',
-    find: '    progress,\n    spent,\n    ...(admission',
-    replace: '    progress,\n    spent: { ...spent, executions: 0 },\n    ...(admission',
-    and: [{ file: 'lib/engine/log/stored-fold.ts', find: 'const firstSnapshotAt = 64;', replace: 'const firstSnapshotAt = 4;' }],
-    within: 60,
-    options: { code: 0 },
-  },
-  {
-    name: 'a stored fold has forgotten what is open',
-    file: 'lib/engine/log/stored-fold.ts',
-    find: 'if (isOpen(node)) state.open.set(nodeKey(node), true);',
-    replace: 'void isOpen;',
-    and: [{ file: 'lib/engine/log/stored-fold.ts', find: 'const firstSnapshotAt = 64;', replace: 'const firstSnapshotAt = 4;' }],
-    within: 60,
-    options: { code: 0 },
-  },
 ];

@@ -5,7 +5,9 @@ import { inChildren } from './children.ts';
 import { inCode } from './code.ts';
 import { inCommits } from './commits.ts';
 import { inEffects } from './effects.ts';
+import { inGiven } from './given.ts';
 import { inJoinsAndEdges } from './joins-and-edges.ts';
+import { inLists } from './lists.ts';
 import { inLoops } from './loops.ts';
 import { inPlaces } from './places.ts';
 import { inReaders } from './readers.ts';
@@ -14,6 +16,7 @@ import { inResumptions } from './resumptions.ts';
 import { inSends } from './sends.ts';
 import { inSignals } from './signals.ts';
 import { inStart } from './start.ts';
+import { inStoredFolds } from './stored-folds.ts';
 import { inVersions } from './versions.ts';
 
 export const plantedBugs: readonly PlantedBug[] = [
@@ -32,6 +35,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inResumptions,
   ...inEffects,
   ...inCancels,
+  ...inLists,
+  ...inGiven,
+  ...inStoredFolds,
 ];
 
 export function bugCalled(name: string): PlantedBug {

@@ -139,4 +139,21 @@ export const inRecovery: readonly PlantedBug[] = [
     weather: 'jumping clocks',
     options: { code: 1 },
   },
+  {
+    name: 'an attempt goes on beyond its time limit',
+    file: 'lib/service/watch-attempt.ts',
+    find: 'const left = node.policy.timeoutMs + graceMs',
+    replace: 'const left = node.policy.timeoutMs * 100 + graceMs',
+    within: 60,
+    options: { code: 0 },
+  },
+  {
+    name: 'a worker begins what it cannot end in its time',
+    file: 'lib/service/run-node.ts',
+    find: 'if (left < wait + timeLimit(plan, next) + reserveMs) {',
+    replace: 'if (left + timeLimit(plan, next) < reserveMs) {',
+    within: 200,
+    weather: 'calm',
+    options: { code: 0 },
+  },
 ];

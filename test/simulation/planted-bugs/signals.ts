@@ -158,4 +158,11 @@ export const inSignals: readonly PlantedBug[] = [
     within: 120,
     options: { code: 0, runs: 6, isShared: true, limits: { maxConcurrentRuns: 1 } },
   },
+  {
+    name: 'a key that was used for one signal is taken for another',
+    file: 'lib/service/send-signal.ts',
+    find: 'else if (reserved.by.bodyHash === request.bodyHash)',
+    replace: 'else if (reserved.by.bodyHash !== undefined)',
+    within: 60,
+  },
 ];

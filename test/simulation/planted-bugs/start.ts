@@ -81,4 +81,11 @@ export const inStart: readonly PlantedBug[] = [
     replace: 'JSON.stringify([endpoint, key]);',
     within: 60,
   },
+  {
+    name: 'a key that was used for one start is taken for another',
+    file: beginRun,
+    find: "if (standing.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };",
+    replace: '',
+    within: 60,
+  },
 ];

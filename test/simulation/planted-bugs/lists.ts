@@ -1,0 +1,21 @@
+/** Bugs in lists of runs, whose indexes are late. */
+import type { PlantedBug } from './bug.ts';
+
+const listRuns = 'lib/service/list-runs.ts';
+
+export const inLists: readonly PlantedBug[] = [
+  {
+    name: 'a run is listed as its index has it',
+    file: listRuns,
+    find: 'if (isEnded(status)) return { head, status };',
+    replace: 'if (asOf > 0) return { head, status };',
+    within: 60,
+  },
+  {
+    name: 'a run that has ended is listed among those that wait',
+    file: listRuns,
+    find: '(filters.attention === head.projection.attention && !isEnded(status))',
+    replace: 'filters.attention === head.projection.attention',
+    within: 400,
+  },
+];

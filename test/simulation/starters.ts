@@ -1,0 +1,173 @@
+/** Clients that start runs, and ask again when they hear nothing: with their key, or without it. What becomes of their runs they cancel, wake and resume. */
+import { type RunAddress, type RunId, type Scope, workflowName } from '../../lib/engine/ids.ts';
+import type { JsonObject } from '../../lib/engine/json.ts';
+import { cancelRun } from '../../lib/service/cancel-run.ts';
+import { resumeRun } from '../../lib/service/resume-run.ts';
+import { startRun } from '../../lib/service/start-run.ts';
+import { wakeRun } from '../../lib/service/wake-run.ts';
+import type { Checker } from './checker.ts';
+import type { Functions } from './functions.ts';
+import type { Surroundings } from './process.ts';
+import { runInvariant } from './violation.ts';
+import type { WordWatch } from './word-watch.ts';
+
+interface StarterParts {
+  readonly around: Surroundings;
+  readonly functions: Functions;
+  readonly checker: Checker;
+  readonly words: WordWatch;
+}
+
+/** One client, and what it asks for. */
+interface Client {
+  readonly number: number;
+  readonly scope: Scope;
+  readonly workflow: string;
+  /** by the key that each was asked for with */
+  readonly runs: Map<string, RunId>;
+}
+
+/** A client waits this long for an answer, and again this long until it has another thought. */
+const soonestMs = 5_000;
+const latestMs = 40_000;
+
+/** How long after their start runs are cancelled, at most: most of them early, some when only waits of theirs are left. */
+const cancelledWithinMs = [60_000, 60_000, 1_200_000, 10_800_000] as const;
+
+export class Starters {
+  /** clients that nobody has answered yet */
+  waiting: number;
+  woken = 0;
+  readonly #parts: StarterParts;
+  readonly #cancelled = new Set<string>();
+  readonly #clientsIn = new Map<Scope, number>();
+  /** Whoever resumes a run has somebody look at it, too: in most worlds nobody does, so that this hides nothing. */
+  #areResumed = false;
+
+  constructor(parts: StarterParts, clients: number) {
+    this.#parts = parts;
+    this.waiting = clients;
+  }
+
+  begin(): void {
+    this.#areResumed = this.#parts.around.prng.isLucky(0.2);
+  }
+
+  isCancelled(runId: string): boolean {
+    return this.#cancelled.has(runId);
+  }
+
+  start(number: number, scope: Scope, workflow: string): void {
+    const { prng, time } = this.#parts.around;
+    const client: Client = { number, scope, workflow, runs: new Map() };
+    const key = this.#keyIn(scope);
+    time.in(prng.whole(0, 30_000), () => this.#go(client, key));
+  }
+
+  /** The first client of one environment has the key that the first of the other has. */
+  #keyIn(scope: Scope): string {
+    const clients = (this.#clientsIn.get(scope) ?? 0) + 1;
+    this.#clientsIn.set(scope, clients);
+    return `key-${clients}`;
+  }
+
+  #go(client: Client, key: string): void {
+    const { prng, time, faults } = this.#parts.around;
+    this.#ask(client, key);
+    time.in(prng.whole(soonestMs, latestMs), () => {
+      const anew = `another-${client.number}-${time.now}`;
+      if (!client.runs.has(key)) this.#go(client, faults.strikes('keyless') ? anew : key);
+      else if (faults.strikes('askedAgain')) this.#go(client, key);
+      else if (faults.strikes('keyless')) this.#ask(client, anew);
+      else if (faults.strikes('keyReused')) this.#askForOther(client, key);
+    });
+  }
+
+  #ask(client: Client, key: string): void {
+    const { number, runs } = client;
+    this.#parts.words.asked(number, key);
+    this.#parts.functions.invoke('api', async (decider) => {
+      const answer = await startRun(decider, requestOf(client, key, { client: number }));
+      runInvariant(9, answer.kind === 'started', `start ${number} was answered ${answer.kind}`);
+      const { runId } = answer;
+      const before = runs.get(key);
+      runInvariant(9, (before ?? runId) === runId, `start ${number} made two runs`);
+      if (runs.size === 0) this.waiting -= 1;
+      runs.set(key, runId);
+      const address: RunAddress = { ...client.scope, runId };
+      this.#parts.checker.acknowledge(address);
+      if (before === undefined) this.#goOnWith(address, number);
+    });
+  }
+
+  /** With a key that was used: nothing comes of it. */
+  #askForOther(client: Client, key: string): void {
+    const { number } = client;
+    this.#parts.functions.invoke('api', async (decider) => {
+      const { kind } = await startRun(decider, requestOf(client, key, { client: number, isOther: true }));
+      runInvariant(9, kind === 'idempotency_conflict', `start ${number} was answered ${kind} to another body with its key`);
+    });
+  }
+
+  #goOnWith(address: RunAddress, number: number): void {
+    const { prng, time, faults } = this.#parts.around;
+    if (faults.strikes('cancelled')) time.in(prng.whole(0, prng.pick(cancelledWithinMs)), () => this.#cancel(address));
+    if (prng.isLucky(0.4)) time.in(prng.whole(0, 1_200_000), () => this.#wake(address));
+    if (this.#areResumed && prng.isLucky(0.7))
+      time.in(prng.whole(0, 1_200_000), () => this.#resume(address, `again-${number}-${time.now}`));
+  }
+
+  /** It asks again until it is answered, and now and then after that. */
+  #cancel(address: RunAddress): void {
+    const { prng, time } = this.#parts.around;
+    this.#cancelled.add(address.runId);
+    let isAnswered = false;
+    const attempt = (): void => {
+      this.#parts.functions.invoke('api', async (decider) => {
+        const answer = await cancelRun(decider, address, 'asked');
+        runInvariant(9, answer.kind !== 'not_found', `${address.runId} was acknowledged, and is not there to be cancelled`);
+        isAnswered = true;
+        if (answer.kind === 'cancelled') this.#parts.words.toldCancelled(address.runId);
+        if (answer.kind === 'run_terminal') this.#parts.words.toldEnded(address.runId, answer.status);
+      });
+      time.in(prng.whole(soonestMs, latestMs), () => (isAnswered && !prng.isLucky(0.2) ? undefined : attempt()));
+    };
+    attempt();
+  }
+
+  /** A client that wakes a run does so at any moment, and some more than once. */
+  #wake(address: RunAddress): void {
+    const { prng, time } = this.#parts.around;
+    this.#parts.functions.invoke('api', async (decider) => {
+      const answer = await wakeRun(decider, address);
+      if (answer.kind === 'woken') this.woken += answer.nodeIds.length;
+    });
+    if (prng.isLucky(0.3)) time.in(prng.whole(0, 600_000), () => this.#wake(address));
+  }
+
+  /** It asks again with the same key until it is answered and now and then after that, or twice at the same moment. */
+  #resume(address: RunAddress, key: string): void {
+    const { prng, time } = this.#parts.around;
+    let isAnswered = false;
+    const ask = (): void =>
+      this.#parts.functions.invoke('api', async (decider) => {
+        const { kind } = await resumeRun(decider, address, { reason: key, once: { key, bodyHash: key } });
+        isAnswered = true;
+        if (kind === 'resumed') this.#parts.checker.resumed(address.runId, key);
+      });
+    const attempt = (): void => {
+      ask();
+      if (prng.isLucky(0.3)) ask();
+      time.in(prng.whole(soonestMs, latestMs), () => (isAnswered && !prng.isLucky(0.3) ? undefined : attempt()));
+    };
+    attempt();
+  }
+}
+
+const requestOf = ({ scope, workflow }: Client, idempotencyKey: string, input: JsonObject) => ({
+  scope,
+  idempotencyKey,
+  bodyHash: `hash-${JSON.stringify(input)}`,
+  workflowName: workflowName(workflow),
+  input,
+});
