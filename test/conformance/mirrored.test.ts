@@ -5,7 +5,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { corpus } from '../simulation/corpus.ts';
 import { type FixedWorkflow, crashRun } from '../simulation/crash-run.ts';
-import type { WorkloadParts } from '../simulation/workload.ts';
+import { noFaults } from '../simulation/faults.ts';
+import { seeds } from '../simulation/seeds.ts';
+import { type SimulationOptions, simulate } from '../simulation/simulation.ts';
 import { type AwsPlaces, playedOn, startAwsPlaces } from './aws-places.ts';
 import { mirrored } from './mirrored.ts';
 import type { World } from '../../lib/ports/world.ts';
@@ -13,30 +15,23 @@ import type { World } from '../../lib/ports/world.ts';
 /** The topologies have their own histories on both (`topologies.test.ts`). */
 const groups = Object.entries(corpus).filter(([group]) => group !== 'topologies');
 
-/** @returns what was asked of the stores */
-async function runOnBoth(fixed: FixedWorkflow, other: World): Promise<readonly string[]> {
+/** @returns the names of all that is asked of the stores */
+function onBoth(other: World) {
   const calls: string[] = [];
-  let around: WorkloadParts['around'] | undefined;
-  const doubled: FixedWorkflow = {
-    ...fixed,
-    publish: (deps, parts) => {
-      ({ around } = parts);
-      return fixed.publish(deps, parts);
-    },
-  };
-  const run = await crashRun(doubled, {
-    planted: (world) =>
-      mirrored(world, other, {
-        hold: (work) => (around === undefined ? work : around.time.hold(work)),
-        onCall: (name) => calls.push(name),
-      }),
-  });
-  expect(run.came.status).not.toBe('running');
+  const planted: SimulationOptions['planted'] = (world, time) =>
+    mirrored(world, other, { hold: (work) => time.hold(work), onCall: (name) => calls.push(name) });
+  return { calls, planted };
+}
+
+async function runOnBoth(fixed: FixedWorkflow, other: World): Promise<readonly string[]> {
+  const { calls, planted } = onBoth(other);
+  expect((await crashRun(fixed, { planted })).came.status).not.toBe('running');
   return calls;
 }
 
 describe.each(playedOn)('on $name', (implementation) => {
   let places: AwsPlaces;
+  const asked = new Set<string>();
   beforeAll(async () => {
     places = await startAwsPlaces(implementation);
   });
@@ -47,6 +42,26 @@ describe.each(playedOn)('on $name', (implementation) => {
       const { world } = await places.open();
       expect(await runOnBoth(fixed, world)).toContain('log.create');
     });
+  });
+
+  test.each(seeds(10))('random workflows of seed %i, their clients and those who look at lists', async (seed) => {
+    const { world } = await places.open();
+    const { calls, planted } = onBoth(world);
+    expect((await simulate({ seed, rates: noFaults, planted })).commits).toBeGreaterThan(0);
+    for (const name of calls) asked.add(name);
+  });
+
+  test('which ask for all that moves runs and shows them', () => {
+    const wanted = [
+      'log.put',
+      'log.snapshot',
+      'index.list',
+      'index.listByState',
+      'index.dueIn',
+      'signals.claim',
+      'deployments.pointer',
+    ];
+    expect([...asked]).toEqual(expect.arrayContaining(wanted));
   });
 
   test('an answer that differs is seen', async () => {

@@ -4,7 +4,7 @@
  */
 import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type Scope, deploymentId, environment, projectId } from '../../lib/engine/ids.ts';
-import type { MemoryWorld } from '../../lib/memory/memory-world.ts';
+import type { Deps } from '../../lib/service/deps.ts';
 import { programPath } from '../../lib/ports/programs.ts';
 import type { Checker } from './checker.ts';
 import type { Functions } from './functions.ts';
@@ -36,9 +36,12 @@ const scopes: readonly Scope[] = ['simulated', 'beside'].map((name) => ({
 }));
 const [home] = scopes;
 
+/** Where what is to be run is laid down. */
+type Stores = Pick<Deps, 'workflows' | 'deployments'>;
+
 export class Clients {
   readonly #around: Surroundings;
-  readonly #memory: MemoryWorld;
+  readonly #stores: Stores;
   readonly #functions: Functions;
   readonly #checker: Checker;
   readonly #options: ClientOptions;
@@ -49,13 +52,13 @@ export class Clients {
 
   constructor(
     around: Surroundings,
-    memory: MemoryWorld,
+    stores: Stores,
     functions: Functions,
     watches: { readonly checker: Checker; readonly signals: SignalWatch; readonly words: WordWatch },
     options: ClientOptions,
   ) {
     this.#around = around;
-    this.#memory = memory;
+    this.#stores = stores;
     this.#functions = functions;
     this.#checker = watches.checker;
     this.#options = options;
@@ -111,8 +114,8 @@ export class Clients {
     for (const scope of scopes) {
       for (const workflow of new Set([leafVersion, ...workflows])) {
         if (isCode(workflow)) continue;
-        await this.#memory.workflows.putVersion(scope, workflow, birth);
-        await this.#memory.workflows.advance(scope, workflow, birth);
+        await this.#stores.workflows.putVersion(scope, workflow, birth);
+        await this.#stores.workflows.advance(scope, workflow, birth);
       }
     }
     // Runs of one workflow are of one code.
@@ -148,8 +151,8 @@ export class Clients {
   #publish(version: WorkflowVersion): void {
     const { now } = this.#around.time;
     for (const scope of scopes) {
-      void this.#memory.workflows.putVersion(scope, version, now);
-      void this.#memory.workflows.advance(scope, version, now);
+      void this.#stores.workflows.putVersion(scope, version, now);
+      void this.#stores.workflows.advance(scope, version, now);
     }
   }
 
@@ -160,7 +163,7 @@ export class Clients {
     this.#functions.deployed.set(id, all);
     const at = this.#around.time.now;
     for (const scope of scopes) {
-      const { deployments } = this.#memory;
+      const { deployments } = this.#stores;
       await deployments.create(scope, {
         manifest: {
           deploymentId: id,

@@ -4,7 +4,7 @@
  * at each later call of the run as it went on after the first.
  */
 import * as z from 'zod';
-import type { Deps } from '../../lib/service/deps.ts';
+import type { SimulationOptions } from './simulation.ts';
 import { byChance, byChanceOfTwo } from './by-chance.ts';
 import { type Came, type CrashRun, type FixedWorkflow, crashRun } from './crash-run.ts';
 import type { Aim } from './faults.ts';
@@ -50,7 +50,7 @@ const isAmount = (name: string): name is Amount => name !== 'violations' && name
 export interface MatrixOptions {
   /** two crashes for workflows with as many calls or fewer: they grow with the square of the calls */
   readonly mostCallsForPairs?: number;
-  readonly planted?: (world: Deps) => Deps;
+  readonly planted?: SimulationOptions['planted'];
 }
 
 const kinds = ['crashBefore', 'crashAfter'] as const;

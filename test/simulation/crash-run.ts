@@ -11,7 +11,7 @@ import { type Aim, noFaults } from './faults.ts';
 import type { Workings } from './functions.ts';
 import type { Process } from './process.ts';
 import { type Answers, type Script, Scripted } from './scripted.ts';
-import { type SimulationReport, simulate } from './simulation.ts';
+import { type SimulationOptions, type SimulationReport, simulate } from './simulation.ts';
 import type { WorkloadParts } from './workload.ts';
 
 export interface FixedWorkflow extends Script {
@@ -41,7 +41,7 @@ export interface CrashRunOptions {
   readonly aims?: readonly Aim[];
   /** of the calm run */
   readonly told?: Answers;
-  readonly planted?: (world: Deps) => Deps;
+  readonly planted?: SimulationOptions['planted'];
   readonly onCommit?: (commit: Commit, now: Instant) => void;
 }
 

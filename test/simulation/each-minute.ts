@@ -1,22 +1,31 @@
 /** The sweep, minute by minute. */
 import { minuteOf } from '../../lib/engine/log/silence.ts';
 import { instant, minutes } from '../../lib/engine/time.ts';
+import type { RunIndex } from '../../lib/ports/run-index.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { SimulatedWorld } from './world.ts';
 
 const minute = minutes(1);
 
+interface Swept {
+  readonly world: SimulatedWorld;
+  /** where the minutes are passed that nobody need sweep */
+  readonly index: Pick<RunIndex, 'passMinute'>;
+  readonly sweep: () => void;
+}
+
 /** Sweeps now and each minute from then on; minutes in which nothing happens and nothing is due are passed at once. */
-export function sweepEachMinute(time: VirtualTime, world: SimulatedWorld, sweep: () => void): void {
+export function sweepEachMinute(time: VirtualTime, swept: Swept): void {
+  const { world, index, sweep } = swept;
   sweep();
   time.in(minute, () => {
-    const goOn = (): void => sweepEachMinute(time, world, sweep);
+    const goOn = (): void => sweepEachMinute(time, swept);
     const idle = idleMinutes(time, world);
     if (idle < 2) return goOn();
     // Not all of them: the next sweep comes before whatever comes next.
     const next = instant(time.now + (idle - 1) * minute);
     const passed = minuteOf(next) - 2;
-    if (passed > world.sweptMinute) void world.deps.index.passMinute(passed);
+    if (passed > world.sweptMinute) void index.passMinute(passed);
     time.at(next, goOn);
   });
 }

@@ -47,7 +47,7 @@ export interface SimulationOptions {
   /** crashes at port calls of the whole simulation */
   readonly aims?: readonly Aim[];
   /** wraps the world with a bug on purpose, to see it caught */
-  readonly planted?: (world: Deps) => Deps;
+  readonly planted?: (world: Deps, time: VirtualTime) => Deps;
   /** sees the calls of each process as the process makes them */
   readonly observed?: (by: string, reached: Deps) => Deps;
   readonly withoutSweep?: boolean;
@@ -190,14 +190,21 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       },
     }),
   };
-  functions.world = options.planted === undefined ? watched : options.planted(watched);
+  functions.world = options.planted === undefined ? watched : options.planted(watched, time);
   const clients: Workload =
     options.workload?.({ around, world, functions, checker, signals }) ??
-    new Clients(around, world.memory, functions, { checker, signals, words }, { runs, isShared, limits, isBrisk, code, codes });
+    new Clients(
+      around,
+      functions.world,
+      functions,
+      { checker, signals, words },
+      { runs, isShared, limits, isBrisk, code, codes },
+    );
 
+  const { index } = functions.world;
   await clients.begin();
   if (options.withoutSweep !== true && options.workload === undefined)
-    time.in(minutes(1), () => sweepEachMinute(time, world, () => functions.sweep()));
+    time.in(minutes(1), () => sweepEachMinute(time, { world, index, sweep: () => functions.sweep() }));
   const { problems } = functions;
   // Only the next sweep is ahead, and it has nothing to look at: it can go on like this for ever.
   const isAtRest = (): boolean =>
