@@ -10,7 +10,7 @@ import { synthesize } from '../lib/local/synth/synthesize.ts';
 import { loadAssembly } from '../lib/local/template/assembly.ts';
 import { billOf, lastUses, Meter, type Bill, type Line } from './bill.ts';
 import { type CodeWorkflow, codeFolder, deployCode } from './code-workflows.ts';
-import type { Workflow } from './workflows.ts';
+import type { Lens, Workflow } from './workflows.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -33,6 +33,8 @@ export interface BenchCloud {
   readonly cloud: Cloud;
   /** Publishes the workflow's first version, once; all workflows of code are one deployment. */
   publish(workflow: Workflow | CodeWorkflow): Promise<void>;
+  /** Publishes the lens's first version, once. */
+  publishLens(lens: Lens): Promise<void>;
   /** Starts a run and answers its id. */
   start(workflow: Workflow | CodeWorkflow, idempotencyKey: string, apiKey?: string): Promise<string>;
   /** A key that no function has read yet. */
@@ -120,6 +122,11 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       if ('input' in workflow) await deployCode(url, apiKey, codeFolder);
       else await ask('POST', '/v1/workflows', workflow);
       published.add(own);
+    },
+    async publishLens(lens) {
+      if (published.has(`lens ${lens.name}`)) return;
+      await ask('POST', '/v1/lenses', lens);
+      published.add(`lens ${lens.name}`);
     },
     async start(workflow, idempotencyKey, key = apiKey) {
       const body = { workflowName: workflow.name, input: 'input' in workflow ? workflow.input : {} };

@@ -174,7 +174,9 @@ const partOfGet = (input: unknown): string => {
 function partOfQuery(input: unknown): string {
   const { IndexName, ExpressionAttributeValues } = queryKeys.parse(input);
   if (IndexName !== undefined) return IndexName;
-  const sort = [':next', ':beats', ':after'].map((name) => textOf(ExpressionAttributeValues, name)).find((text) => text !== '');
+  const sort = [':next', ':beats', ':after', ':first']
+    .map((name) => textOf(ExpressionAttributeValues, name))
+    .find((text) => text !== '');
   return partOf(textOf(ExpressionAttributeValues, ':pk'), sort ?? '');
 }
 

@@ -3,13 +3,17 @@ import { type BenchCloud, threads } from './bench-cloud.ts';
 import type { Bill } from './bill.ts';
 import type { Bound } from './golden.ts';
 import { type CodeWorkflow, codeChain, codeTogether } from './code-workflows.ts';
-import { chain, chainWithEnds, fan, sleeper, type Workflow } from './workflows.ts';
+import { chain, chainWithEnds, fan, type Lens, looped, sleeper, speech, spoken, type Workflow } from './workflows.ts';
 
 export interface Scenario {
   readonly name: string;
   readonly workflow: Workflow | CodeWorkflow;
   /** the status of the run's head when nothing moves it any more */
   readonly ends: 'completed' | 'pending';
+  /** what its nodes ask a model with */
+  readonly lens?: Lens;
+  /** it has not run before: it is long, and reads its definition once */
+  readonly isCold?: true;
   /** results that are held back until so many have come, and are then collected together */
   readonly heldResults?: number;
   /** bounds by `kind.part`; everything else is exact */
@@ -95,12 +99,35 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
+/** Counted apart from the others: what takes its time by itself, and a pass of a loop at a time. */
+export const slowScenarios: readonly Scenario[] = [
+  { name: 'loop-10', workflow: looped(10), ends: 'completed', bounds: always },
+  { name: 'loop-100', workflow: looped(100), ends: 'completed', bounds: always },
+  {
+    name: 'loop-1000',
+    workflow: looped(1_000),
+    ends: 'completed',
+    isCold: true,
+    // The commits that put results away hold more than one unit, and pack a little better or worse.
+    bounds: { ...always, 'readUnits.workflow': between(1, 1 + threads), 'writeUnits.commits': between(1_001, 1_005) },
+  },
+  // 15 where its words come to the millisecond; a loaded machine says them more slowly, and a longer stream is more of them
+  {
+    name: spoken.name,
+    workflow: spoken,
+    ends: 'completed',
+    lens: speech,
+    bounds: { ...always, 'writeUnits.streams': between(14, 23) },
+  },
+];
+
 /**
  * The bill of one run of the scenario in a warm cloud: its workflow has run once before. Nothing else may run meanwhile.
  */
-export async function count(bench: BenchCloud, { name, workflow, ends, heldResults }: Scenario): Promise<Bill> {
+export async function count(bench: BenchCloud, { name, workflow, ends, lens, isCold, heldResults }: Scenario): Promise<Bill> {
+  if (lens !== undefined) await bench.publishLens(lens);
   await bench.publish(workflow);
-  await bench.quiet(await bench.start(workflow, `${name}-warm`));
+  if (isCold !== true) await bench.quiet(await bench.start(workflow, `${name}-warm`));
   const from = bench.calls;
   const release = heldResults === undefined ? undefined : bench.holdResults(heldResults);
   const runId = await bench.start(workflow, `${name}-counted`);

@@ -1,54 +1,45 @@
-/** How long a word takes from the node that says it to a reader of server-sent events, on the embedded cloud. */
-import { setTimeout as wait } from 'node:timers/promises';
-import * as z from 'zod';
+/** How long a word takes from the model that says it to a reader of server-sent events: by a lens node, on the embedded cloud. */
 import { StepwellClient, isDelta } from '../lib/client/index.ts';
 import { localKey } from '../lib/local/local-key.ts';
 import type { BenchCloud } from './bench-cloud.ts';
-import { speakerIn } from './speaker.ts';
-import { chain } from './workflows.ts';
+import { talk, talkPauseMs, talking } from './workflows.ts';
+import { writesIn } from './write-times.ts';
 
-const startedShape = z.looseObject({ runId: z.string() });
-/** Not a part of the pause between two writes or two looks: words fall everywhere between them. */
-const betweenWordsMs = 37;
+/** Deltas as they came, by their index. */
+interface Heard {
+  readonly index: number;
+  readonly words: number;
+  readonly at: number;
+}
 
-/** Milliseconds of each word; it may wait for others, and travel with them. */
+/** Milliseconds of each word; it may wait for others, and travel with them. The first waits for nothing, and is left out. */
 export async function measureWords(bench: BenchCloud, words: number): Promise<readonly number[]> {
   const { cloud } = bench;
   const { url } = cloud;
   if (url === undefined) throw new Error('the template has no API');
-  const workflow = chain(1);
-  await bench.publish(workflow);
-  const apiKey = localKey(cloud);
-  const answer = await fetch(`${url}/v1/runs`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'idempotency-key': 'speaking' },
-    body: JSON.stringify({ workflowName: workflow.name, availableAt: new Date(Date.now() + 3_600_000).toISOString() }),
+  await bench.publishLens(talk(words));
+  await bench.publish(talking);
+  const runId = await bench.start(talking, 'talking');
+  const writtenAt: number[] = [];
+  const deafen = cloud.recorder.listen((call) => {
+    for (const write of writesIn(call)) if (write.runId === runId && write.kind === 'delta') writtenAt.push(write.at);
   });
-  const { runId } = startedShape.parse(await answer.json());
-  const client = new StepwellClient({ baseUrl: url, apiKey });
-  const saidAt: number[] = [];
-  const times: number[] = [];
-  let isOpen = (): void => {};
-  const opened = new Promise<void>((resolve) => (isOpen = resolve));
-  const reading = (async () => {
-    for await (const news of client.watchRun(runId)) {
-      isOpen();
+  const heard: Heard[] = [];
+  try {
+    for await (const news of new StepwellClient({ baseUrl: url, apiKey: localKey(cloud) }).watchRun(runId)) {
       if (!isDelta(news)) continue;
-      const now = performance.now();
-      const heard = news.payload.text.trim().split(' ').map(Number);
-      times.push(...heard.map((word) => now - (saidAt[word] ?? now)));
+      const { deltaIndex: index, text } = news.payload;
+      heard.push({ index, words: text.trim().split(' ').length, at: Date.now() });
     }
-  })();
-  await opened;
-  const voice = speakerIn(cloud, runId, 'n1');
-  for (let word = 0; word < words; word += 1) {
-    saidAt.push(performance.now());
-    voice.say(`${word} `);
-    await wait(betweenWordsMs);
+  } finally {
+    deafen();
   }
-  await voice.end();
-  while (times.length < words) await wait(50);
-  await client.cancelRun(runId);
-  await reading;
-  return times;
+  return heard.flatMap((one) => timesOf(one, writtenAt[one.index - 1]));
 }
+
+/**
+ * When a word was said only the worker knows. It was behind the write before, and each word is a pause behind the one before it:
+ * each counts as said as early as it can have been, which is a pause too early at most.
+ */
+const timesOf = ({ words, at }: Heard, writtenBefore: number | undefined): readonly number[] =>
+  writtenBefore === undefined ? [] : Array.from({ length: words }, (_one, place) => at - (writtenBefore + place * talkPauseMs));

@@ -59,4 +59,46 @@ export function looped(items: number, concurrency = 1) {
   };
 }
 
-export type Workflow = ReturnType<typeof looped> | ReturnType<typeof chain> | ReturnType<typeof chainWithEnds> | typeof sleeper;
+export interface Lens {
+  readonly name: string;
+  readonly template: string;
+  readonly params: Readonly<Record<string, string | number>>;
+}
+
+/** Twenty tokens as one word: the deterministic model pauses behind words, and a pause of 2.5 ms would be late each time. */
+const twentyTokens = 'to-be-or-not-to-be-that-is-the-question-asked-by-him-who-is-not-so-sure-of-it';
+/** What says 2,000 tokens at 400 a second, as fast as models are. */
+export const speech: Lens = {
+  name: 'speech',
+  template: 'Speak',
+  params: { reply: Array.from({ length: 100 }, () => twentyTokens).join(' '), delayMs: 50 },
+};
+
+/** One node that has a model speak, and shows it as it comes. */
+export const spoken = {
+  name: 'lens-2000-tokens',
+  nodes: [{ id: 'say', type: 'lens', config: { lens: speech.name } }],
+  edges: edges(['say']),
+};
+
+/** Milliseconds. Not a part of the pause between two writes or two looks: words fall everywhere between them. */
+export const talkPauseMs = 23;
+/** Words one by one, each a pause behind the one before. */
+export const talk = (words: number): Lens => ({
+  name: 'talk',
+  template: 'Talk',
+  params: { reply: Array.from({ length: words }, (_one, at) => `w${at}`).join(' '), delayMs: talkPauseMs },
+});
+export const talking = {
+  name: 'talking',
+  nodes: [{ id: 'say', type: 'lens', config: { lens: 'talk' } }],
+  edges: edges(['say']),
+};
+
+export type Workflow =
+  | ReturnType<typeof looped>
+  | ReturnType<typeof chain>
+  | ReturnType<typeof chainWithEnds>
+  | typeof sleeper
+  | typeof spoken
+  | typeof talking;

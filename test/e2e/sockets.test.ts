@@ -23,7 +23,7 @@ beforeAll(async () => {
     name: 'told',
     nodes: [
       { id: 'start', type: 'start' },
-      { id: 'ask', type: 'lens', config: { lens: 'tell', inputs: { what: '{{ctx.input.what}}' }, outputVariable: 'said' } },
+      { id: 'ask', type: 'lens', config: { lens: 'tell', outputVariable: 'said' } },
       { id: 'end', type: 'end' },
     ],
     edges: [

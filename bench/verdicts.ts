@@ -1,0 +1,28 @@
+/** The times that the bench holds the product to, on whatever machine it runs: it ends with an error where one is missed. */
+import { quantilesOf } from './quantiles.ts';
+
+/** Milliseconds from a word's being said to its being read, by the median. */
+const mostToReader = 400;
+/** Of `time per node = a · length^b`: what machines scatter by, and far below what a node costs that reads the run so far. */
+const mostGrowth = 0.15;
+
+export interface Measured {
+  /** the exponents by the kind of run */
+  readonly growths: Readonly<Record<string, number>>;
+  readonly wordMs: readonly number[];
+}
+
+/** One sentence for each that was missed. */
+export function missedBy({ growths, wordMs }: Measured): readonly string[] {
+  const { p50 } = quantilesOf(wordMs);
+  return [
+    ...Object.entries(growths).flatMap(([kind, exponent]) =>
+      exponent <= mostGrowth
+        ? []
+        : [`a node of a ${kind} costs its run's length to the power of ${exponent.toFixed(2)}, and ${mostGrowth} is the most`],
+    ),
+    ...(p50 <= mostToReader
+      ? []
+      : [`a word reaches its reader after ${Math.round(p50)} ms by the median, and ${mostToReader} is the most`]),
+  ];
+}

@@ -1,0 +1,87 @@
+/** A reader of a run at work who goes away after each event and each delta, and comes back behind it five hundred times. */
+import { expect, test } from 'vitest';
+import { attempt, nodeId, nodeKey, nonce, topLevel } from '../../lib/engine/ids.ts';
+import { publicEvents } from '../../lib/engine/log/public-event.ts';
+import type { NodeJob, ResultMessage } from '../../lib/ports/jobs.ts';
+import { byRun } from '../../lib/service/collect-results.ts';
+import { beginFollowing } from '../../lib/service/follow-run.ts';
+import { watchRun } from '../../lib/service/watch-run.ts';
+import { expiresAt } from '../contract/samples.ts';
+import { type House, house, workflow } from './house.ts';
+
+const speaker = nodeKey({ nodeId: nodeId('talk'), iteration: topLevel });
+const words = 60;
+
+/** Takes the next thing, while time passes up to the next one who sleeps. */
+const next = async <Value>({ world }: House, from: AsyncGenerator<Value, void, undefined>) => {
+  let result: IteratorResult<Value, void> | undefined;
+  const asked = from.next().then((value) => (result = value));
+  while (result === undefined) {
+    for (let turn = 0; turn < 10 && result === undefined; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    const wakeAt = world.clock.nextWakeAt();
+    if (result === undefined && wakeAt !== undefined) world.clock.set(wakeAt);
+  }
+  return asked;
+};
+
+test('misses nothing and sees nothing twice, though a node speaks all the while', async () => {
+  const home = house();
+  const { jobs, clock, log, streams } = home.world;
+  await home.publish(workflow('flow', 'a>talk a>l l/loop>b l/done>d', { l: { items: 200, concurrency: 12 } }));
+  const run = await home.begin('flow');
+  for (const job of jobs.takeSent()) await home.take(job);
+
+  const asked: NodeJob[] = [];
+  const results: ResultMessage[] = [];
+  let said = 0;
+  const say = (): Promise<unknown> => {
+    const delta = { index: said, attempt: attempt(1), owner: nonce('a'), text: `word ${said} `, at: clock.now() };
+    said += 1;
+    return streams.put(run, speaker, delta, expiresAt);
+  };
+  /** A pass, its result, or a word. The node that speaks comes last. */
+  const goOn = async (isWord: boolean): Promise<void> => {
+    asked.push(...jobs.takeSent());
+    results.push(...jobs.takeResults());
+    const [pass] = asked.filter((job) => job.nodeId !== 'talk').concat(asked);
+    if (isWord && said < words) await say();
+    else if (results.length > 0) {
+      await home.collect(byRun(results.splice(0, 1).map((result) => ({ result, isRedelivered: false }))));
+    } else if (pass !== undefined && (pass.nodeId !== 'talk' || said === words)) {
+      asked.splice(asked.indexOf(pass), 1);
+      await home.take(pass);
+    }
+  };
+
+  const events: number[] = [];
+  const heard: number[] = [];
+  /** Up to the first thing that was not seen before; whether there was any. What a node says is told again from its beginning. */
+  const comeBack = async (): Promise<boolean> => {
+    const followed = await beginFollowing(home.deps, run);
+    if (followed === undefined) throw new Error('no such run');
+    const from = watchRun(home.deps, followed, events.at(-1) ?? 0, async () => true);
+    for (let index = 0; ; index += 1) {
+      const { value } = await next(home, from);
+      if (value?.kind === 'event') events.push(value.event.eventId);
+      if (value?.kind === 'delta') {
+        expect(value.delta.payload['deltaIndex']).toBe(index);
+        if (index < heard.length) continue;
+        heard.push(index);
+      }
+      await from.return();
+      return value?.kind === 'event' || value?.kind === 'delta';
+    }
+  };
+
+  const isAtWork = async () => (await home.fold(run)).state.progress.status !== 'completed';
+  let times = 0;
+  for (; await isAtWork(); times += 1) if (!(await comeBack())) await goOn(times % 3 === 0);
+  expect(times).toBeGreaterThan(500);
+  expect(events.length).toBeGreaterThan(400);
+  expect(heard).toEqual(Array.from({ length: words }, (_, index) => index));
+  while (await comeBack());
+  const head = await log.head(run);
+  if (head === undefined) throw new Error('no such run');
+  const commits = [head.commit, ...(await log.commitsAfter(run, head.commit.number))];
+  expect(events).toEqual(commits.flatMap((commit) => publicEvents(head, commit)).map(({ eventId }) => eventId));
+});
