@@ -9,7 +9,7 @@ import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { isTestRun, pinnedVersion } from '../engine/log/head.ts';
-import { type OpenNode, type WaitingNode, endsBy, isOpen } from '../engine/log/node-state.ts';
+import { type NodeState, type OpenNode, type WaitingNode, endsBy, isOpen } from '../engine/log/node-state.ts';
 import { silenceOf } from '../engine/log/silence.ts';
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
@@ -175,9 +175,14 @@ async function smallOutcome(
 
 /** With siblings at work others commit too, and reading the tail costs a fifth of a lost put. */
 async function freshen({ deps }: Worker, fold: RunFold, own: NodeRef): Promise<void> {
-  const hasSiblings = [...fold.state.open.keys()].some((key) => key !== nodeKey(own));
+  const { open, nodes } = fold.state;
+  const hasSiblings = [...open.keys()].some((key) => key !== nodeKey(own) && !isMovedByPasses(nodes.get(key)));
   if (hasSiblings) await readTail(deps, fold);
 }
+
+/** A loop between the passes that it has begun: nobody commits for itself. One that pauses is woken. */
+const isMovedByPasses = (node: NodeState | undefined): boolean =>
+  node?.status === 'waiting' && node.for === 'passes' && node.loop.wakeAt === undefined;
 
 /** A node that may take long says that it has begun before it does; for others the completion tells. */
 async function announce(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode): Promise<void> {
