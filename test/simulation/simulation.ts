@@ -15,7 +15,7 @@ import { EffectWatch } from './effect-watch.ts';
 import { type Aim, type FaultKind, type FaultRates, Faults } from './faults.ts';
 import { FoldWatch } from './fold-watch.ts';
 import { Functions, type Workings } from './functions.ts';
-import { GraphWatch } from './graph-watch.ts';
+import { GraphWatch, isPlainGraph } from './graph-watch.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import { PlaceWatch } from './place-watch.ts';
 import { Prng } from './prng.ts';
@@ -135,12 +135,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const folds = new FoldWatch();
   const graphs = new GraphWatch(
     async (run) => {
-      // Its rules are those of the simulated types, whose policies a version says itself.
-      const head = options.workload === undefined ? await world.memory.log.head(run) : undefined;
+      const head = await world.memory.log.head(run);
       const { name, version } = head?.kind === 'graph' ? head.workflow : {};
-      return name === undefined || version === undefined
-        ? undefined
-        : world.memory.workflows.version(run, workflowName(name), version);
+      if (name === undefined || version === undefined) return undefined;
+      const drawn = await world.memory.workflows.version(run, workflowName(name), version);
+      return drawn === undefined || (options.workload !== undefined && !isPlainGraph(drawn)) ? undefined : drawn;
     },
     (trouble) => functions.problems.push(trouble),
   );
