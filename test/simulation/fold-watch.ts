@@ -1,8 +1,9 @@
 /**
- * Holds each fold that the system keeps against the log that it is of (invariant 6): the log is folded anew from its
- * first commit on at every commit, and what a warm environment has, or a snapshot with what came after it, must be that.
+ * Holds each fold that the system keeps against the log that it is of (invariant 6): whenever one is taken or put
+ * back, the log is folded anew from its first commit up to there, and what a warm environment has, or a snapshot, must be that.
  */
 import canonicalize from 'canonicalize';
+import * as z from 'zod';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState } from '../../lib/engine/log/fold.ts';
@@ -17,13 +18,13 @@ import { runInvariant } from './violation.ts';
 interface Folded {
   readonly address: RunAddress;
   readonly log: Commit[];
-  /** goes on with the log, and is folded anew from its first commit now and then */
+  /** of a long log: goes on with it, and is folded anew from its first commit now and then */
   state: RunState;
   /** what the log amounts to with some of its commits, as text */
   readonly meanings: Map<number, string>;
 }
 
-/** A log that is longer is folded anew at every so many commits, or long runs would take the square of their length. */
+/** A longer log is folded anew after every so many commits, or long runs would take the square of their length. */
 const anewUpTo = 32;
 
 export class FoldWatch {
@@ -35,12 +36,9 @@ export class FoldWatch {
     const run = this.#runs.get(address.runId) ?? { address, log: [], state: emptyState(), meanings: new Map<number, string>() };
     this.#runs.set(address.runId, run);
     run.log.push(commit);
-    applyCommit(run.state, commit);
-    if (run.log.length > anewUpTo && run.log.length % anewUpTo !== 0) return;
-    const gone = run.state;
-    run.state = anew(run.log);
-    run.meanings.set(commit.number, meaningOf(run.state));
-    this.compare(address, gone, 'what went on with the log');
+    if (run.log.length <= anewUpTo) return;
+    if (run.log.length % anewUpTo === 1) run.state = anew(run.log);
+    else applyCommit(run.state, commit);
   }
 
   /** @param what somebody has it */
@@ -103,13 +101,24 @@ function anew(log: readonly Commit[]): RunState {
   return state;
 }
 
-/** All of it, in an order that does not depend on how it came about. What is open is said beside the nodes: it is kept apart. */
-function meaningOf(state: RunState): string {
-  const { nodes, written, passes, ...rest } = storeFold(state);
-  const open = [...state.open.keys()].toSorted();
-  return JSON.stringify({
+/** All of it. What is open is said beside the nodes: it is kept apart. */
+const meaningOf = (state: RunState): string => JSON.stringify({ ...storeFold(state), open: [...state.open.keys()] });
+
+/** What was stored, or came about by forks, may be in another order. */
+const isSameMeaning = (one: string, other: string): boolean => one === other || inOrder(one) === inOrder(other);
+
+const meaningSchema = z.looseObject({
+  open: z.array(z.string()),
+  nodes: z.array(z.looseObject({ nodeId: z.string(), iteration: z.string() })),
+  written: z.array(z.looseObject({ key: z.string() })),
+  passes: z.array(z.looseObject({ iteration: z.string() })),
+});
+
+function inOrder(meaning: string): string | undefined {
+  const { open, nodes, written, passes, ...rest } = meaningSchema.parse(JSON.parse(meaning));
+  return canonicalize({
     ...rest,
-    open,
+    open: open.toSorted(),
     nodes: nodes.toSorted(by(({ nodeId, iteration }) => `${nodeId}@${iteration}`)),
     written: written.toSorted(by(({ key }) => key)),
     passes: passes.toSorted(by(({ iteration }) => iteration)),
@@ -120,7 +129,3 @@ const by =
   <Item>(name: (item: Item) => string) =>
   (one: Item, other: Item): number =>
     name(one) < name(other) ? -1 : 1;
-
-/** What was stored may have the same keys in another order. */
-const isSameMeaning = (one: string, other: string): boolean =>
-  one === other || canonicalize(JSON.parse(one)) === canonicalize(JSON.parse(other));

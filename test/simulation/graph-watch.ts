@@ -6,6 +6,7 @@
 import type { EdgeDefinition, NodeDefinition, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, topLevel } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
+import { type JsonObject, isJsonObject } from '../../lib/engine/json.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { LoopWatch, type NodeEvent, passOf } from './loop-watch.ts';
 import { runInvariant } from './violation.ts';
@@ -15,7 +16,7 @@ const mostAttempts = 3;
 
 type Became =
   | { readonly is: 'open' }
-  | { readonly is: 'done'; readonly handle: string | null }
+  | { readonly is: 'done'; readonly handle: string | null; readonly isError: boolean }
   | { readonly is: 'failed'; readonly isHandled: boolean }
   | { readonly is: 'passed by'; readonly reason: string };
 
@@ -61,8 +62,11 @@ export class GraphWatch {
   }
 }
 
-const policyOf = (node: NodeDefinition): Readonly<Record<string, unknown>> =>
-  (node.config['policy'] ?? {}) as Readonly<Record<string, unknown>>;
+/** A simulated node has its policy by itself; one of the product's types has it among its settings. */
+const policyOf = ({ config }: NodeDefinition): JsonObject => {
+  const { policy = config } = config;
+  return isJsonObject(policy) ? policy : {};
+};
 
 class RunJudge {
   readonly #runId: string;
@@ -111,7 +115,7 @@ class RunJudge {
       this.#holds(came === verdict, `${key} ${came}, and by its edges ${verdict}`);
     }
     this.#loops.saw(event, (iteration) => this.#endedIn(iteration));
-    if (event.type === 'NODE_RETRIED')
+    if (event.type === 'NODE_RETRIED' && node.type === 'work')
       this.#holds(event.attempt < mostAttempts, `${key} is tried again after attempt ${event.attempt}`);
     if (event.type === 'NODE_FAILED' && node.type === 'work' && event.failure.cause === 'error')
       this.#gaveUp = event.attempt === mostAttempts ? this.#gaveUp : `${key} failed for good at attempt ${event.attempt}`;
@@ -140,7 +144,8 @@ class RunJudge {
     return onParentFailure === 'substitute_default' ? 'fires' : 'parent_not_successful';
   }
 
-  #way({ source, sourceHandle = 'output' }: EdgeDefinition, iteration: string): Way {
+  #way({ source, sourceHandle: drawn = 'output' }: EdgeDefinition, iteration: string): Way {
+    const sourceHandle = drawn === 'success' ? 'output' : drawn;
     if (sourceHandle === 'loop') return 'live';
     const became = this.#became.get(`${source}@${iteration}`);
     switch (became?.is) {
@@ -167,7 +172,8 @@ class RunJudge {
     if (ends.some(({ became }) => became === undefined || became.is === 'open')) return undefined;
     const leaves = ends.filter(({ node }) => !this.#edges.some((edge) => edge.source === node.id && isOnward(edge)));
     return leaves.every(
-      ({ became }) => became?.is === 'done' || (became?.is === 'passed by' && became.reason === 'branch_not_taken'),
+      ({ became }) =>
+        (became?.is === 'done' && !became.isError) || (became?.is === 'passed by' && became.reason === 'branch_not_taken'),
     );
   }
 
@@ -193,7 +199,7 @@ const causeOf = ({ failure }: Extract<RunEvent, { type: 'NODE_FAILED' }>): strin
 function becameBy(event: NodeEvent): Became {
   switch (event.type) {
     case 'NODE_COMPLETED':
-      return { is: 'done', handle: event.handle };
+      return { is: 'done', handle: event.handle, isError: event.end === 'error' };
     case 'NODE_FAILED':
       return { is: 'failed', isHandled: event.handle === 'error' };
     case 'NODE_SKIPPED':
@@ -202,3 +208,7 @@ function becameBy(event: NodeEvent): Became {
       return { is: 'open' };
   }
 }
+
+/** Of the product's own types: whose body a node is, and whether an edge with a condition is taken, is not said by the drawing alone. */
+export const isPlainGraph = ({ nodes, edges }: WorkflowVersion): boolean =>
+  nodes.every(({ type }) => type !== 'loop') && edges.every((edge) => !('condition' in edge));

@@ -31,6 +31,9 @@ const { values } = parseArgs({
   },
 });
 
+/** Seeds after which the count is written down: what is lost by whoever stops this is a minute. */
+const seedsAtATime = 1_000;
+
 if (values.kept !== undefined) await replay(worldOf(keptSeedIn(values.kept)));
 else if (values.seed !== undefined) await replay(asked(Number(values.seed)));
 else if (values['go-on']) await goOn();
@@ -78,9 +81,6 @@ function endOfTime(): number | undefined {
   const minutes = Number(values.minutes ?? Infinity);
   return Number.isFinite(minutes) ? Date.now() + minutes * 60_000 : undefined;
 }
-
-/** Seeds after which the count is written down: what is lost by whoever stops this is a minute. */
-const seedsAtATime = 1_000;
 
 /** Towards a million: each seed once, whatever the session. Where other worlds are drawn than before, it begins anew beside the earlier count. */
 async function goOn(): Promise<void> {

@@ -60,8 +60,7 @@ export class Readers {
     if (this.problems.length > 0) throw this.problems[0];
     for (const reader of this.#readers.values()) {
       const { run, seen } = reader;
-      for (const after of [0, this.#prng.whole(0, seen.length), seen.length])
-        await this.#read(reader, this.#memory.log, after, Infinity);
+      await this.#read(reader, this.#memory.log, this.#prng.whole(0, seen.length), Infinity);
       const head = await this.#memory.log.head(run);
       const commits = head === undefined ? [] : [head.commit, ...(await this.#memory.log.commitsAfter(run, head.commit.number))];
       const events = head === undefined ? [] : commits.flatMap((commit) => publicEvents(head, commit));

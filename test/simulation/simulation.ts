@@ -16,7 +16,7 @@ import { type Aim, type FaultKind, type FaultRates, Faults, isHarmless } from '.
 import { FoldWatch } from './fold-watch.ts';
 import { Functions, type Workings } from './functions.ts';
 import { GivenWatch } from './given-watch.ts';
-import { GraphWatch } from './graph-watch.ts';
+import { GraphWatch, isPlainGraph } from './graph-watch.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import { PlaceWatch } from './place-watch.ts';
 import { Prng } from './prng.ts';
@@ -148,9 +148,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       ? undefined
       : world.memory.workflows.version(run, workflowName(name), version);
   };
-  // Its rules are those of the simulated types, whose policies a version says itself.
   const graphs = new GraphWatch(
-    async (run) => (options.workload === undefined ? versionOf(run) : undefined),
+    async (run) => {
+      const drawn = await versionOf(run);
+      return drawn === undefined || (options.workload !== undefined && !isPlainGraph(drawn)) ? undefined : drawn;
+    },
     (trouble) => functions.problems.push(trouble),
   );
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;

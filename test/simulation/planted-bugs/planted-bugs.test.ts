@@ -6,14 +6,12 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { simulate } from '../simulation.ts';
 import { seeds } from '../seeds.ts';
 import type { PlantedBug } from './bug.ts';
-import { findBug } from './find-bug.ts';
+import { type Found, findBug } from './find-bug.ts';
 import { plantedBugs } from './list.ts';
 import { look } from './look.ts';
 import { isOf, knownReport } from './report.ts';
-import { weathers } from './weathers.ts';
 
 const report = knownReport();
 const seedOf = ({ name }: PlantedBug): number => report.find((row) => row.name === name)?.seed ?? 0;
@@ -26,11 +24,21 @@ describe('the report says by which seed it was caught, and that the same seeds h
   it('and it says nothing of any other bug', () => expect(report).toHaveLength(plantedBugs.length));
 });
 
+/** Many bugs are looked for in the same world. */
+const lookedAt = new Map<string, Promise<Found>>();
+function withoutBug(bug: PlantedBug, seed: number): Promise<Found> {
+  const { weather, options, scene } = bug;
+  const world = JSON.stringify([weather, options, scene, seed]);
+  const looking = lookedAt.get(world) ?? look(bug, seed, seed);
+  lookedAt.set(world, looking);
+  return looking;
+}
+
 /** Shows the bug within so many seeds, and at that very seed nothing without it. */
 async function tellsApart(bug: PlantedBug, from: number, to: number): Promise<void> {
   const came = await findBug(bug, { from, to });
   expect(came).toMatchObject({ kind: 'caught' });
-  expect(await look(bug, came.seed, came.seed), 'without the bug').toEqual({ kind: 'survived', seed: came.seed });
+  expect(await withoutBug(bug, came.seed), 'without the bug').toEqual({ kind: 'survived', seed: came.seed });
 }
 
 /** Beyond this a search takes so long that only the command makes it. */
@@ -60,14 +68,13 @@ describe('is still caught at the seed of the report:', () => {
 });
 
 describe('without a bug nothing is seen', () => {
-  const ways = new Map(
-    plantedBugs.map(({ weather = 'rough', options = {} }) => [
-      JSON.stringify([weather, options]),
-      { rates: weathers[weather], ...options },
-    ]),
+  const worlds = new Map(
+    plantedBugs
+      .filter(({ scene }) => scene === undefined)
+      .map((bug) => [JSON.stringify([bug.weather ?? 'rough', bug.options ?? {}]), bug]),
   );
 
-  it.each([...ways])('%s', async (_name, options) => {
-    for (const seed of seeds(2)) expect((await simulate({ ...options, seed })).commits).toBeGreaterThan(0);
+  it.each([...worlds])('%s', async (_name, bug) => {
+    for (const seed of seeds(2)) expect(await withoutBug(bug, seed)).toEqual({ kind: 'survived', seed });
   });
 });
