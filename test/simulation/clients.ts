@@ -11,7 +11,7 @@ import type { Functions } from './functions.ts';
 import { Lookers } from './lookers.ts';
 import type { Surroundings } from './process.ts';
 import { type CodeWorkflow, leafCode, randomCode } from './random-code.ts';
-import { leafVersion, randomVersion } from './random-graph.ts';
+import { lastingVersions, leafVersion, randomVersion } from './random-graph.ts';
 import { Senders } from './senders.ts';
 import type { SignalWatch } from './signal-watch.ts';
 import { Starters } from './starters.ts';
@@ -109,7 +109,7 @@ export class Clients {
       return workflow;
     });
     for (const scope of scopes) {
-      for (const workflow of new Set([leafVersion, ...workflows])) {
+      for (const workflow of new Set([leafVersion, ...lastingVersions, ...workflows])) {
         if (isCode(workflow)) continue;
         await this.#memory.workflows.putVersion(scope, workflow, birth);
         await this.#memory.workflows.advance(scope, workflow, birth);
