@@ -118,7 +118,7 @@ export class Clients {
     // Runs of one workflow are of one code.
     const codes = [...new Set(workflows.filter(isCode))];
     await this.#deploy(codes);
-    this.#starters.begin();
+    this.#starters.begin(!isBrisk && fixed.length === 0 && !isShared);
     for (const [index, workflow] of workflows.entries()) this.#starters.start(index, this.#anyScope(), workflow.name);
     // Later deployments have other code under the same names: whoever began on the one before is to end on it.
     for (let count = codes.length > 0 ? prng.whole(0, 2) : 0; count > 0; count -= 1) {

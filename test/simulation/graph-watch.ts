@@ -32,14 +32,20 @@ export class GraphWatch {
     this.#runs.set(run.runId, known);
   }
 
-  /** @param versionOf what a run is of, where it is of a graph */
-  async judge(versionOf: (run: RunAddress) => Promise<WorkflowVersion | undefined>): Promise<void> {
+  /**
+   * @param versionOf what a run is of, where it is of a graph
+   * @param isHurried its deadline is near: an attempt that would come behind it is not made
+   */
+  async judge(
+    versionOf: (run: RunAddress) => Promise<WorkflowVersion | undefined>,
+    isHurried: (runId: string) => boolean,
+  ): Promise<void> {
     for (const { run, commits } of this.#runs.values()) {
       const version = await versionOf(run);
       if (version === undefined) continue;
       const judge = new RunJudge(run.runId, version);
       for (const commit of commits) judge.commit(commit);
-      judge.over();
+      if (!isHurried(run.runId)) judge.over();
       this.judged += judge.judged;
     }
   }

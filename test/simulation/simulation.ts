@@ -10,6 +10,7 @@ import { Checker } from './checker.ts';
 import { Clients } from './clients.ts';
 import type { Workload, WorkloadOf } from './workload.ts';
 import { sweepEachMinute } from './each-minute.ts';
+import { DeadlineWatch } from './deadline-watch.ts';
 import { EffectWatch } from './effect-watch.ts';
 import { type Aim, type FaultKind, type FaultRates, Faults, isHarmless } from './faults.ts';
 import { Functions, type Workings } from './functions.ts';
@@ -99,6 +100,8 @@ export interface SimulationReport {
   readonly answered: number;
   /** processes that were ended by the time limits of their functions */
   readonly outOfTime: number;
+  /** runs that were ended by their deadline */
+  readonly pastDeadline: number;
   /** virtual time from start to quiet */
   readonly tookMs: number;
   /** the same for the same seed, byte for byte */
@@ -132,7 +135,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const graphs = new GraphWatch();
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
   const times = new TimeWatch(areClocksRight, () => isCalm && clients.isRough !== true);
-  const steps = new StepWatch(isPlain);
+  const steps = new StepWatch(isPlain, (runId) => world.isHurried(runId));
+  const deadlines = new DeadlineWatch(isPlain);
   const words = new WordWatch(areClocksRight, checker);
   let inPasses = 0;
   const functions = new Functions(around, effects, { steps, times, words }, { ...options, isPlain });
@@ -143,6 +147,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     checker.committed(run, commit, time.now);
     signals.committed(run, commit, time.now);
     budgets.committed(run, commit);
+    deadlines.committed(run, commit, time.now);
     places.committed(run, commit);
     effects.committed(run, commit, time.now);
     outcomes.committed(run, commit);
@@ -180,6 +185,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   signals.judge(time.now, isPlain);
   await readers.judge();
   budgets.judge();
+  if (options.workload === undefined) deadlines.judge(world.deadlines);
   const versionOf = async (run: RunAddress): Promise<WorkflowVersion | undefined> => {
     const head = await world.memory.log.head(run);
     const { name, version } = head?.kind === 'graph' ? head.workflow : {};
@@ -190,7 +196,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const given = new GivenWatch();
   // Their rules are those of the simulated types, whose policies a version says itself.
   if (options.workload === undefined) {
-    await graphs.judge(versionOf);
+    await graphs.judge(versionOf, (runId) => world.isHurried(runId));
     await given.judge(world.memory, checker.runs, versionOf);
   }
   for (const { address, state } of checker.runs) {
@@ -203,7 +209,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   effects.judge(clients.isRough === true ? Infinity : struck);
   await outcomes.judge(
     (run) => functions.codeOf(run),
-    (runId) => clients.mayBeCancelled(runId),
+    {
+      mayBeCancelled: (runId) => clients.mayBeCancelled(runId),
+      isHurried: (runId) => world.isHurried(runId),
+    },
     effects,
   );
   return {
@@ -221,6 +230,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     longestStillMs: checker.longestStillMs,
     tookMs: time.now - birth,
     outOfTime: functions.outOfTime,
+    pastDeadline: deadlines.passed,
     eventsRead: readers.events,
     overBudget: budgets.ended,
     letIn: places.let,
