@@ -108,8 +108,11 @@ export class Clients {
       shared = isShared || isCrowd || (shared === undefined && prng.isLucky(0.2)) ? workflow : undefined;
       return workflow;
     });
+    // What is called has a budget of its own, and is watched as all are.
+    const { budget } = limits;
+    const lasting = lastingVersions.map((version) => ({ ...version, options: budget === undefined ? {} : { budget } }));
     for (const scope of scopes) {
-      for (const workflow of new Set([leafVersion, ...lastingVersions, ...workflows])) {
+      for (const workflow of new Set([leafVersion, ...lasting, ...workflows])) {
         if (isCode(workflow)) continue;
         await this.#memory.workflows.putVersion(scope, workflow, birth);
         await this.#memory.workflows.advance(scope, workflow, birth);

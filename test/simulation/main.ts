@@ -1,9 +1,10 @@
 /**
- * `npm run simulate -- --seed 42` replays one seed; `--seeds 100000` runs many and prints what was injected, what was decided
+ * `npm run simulate -- --seed 42` replays one seed; `--corpus --seeds 10` runs each fixed workflow ten times in rough weather; `--seeds 100000` runs many and prints what was injected, what was decided
  * and how long it took; `--go-on --minutes 10` goes on where the count of all seeds so far stopped, and writes it down.
  */
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
+import { corpusInWeather } from './corpus-weather.ts';
 import { noFaults, roughWeather } from './faults.ts';
 import { readReport, seedsSchema, writeReport } from './reports.ts';
 import { runSeeds } from './run-seeds.ts';
@@ -16,6 +17,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     seeds: { type: 'string' },
     from: { type: 'string' },
+    corpus: { type: 'boolean', default: false },
     calm: { type: 'boolean', default: false },
     'go-on': { type: 'boolean', default: false },
     minutes: { type: 'string' },
@@ -23,6 +25,7 @@ const { values } = parseArgs({
 });
 
 if (values.seed !== undefined) await replay(Number(values.seed));
+else if (values.corpus) await runCorpus(Number(values.from ?? 1), Number(values.seeds ?? 1));
 else if (values['go-on']) await goOn();
 else print(...(await timed(Number(values.from ?? 1), Number(values.seeds ?? 200))));
 
@@ -52,6 +55,16 @@ async function timed(from: number, count: number): Promise<[Tally, number]> {
   });
   if (process.stderr.isTTY) process.stderr.write('\n');
   return [tally, (performance.now() - startedAt) / 1_000];
+}
+
+/** Each round has other seeds. */
+async function runCorpus(from: number, count: number): Promise<void> {
+  for (let round = from; round < from + count; round += 1) {
+    const { runs, commits, faults, violations } = await corpusInWeather(round);
+    for (const violation of violations) console.log(violation);
+    console.log(`round ${round}: ${runs} fixed workflows, ${commits} commits, ${faults} faults, ${violations.length} failed`);
+    if (violations.length > 0) process.exitCode = 1;
+  }
 }
 
 /** Towards a million: each seed once, whatever the session. */
