@@ -159,8 +159,15 @@ export const inRecovery: readonly PlantedBug[] = [
   {
     name: 'the sweep does not see that a deadline has passed',
     file: recover,
-    find: 'if (resent.length > 0 || deps.clock.now() >= fold.head.deadlineAt) {',
-    replace: 'if (resent.length > 0) {',
+    find: "if (isLate) await tellRun(decider, fold, [{ kind: 'deadline-passed' }]);",
+    replace: 'void isLate;',
+    and: [
+      {
+        file: recover,
+        find: 'if (resent.length > 0 || deps.clock.now() >= fold.head.deadlineAt) {',
+        replace: 'if (resent.length > 0) {',
+      },
+    ],
     within: 60,
   },
 ];
