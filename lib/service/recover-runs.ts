@@ -78,6 +78,9 @@ export async function recoverRun(decider: Decider, run: RunAddress, minute = 0):
   // Marked before its head was written, and the start died between: there is nothing to look at.
   if (fold === undefined) return false;
   const wasTerminal = isTerminal(fold.state.progress);
+  // First of all: what a run waits for may be much, and some of it out of reach.
+  const isLate = !wasTerminal && deps.clock.now() >= fold.head.deadlineAt;
+  if (isLate) await tellRun(decider, fold, [{ kind: 'deadline-passed' }]);
   if (!wasTerminal) await askCaller(deps, fold);
   const { resent } = await mendRun(decider, fold);
   if (wasTerminal) return false;

@@ -96,6 +96,17 @@ describe('the sweep', () => {
     expect((await home.fold(run)).state.progress.status).toBe('completed');
   });
 
+  it('ends a run that has passed its deadline though nothing of what it is at work on can be looked at', async () => {
+    const home = house({
+      wrap: (deps) => ({ ...deps, log: replaced(deps.log, { beats: () => Promise.reject(new Unavailable('the table')) }) }),
+    });
+    await home.publish({ ...workflow('flow', 'a>b'), options: { deadlineSeconds: 600 } });
+    const run = await home.begin('flow');
+    home.world.clock.advance(minutes(12));
+    await recoverRuns(home.worker, inTime(home));
+    expect((await home.fold(run)).state.progress).toMatchObject({ status: 'failed', error: { code: 'deadline_exceeded' } });
+  });
+
   it('ends a run that has passed its deadline, with the run timed out as its last event', async () => {
     const home = house();
     await home.publish({ ...workflow('flow', 'a>b'), options: { deadlineSeconds: 600 } });

@@ -11,7 +11,7 @@ import type { Functions } from './functions.ts';
 import { Lookers } from './lookers.ts';
 import type { Surroundings } from './process.ts';
 import { type CodeWorkflow, leafCode, randomCode } from './random-code.ts';
-import { leafVersion, randomVersion } from './random-graph.ts';
+import { lastingVersions, leafVersion, randomVersion } from './random-graph.ts';
 import { Senders } from './senders.ts';
 import type { SignalWatch } from './signal-watch.ts';
 import { Starters } from './starters.ts';
@@ -111,8 +111,11 @@ export class Clients {
       shared = isShared || isCrowd || (shared === undefined && prng.isLucky(0.2)) ? workflow : undefined;
       return workflow;
     });
+    // What is called has a budget of its own, and is watched as all are.
+    const { budget } = limits;
+    const lasting = lastingVersions.map((version) => ({ ...version, options: budget === undefined ? {} : { budget } }));
     for (const scope of scopes) {
-      for (const workflow of new Set([leafVersion, ...workflows])) {
+      for (const workflow of new Set([leafVersion, ...lasting, ...workflows])) {
         if (isCode(workflow)) continue;
         await this.#stores.workflows.putVersion(scope, workflow, birth);
         await this.#stores.workflows.advance(scope, workflow, birth);
@@ -121,7 +124,7 @@ export class Clients {
     // Runs of one workflow are of one code.
     const codes = [...new Set(workflows.filter(isCode))];
     await this.#deploy(codes);
-    this.#starters.begin();
+    this.#starters.begin(!isBrisk && fixed.length === 0 && !isShared);
     for (const [index, workflow] of workflows.entries()) this.#starters.start(index, this.#anyScope(), workflow.name);
     // Later deployments have other code under the same names: whoever began on the one before is to end on it.
     for (let count = codes.length > 0 ? prng.whole(0, 2) : 0; count > 0; count -= 1) {

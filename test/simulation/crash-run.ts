@@ -7,7 +7,7 @@ import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Instant } from '../../lib/engine/time.ts';
 import type { Outside } from '../conformance/outside.ts';
-import { type Aim, noFaults } from './faults.ts';
+import { type Aim, type FaultRates, noFaults } from './faults.ts';
 import type { Workings } from './functions.ts';
 import type { Process } from './process.ts';
 import { type Answers, type Script, Scripted } from './scripted.ts';
@@ -43,14 +43,16 @@ export interface CrashRunOptions {
   readonly told?: Answers;
   readonly planted?: SimulationOptions['planted'];
   readonly onCommit?: (commit: Commit, now: Instant) => void;
+  /** absent: nothing goes wrong but what is aimed */
+  readonly weather?: { readonly seed: number; readonly rates: FaultRates };
 }
 
 /** All fixed workflows go on as this seed has it: it says how long calls and messages take. */
-const seed = 7;
+const calmSeed = 7;
 
 export async function crashRun(
   fixed: FixedWorkflow,
-  { aims = [], told = new Map(), planted, onCommit }: CrashRunOptions = {},
+  { aims = [], told = new Map(), planted, onCommit, weather = { seed: calmSeed, rates: noFaults } }: CrashRunOptions = {},
 ): Promise<CrashRun> {
   const calls: string[] = [];
   const made: { scripted?: Scripted; parts?: WorkloadParts } = {};
@@ -61,8 +63,7 @@ export async function crashRun(
   };
   const { types, modules, attempts } = fixed;
   const report = await simulate({
-    seed,
-    rates: noFaults,
+    ...weather,
     aims,
     onCall: (name) => calls.push(name),
     ...(onCommit === undefined ? {} : { onCommit: (_run, commit) => onCommit(commit, here().parts.around.time.now) }),
@@ -78,6 +79,7 @@ export async function crashRun(
     workload: (parts) => {
       made.parts = parts;
       made.scripted = new Scripted(fixed, parts, told);
+      if (weather.rates !== noFaults) made.scripted.goesRough();
       return made.scripted;
     },
   });

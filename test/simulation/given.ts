@@ -3,7 +3,7 @@ import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
 import type { NodeInput } from '../../lib/engine/graph/plan.ts';
 
 /** What a node can see: its inputs, and the whole of its context. */
-export interface Given {
+interface Given {
   readonly inputs: JsonValue;
   readonly context: JsonValue;
 }

@@ -47,11 +47,14 @@ export class GraphWatch {
     judged.catch(this.#onTrouble);
   }
 
-  /** What can only be said of a run that is over. */
-  async judge(): Promise<void> {
-    for (const judging of this.#judges.values()) {
+  /**
+   * What can only be said of a run that is over.
+   * @param isHurried its deadline is near: an attempt that would come behind it is not made
+   */
+  async judge(isHurried: (runId: string) => boolean): Promise<void> {
+    for (const [runId, judging] of this.#judges) {
       const judge = await judging;
-      judge?.over();
+      if (!isHurried(runId)) judge?.over();
       this.judged += judge?.judged ?? 0;
     }
   }

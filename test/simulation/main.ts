@@ -1,11 +1,13 @@
 /**
  * `npm run simulate -- --seed 42` replays one seed, in another world with `--calm`, `--runs 6`, `--shared`, `--code 0` or
- * `--places 1`; `--kept 102-rough-one-place.json` replays one of `seeds` in the world that it was found in; `--seeds 100000` runs many and
- * prints what was injected, what was decided and how long it took; `--go-on --minutes 10` goes on where the count of all seeds
- * so far stopped, and writes it down as it goes.
+ * `--places 1`; `--kept 102-rough-one-place.json` replays one of `seeds` in the world that it was found in; `--corpus --seeds 10`
+ * runs each fixed workflow ten times in rough weather; `--seeds 100000` runs many and prints what was injected, what was
+ * decided and how long it took; `--go-on --minutes 10` goes on where the count of all seeds so far stopped, and writes it down
+ * as it goes.
  */
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
+import { corpusInWeather } from './corpus-weather.ts';
 import { fingerprintOfWorlds } from './drawn-worlds.ts';
 import { noFaults, roughWeather } from './faults.ts';
 import { keptSeedIn, worldOf } from './kept-seeds.ts';
@@ -20,6 +22,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     seeds: { type: 'string' },
     from: { type: 'string' },
+    corpus: { type: 'boolean', default: false },
     calm: { type: 'boolean', default: false },
     runs: { type: 'string' },
     shared: { type: 'boolean', default: false },
@@ -36,6 +39,7 @@ const seedsAtATime = 1_000;
 
 if (values.kept !== undefined) await replay(worldOf(keptSeedIn(values.kept)));
 else if (values.seed !== undefined) await replay(asked(Number(values.seed)));
+else if (values.corpus) await runCorpus(Number(values.from ?? 1), Number(values.seeds ?? 1));
 else if (values['go-on']) await goOn();
 else print(...(await timed(Number(values.from ?? 1), Number(values.seeds ?? 200))));
 
@@ -75,6 +79,16 @@ async function timed(from: number, count: number, until = endOfTime()): Promise<
   });
   if (process.stderr.isTTY) process.stderr.write('\n');
   return [tally, (performance.now() - startedAt) / 1_000];
+}
+
+/** Each round has other seeds. */
+async function runCorpus(from: number, count: number): Promise<void> {
+  for (let round = from; round < from + count; round += 1) {
+    const { runs, commits, faults, violations } = await corpusInWeather(round);
+    for (const violation of violations) console.log(violation);
+    console.log(`round ${round}: ${runs} fixed workflows, ${commits} commits, ${faults} faults, ${violations.length} failed`);
+    if (violations.length > 0) process.exitCode = 1;
+  }
 }
 
 function endOfTime(): number | undefined {

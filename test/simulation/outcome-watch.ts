@@ -79,10 +79,11 @@ export class OutcomeWatch {
   /**
    * @param codeOf what a run is pinned to; undefined of graphs
    * @param mayBeCancelled somebody has asked for it, or it was called by another run
+   * @param isHurried its deadline is near: what does not fit in before it fails
    */
   async judge(
     codeOf: (run: RunAddress) => Promise<CodeWorkflow | undefined>,
-    mayBeCancelled: (runId: string) => boolean,
+    { mayBeCancelled, isHurried }: Readonly<Record<'mayBeCancelled' | 'isHurried', (runId: string) => boolean>>,
     effects: Pick<EffectWatch, 'undoneIn'>,
   ): Promise<void> {
     for (const [runId, run] of this.#runs) {
@@ -95,7 +96,7 @@ export class OutcomeWatch {
         `${runId} was cancelled, and nobody asked for that`,
       );
       const isUnforeseen = this.#areCalledCancelled && run.hasLostCall;
-      const expected = isCutShort || isUnforeseen ? undefined : await expectedOf(workflow);
+      const expected = isCutShort || isUnforeseen || isHurried(runId) ? undefined : await expectedOf(workflow);
       if (expected !== undefined) {
         const { end } = run;
         const isAsExpected =

@@ -110,12 +110,39 @@ export const leafVersion: WorkflowVersion = {
   options: {},
 };
 
+/** Called by others, and there for long: who calls one may not wait for it to its end. */
+export const lastingVersions: readonly WorkflowVersion[] = Object.entries({
+  'leaf-nap': [{ id: 'nap', type: 'nap', config: { ms: 7_200_000 } }],
+  // Nobody sends that signal: it ends when nobody waits for it any more, and not before.
+  'leaf-wait': [{ id: 'wait', type: 'wait', config: { name: 'signal-of-nobody', correlation: 'nothing' } }],
+  'leaf-loop': [
+    { id: 'loop', type: 'loop', config: { items: 11, delayMs: 30_000 } },
+    { id: 'loop.work', type: 'work', config: { ms: 800 } },
+  ],
+} as const).map(([name, drawn]) => ({
+  name: workflowName(name),
+  version: 1,
+  nodes: drawn.map(({ id, ...node }) => ({ id: nodeId(id), ...node })),
+  edges: drawn.length < 2 ? [] : [{ source: nodeId('loop'), target: nodeId('loop.work'), sourceHandle: 'loop' }],
+  options: {},
+}));
+
+/** A run that goes on until it is left must be left, and is not to go on. */
+const lastingCalls = [
+  { calls: 'leaf-nap' },
+  { calls: 'leaf-nap', ms: 20_000 },
+  { calls: 'leaf-loop', ms: 60_000 },
+  { calls: 'leaf-wait', ms: 20_000, goesOn: false },
+  { calls: 'leaf-wait', ms: 600_000, goesOn: false },
+] as const;
+
 /**
  * @param isBrisk no node sleeps or awaits a signal
  * @param isWide it begins with so many branches that their results are collected
  */
 export function randomVersion(prng: Prng, name: string, isBrisk: boolean, isWide = false): WorkflowVersion {
   const ink = prng.fork();
+  const calls = ink.isLucky(0.1) ? 0.3 : 0;
   const waits = isBrisk ? 0 : prng.pick(isWide ? shareOfWaits.slice(0, 2) : shareOfWaits);
   const layers = Array.from({ length: prng.whole(1, 5) }, (_, layer) =>
     Array.from({ length: isWide && layer === 0 ? 14 : prng.whole(1, prng.isLucky(0.15) ? 14 : 3) }, (_none, index) =>
@@ -140,7 +167,7 @@ export function randomVersion(prng: Prng, name: string, isBrisk: boolean, isWide
   }
   for (const node of nodes) if (node.type === 'loop') addBody(prng, node, { nodes, edges }, { isBrisk, waits });
   const written = nodes.map((node) =>
-    isJsonObject(node.config['policy']) ? withNames(ink, node, node.config['policy'], isBrisk) : node,
+    isJsonObject(node.config['policy']) ? withNames(ink, node, node.config['policy'], { isBrisk, calls }) : node,
   );
   return { name: workflowName(name), version: 1, nodes: written, edges: edges.map((each) => labelled(ink, each)), options: {} };
 }
@@ -156,13 +183,21 @@ const longWork = [
   { ms: minutes(6), timeoutMs: minutes(14) },
 ] as const;
 
-/** Under which name a node writes, how it merges what comes under one name, and now and then how long it takes. */
-const withNames = (ink: Prng, node: NodeDefinition, policy: JsonObject, isBrisk: boolean): NodeDefinition => {
+/** Under which name a node writes, how it merges what comes under one name, and what it is at when that takes long. */
+const withNames = (
+  ink: Prng,
+  node: NodeDefinition,
+  policy: JsonObject,
+  { isBrisk, calls }: { readonly isBrisk: boolean; readonly calls: number },
+): NodeDefinition => {
   const named = ink.isLucky(0.5) ? { outputVariable: ink.pick(variables) } : {};
-  const isLong = !isBrisk && node.type === 'work' && !node.id.includes('.') && ink.isLucky(0.04);
-  const { ms, ...limit } = isLong ? ink.pick(longWork) : { ms: node.config['ms'] };
-  const own = { ...policy, ...named, ...limit, merge: ink.pick(mergeStrategies) };
-  return { ...node, config: { ...node.config, ...(ms === undefined ? {} : { ms }), policy: own } };
+  const isApart = isBrisk || node.id.includes('.');
+  const own = { ...policy, ...named, merge: ink.pick(mergeStrategies) };
+  const isCall = node.type === 'call' ? ink.isLucky(0.5) : node.type === 'work' && ink.isLucky(calls);
+  if (isCall && !isApart) return { ...node, type: 'call', config: { cancels: false, ...ink.pick(lastingCalls), policy: own } };
+  if (node.type !== 'work' || isApart || !ink.isLucky(0.04)) return { ...node, config: { ...node.config, policy: own } };
+  const { ms, ...limit } = ink.pick(longWork);
+  return { ...node, config: { ...node.config, ms, policy: { ...own, ...limit } } };
 };
 
 const labelled = (ink: Prng, drawn: EdgeDefinition): EdgeDefinition => {

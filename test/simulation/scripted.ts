@@ -87,6 +87,12 @@ export class Scripted implements Workload {
     around.faults.onAimed = () => (this.#isStruck = true);
   }
 
+  /** Anything may go wrong, and from the first moment on. */
+  goesRough(): void {
+    this.isRough = true;
+    this.#isStruck = true;
+  }
+
   get waiting(): number {
     return this.run === undefined ? 1 : 0;
   }

@@ -11,6 +11,7 @@ import { Checker } from './checker.ts';
 import { Clients } from './clients.ts';
 import type { Workload, WorkloadOf } from './workload.ts';
 import { sweepEachMinute } from './each-minute.ts';
+import { DeadlineWatch } from './deadline-watch.ts';
 import { EffectWatch } from './effect-watch.ts';
 import { type Aim, type FaultKind, type FaultRates, Faults, isHarmless } from './faults.ts';
 import { FoldWatch } from './fold-watch.ts';
@@ -105,6 +106,8 @@ export interface SimulationReport {
   readonly answered: number;
   /** processes that were ended by the time limits of their functions */
   readonly outOfTime: number;
+  /** runs that were ended by their deadline */
+  readonly pastDeadline: number;
   /** virtual time from start to quiet */
   readonly tookMs: number;
   /** of all commits of all runs, when they were made, and the heads: the same for the same seed, byte for byte */
@@ -157,7 +160,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   );
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
   const times = new TimeWatch(areClocksRight, () => isCalm && clients.isRough !== true);
-  const steps = new StepWatch(isPlain);
+  const steps = new StepWatch(isPlain, (runId) => world.isHurried(runId));
+  const deadlines = new DeadlineWatch(isPlain);
   const words = new WordWatch(areClocksRight, checker);
   let inPasses = 0;
   const functions = new Functions(around, effects, { folds, steps, times, words }, { ...options, isPlain });
@@ -169,6 +173,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     folds.committed(run, commit);
     signals.committed(run, commit, time.now);
     budgets.committed(run, commit);
+    deadlines.committed(run, commit, time.now);
     places.committed(run, commit);
     effects.committed(run, commit, time.now);
     outcomes.committed(run, commit);
@@ -222,7 +227,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   signals.judge(time.now, isPlain);
   await readers.judge();
   budgets.judge();
-  await graphs.judge();
+  await graphs.judge((runId) => world.isHurried(runId));
+  if (options.workload === undefined) deadlines.judge(world.deadlines);
   await folds.judge(world.memory);
   const given = new GivenWatch();
   // Its rules are those of the simulated types, whose policies a version says itself.
@@ -240,7 +246,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   effects.judge();
   await outcomes.judge(
     (run) => functions.codeOf(run),
-    (runId) => clients.mayBeCancelled(runId),
+    {
+      mayBeCancelled: (runId) => clients.mayBeCancelled(runId),
+      isHurried: (runId) => world.isHurried(runId),
+    },
     effects,
   );
   return {
@@ -258,6 +267,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     longestStillMs: checker.longestStillMs,
     tookMs: time.now - birth,
     outOfTime: functions.outOfTime,
+    pastDeadline: deadlines.passed,
     eventsRead: readers.events,
     seenAgain: readers.seenAgain,
     seenLive: readers.seenLive,

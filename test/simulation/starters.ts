@@ -1,6 +1,7 @@
 /** Clients that start runs, and ask again when they hear nothing: with their key, or without it. What becomes of their runs they cancel, wake and resume. */
 import { type RunAddress, type RunId, type Scope, workflowName } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
+import { type Instant, after, minutes } from '../../lib/engine/time.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import { resumeRun } from '../../lib/service/resume-run.ts';
 import { startRun } from '../../lib/service/start-run.ts';
@@ -8,6 +9,7 @@ import { wakeRun } from '../../lib/service/wake-run.ts';
 import type { Checker } from './checker.ts';
 import type { Functions } from './functions.ts';
 import type { Surroundings } from './process.ts';
+import { Prng } from './prng.ts';
 import { runInvariant } from './violation.ts';
 import type { WordWatch } from './word-watch.ts';
 
@@ -25,11 +27,16 @@ interface Client {
   readonly workflow: string;
   /** by the key that each was asked for with */
   readonly runs: Map<string, RunId>;
+  /** absent: as the product has it */
+  readonly deadlineAt?: Instant;
 }
 
 /** A client waits this long for an answer, and again this long until it has another thought. */
 const soonestMs = 5_000;
 const latestMs = 40_000;
+
+/** Within some of these hardly anything can be done. */
+const deadlines = [minutes(1), minutes(3), minutes(15), minutes(60)] as const;
 
 /** How long after their start runs are cancelled, at most: most of them early, some when only waits of theirs are left. */
 const cancelledWithinMs = [60_000, 60_000, 1_200_000, 10_800_000] as const;
@@ -43,14 +50,21 @@ export class Starters {
   readonly #clientsIn = new Map<Scope, number>();
   /** Whoever resumes a run has somebody look at it, too: in most worlds nobody does, so that this hides nothing. */
   #areResumed = false;
+  #areHurried = false;
+  /** what is drawn of deadlines */
+  #ink = new Prng(0);
 
   constructor(parts: StarterParts, clients: number) {
     this.#parts = parts;
     this.waiting = clients;
   }
 
-  begin(): void {
-    this.#areResumed = this.#parts.around.prng.isLucky(0.2);
+  /** @param mayBeHurried some of the runs may be given no more than minutes */
+  begin(mayBeHurried: boolean): void {
+    const { prng } = this.#parts.around;
+    this.#areResumed = prng.isLucky(0.2);
+    this.#ink = prng.fork();
+    this.#areHurried = mayBeHurried && this.#ink.isLucky(0.12);
   }
 
   isCancelled(runId: string): boolean {
@@ -59,7 +73,8 @@ export class Starters {
 
   start(number: number, scope: Scope, workflow: string): void {
     const { prng, time } = this.#parts.around;
-    const client: Client = { number, scope, workflow, runs: new Map() };
+    const hurry = this.#areHurried ? { deadlineAt: after(time.now, this.#ink.pick(deadlines)) } : {};
+    const client: Client = { number, scope, workflow, runs: new Map(), ...hurry };
     const key = this.#keyIn(scope);
     time.in(prng.whole(0, 30_000), () => this.#go(client, key));
   }
@@ -164,10 +179,11 @@ export class Starters {
   }
 }
 
-const requestOf = ({ scope, workflow }: Client, idempotencyKey: string, input: JsonObject) => ({
+const requestOf = ({ scope, workflow, deadlineAt }: Client, idempotencyKey: string, input: JsonObject) => ({
   scope,
   idempotencyKey,
   bodyHash: `hash-${JSON.stringify(input)}`,
   workflowName: workflowName(workflow),
   input,
+  ...(deadlineAt === undefined ? {} : { deadlineAt }),
 });

@@ -34,12 +34,17 @@ const drivePrefix = '.drive.';
 
 export class StepWatch {
   readonly #isCalm: boolean;
+  readonly #isHurried: (runId: string) => boolean;
   readonly #runs = new Map<string, Watched>();
   readonly #writers = new Map<Nonce, Process>();
 
-  /** @param isCalm nothing goes wrong */
-  constructor(isCalm: boolean) {
+  /**
+   * @param isCalm nothing goes wrong
+   * @param isHurried its deadline is near: a try that would come behind it is not made
+   */
+  constructor(isCalm: boolean, isHurried: (runId: string) => boolean) {
     this.#isCalm = isCalm;
+    this.#isHurried = isHurried;
   }
 
   /** A commit of this nonce is a drive's. */
@@ -95,7 +100,8 @@ export class StepWatch {
       failed < most || event.type === 'NODE_FAILED',
       `${event.nodeId} of ${runId} is tried more than ${most} times`,
     );
-    if (event.type === 'NODE_FAILED' && cause === 'error' && failed < most) run.givenUp.push(event.nodeId);
+    const isGivenUp = event.type === 'NODE_FAILED' && cause === 'error' && failed < most;
+    if (isGivenUp && !this.#isHurried(runId)) run.givenUp.push(event.nodeId);
   }
 }
 

@@ -36,6 +36,7 @@ export async function holdInRoughWeather(part: number, count = seedsInPart): Pro
     foretold: 0,
     answered: 0,
     outOfTime: 0,
+    pastDeadline: 0,
     inPasses: 0,
   };
   for (let seed = 1 + (part - 1) * count; seed <= part * count; seed += 1) {
@@ -62,6 +63,7 @@ const counted = [
   'foretold',
   'answered',
   'outOfTime',
+  'pastDeadline',
   'inPasses',
 ] as const;
 
@@ -78,5 +80,6 @@ const least = {
   foretold: 0.2,
   answered: 3,
   outOfTime: 0.3,
+  pastDeadline: 0.02,
   inPasses: 0.5,
 } as const satisfies Record<(typeof counted)[number], number>;

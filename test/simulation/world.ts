@@ -2,7 +2,7 @@
 import { type MessageIdentity, driveJobIdentity, nodeJobIdentity, resultIdentity } from '../../lib/aws/message-identity.ts';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import { days, durationMs, instant } from '../../lib/engine/time.ts';
+import { type Instant, days, durationMs, instant } from '../../lib/engine/time.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import type { RunIndex, RunPage } from '../../lib/ports/run-index.ts';
@@ -34,6 +34,8 @@ export type OnCommit = (run: RunAddress, commit: Commit) => void;
 export class SimulatedWorld {
   readonly memory: ReturnType<typeof memoryWorld>;
   readonly deps: Deps;
+  /** of each run, when it is to be over */
+  readonly deadlines = new Map<string, Instant>();
   /** the latest minute that a run is to be looked at in, and the latest that was swept: behind it nothing is due */
   lastDueMinute = 0;
   sweptMinute = 0;
@@ -100,6 +102,11 @@ export class SimulatedWorld {
     };
   }
 
+  /** It must be over within this world's time: what it comes to is a matter of when. */
+  isHurried(runId: string): boolean {
+    return (this.deadlines.get(runId) ?? Infinity) < birth + days(6);
+  }
+
   /** Loses all messages and timers. */
   lose(): void {
     this.#age += 1;
@@ -121,6 +128,7 @@ export class SimulatedWorld {
     return replaced(log, {
       create: async (run) => {
         const result = await log.create(run);
+        if (result.kind === 'stored') this.deadlines.set(run.address.runId, run.deadlineAt);
         if (result.kind === 'stored') onCommit(run.address, run.commit);
         return result;
       },

@@ -86,7 +86,7 @@ export async function judge(reading: Reading, { facts, effects, time }: Evidence
   const undone = undoneIn(effects);
   await outcomes.judge(
     async ({ runId }) => codeOf(reading.runs.get(runId)),
-    (runId) => facts.cancelAsked.has(runId) || !facts.starts.has(runId),
+    { mayBeCancelled: (runId) => facts.cancelAsked.has(runId) || !facts.starts.has(runId), isHurried: () => false },
     { undoneIn: (runId) => undone.get(runId) ?? [] },
   );
   const graphsForetold = judgeGraphs(reading, facts, time);

@@ -154,6 +154,20 @@ export const inRecovery: readonly PlantedBug[] = [
     replace: 'if (left + timeLimit(plan, next) < reserveMs) {',
     within: 200,
     weather: 'calm',
-    options: { code: 0 },
+    options: { code: 0, runs: 8 },
+  },
+  {
+    name: 'the sweep does not see that a deadline has passed',
+    file: recover,
+    find: "if (isLate) await tellRun(decider, fold, [{ kind: 'deadline-passed' }]);",
+    replace: 'void isLate;',
+    and: [
+      {
+        file: recover,
+        find: 'if (resent.length > 0 || deps.clock.now() >= fold.head.deadlineAt) {',
+        replace: 'if (resent.length > 0) {',
+      },
+    ],
+    within: 60,
   },
 ];
