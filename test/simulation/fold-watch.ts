@@ -2,8 +2,7 @@
  * Holds each fold that the system keeps against the log that it is of (invariant 6): whenever one is taken or put
  * back, the log is folded anew from its first commit up to there, and what a warm environment has, or a snapshot, must be that.
  */
-import canonicalize from 'canonicalize';
-import * as z from 'zod';
+import { isDeepStrictEqual } from 'node:util';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState } from '../../lib/engine/log/fold.ts';
@@ -21,7 +20,7 @@ interface Folded {
   /** of a long log: goes on with it, and is folded anew from its first commit now and then */
   state: RunState;
   /** what the log amounts to with some of its commits, as text */
-  readonly meanings: Map<number, string>;
+  readonly meanings: Map<number, Set<string>>;
 }
 
 /** A longer log is folded anew after every so many commits, or long runs would take the square of their length. */
@@ -33,7 +32,12 @@ export class FoldWatch {
   compared = 0;
 
   committed(address: RunAddress, commit: Commit): void {
-    const run = this.#runs.get(address.runId) ?? { address, log: [], state: emptyState(), meanings: new Map<number, string>() };
+    const run = this.#runs.get(address.runId) ?? {
+      address,
+      log: [],
+      state: emptyState(),
+      meanings: new Map<number, Set<string>>(),
+    };
     this.#runs.set(address.runId, run);
     run.log.push(commit);
     if (run.log.length <= anewUpTo) return;
@@ -46,8 +50,7 @@ export class FoldWatch {
     const run = this.#runs.get(runId);
     if (state.asOf === 0) return;
     this.compared += 1;
-    const isSame =
-      run !== undefined && state.asOf <= run.log.length && isSameMeaning(meaningIn(run, state.asOf), meaningOf(state));
+    const isSame = run !== undefined && state.asOf <= run.log.length && isAmong(meaningsIn(run, state.asOf), meaningOf(state));
     runInvariant(6, isSame, `${what} of ${runId} is not what its log amounts to with commit ${state.asOf}`);
   }
 
@@ -89,10 +92,11 @@ export class WatchedFolds extends WarmFolds {
   }
 }
 
-function meaningIn({ log, state, meanings }: Folded, asOf: number): string {
-  const meaning = meanings.get(asOf) ?? meaningOf(asOf === state.asOf ? state : anew(log.slice(0, asOf)));
-  meanings.set(asOf, meaning);
-  return meaning;
+/** The texts that all say what the log amounts to with so many of its commits. */
+function meaningsIn({ log, state, meanings }: Folded, asOf: number): Set<string> {
+  const known = meanings.get(asOf) ?? new Set([meaningOf(asOf === state.asOf ? state : anew(log.slice(0, asOf)))]);
+  meanings.set(asOf, known);
+  return known;
 }
 
 function anew(log: readonly Commit[]): RunState {
@@ -104,25 +108,31 @@ function anew(log: readonly Commit[]): RunState {
 /** All of it. What is open is said beside the nodes: it is kept apart. */
 const meaningOf = (state: RunState): string => JSON.stringify({ ...storeFold(state), open: [...state.open.keys()] });
 
-/** What was stored, or came about by forks, may be in another order. */
-const isSameMeaning = (one: string, other: string): boolean => one === other || inOrder(one) === inOrder(other);
+/** What was stored, or came about by forks, may be in another order. Once it was found to be the same, it is known. */
+function isAmong(known: Set<string>, meaning: string): boolean {
+  if (known.has(meaning)) return true;
+  const [first = ''] = known;
+  if (!isDeepStrictEqual(inOrder(first), inOrder(meaning))) return false;
+  known.add(meaning);
+  return true;
+}
 
-const meaningSchema = z.looseObject({
-  open: z.array(z.string()),
-  nodes: z.array(z.looseObject({ nodeId: z.string(), iteration: z.string() })),
-  written: z.array(z.looseObject({ key: z.string() })),
-  passes: z.array(z.looseObject({ iteration: z.string() })),
-});
+interface Meaning {
+  readonly open: readonly string[];
+  readonly nodes: readonly { readonly nodeId: string; readonly iteration: string }[];
+  readonly written: readonly { readonly key: string }[];
+  readonly passes: readonly { readonly iteration: string }[];
+}
 
-function inOrder(meaning: string): string | undefined {
-  const { open, nodes, written, passes, ...rest } = meaningSchema.parse(JSON.parse(meaning));
-  return canonicalize({
+function inOrder(meaning: string): Meaning {
+  const { open, nodes, written, passes, ...rest }: Meaning = JSON.parse(meaning);
+  return {
     ...rest,
     open: open.toSorted(),
     nodes: nodes.toSorted(by(({ nodeId, iteration }) => `${nodeId}@${iteration}`)),
     written: written.toSorted(by(({ key }) => key)),
     passes: passes.toSorted(by(({ iteration }) => iteration)),
-  });
+  };
 }
 
 const by =
