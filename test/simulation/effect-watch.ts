@@ -65,12 +65,17 @@ export class EffectWatch {
     const name = `${token}#${number}`;
     runInvariant(12, mayOverlap || this.#asked.has(name), `${name} was begun, and no commit asked for it`);
     const finishedAt = this.#finishedAt.get(name) ?? Infinity;
+    const runId = token.slice(0, token.indexOf('/'));
     // What is begun before its turn is committed may bear the number of an attempt that an earlier attempt of the workflow finished.
-    runInvariant(12, mayOverlap || finishedAt >= by.lastReadAt, `${name} was begun by one who had read that it is finished`);
+    runInvariant(
+      12,
+      mayOverlap || finishedAt >= by.lastReadAt(runId),
+      `${name} was begun by one who had read that it is finished`,
+    );
     this.executions += 1;
     // What may be done twice is begun before its turn is committed, and again when the turn is not.
     if (mayOverlap) return;
-    const attempt = this.#attempts.get(name) ?? { runId: token.slice(0, token.indexOf('/')), begun: 0, by: new Set<Process>() };
+    const attempt = this.#attempts.get(name) ?? { runId, begun: 0, by: new Set<Process>() };
     this.#attempts.set(name, attempt);
     runInvariant(12, !attempt.by.has(by), `${name} was begun twice by one process`);
     if (attempt.begun > 0) this.repeated += 1;

@@ -3,7 +3,7 @@
  * never comes; the world goes on. Every port is wrapped here, so that each call is a moment of virtual time at which a fault
  * can strike.
  */
-import type { Nonce } from '../../lib/engine/ids.ts';
+import type { Nonce, RunAddress } from '../../lib/engine/ids.ts';
 import { type DurationMs, type Instant, instant } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -33,8 +33,8 @@ const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'met
 
 export class Process {
   isAlive = true;
-  /** when the last answer to a read of a log was true: whatever was committed later, it does not know of */
-  lastReadAt = 0;
+  /** by run: when the last answer to a read of its log was true; whatever was committed later, it does not know of */
+  readonly #readAt = new Map<string, number>();
   readonly #around: Surroundings;
   #wrongMs: number;
   #frozenUntil = 0;
@@ -101,7 +101,12 @@ export class Process {
   }
 
   /** One port call: it takes a while, has its effect at one moment, and is answered later, unless a fault strikes. */
-  call<Answer>(effect: () => Promise<Answer>, name: string): Promise<Answer> {
+  /** @param onAnswer is told of an answer that came, and of the moment at which it was true */
+  call<Answer>(
+    effect: () => Promise<Answer>,
+    name: string,
+    onAnswer: (answer: Answer, at: number) => void = () => {},
+  ): Promise<Answer> {
     const { time, prng, faults } = this.#around;
     return new Promise((resolve, reject) => {
       if (!this.isAlive) return;
@@ -133,13 +138,21 @@ export class Process {
                 faults.struck('lostAnswer');
                 return reject(new Unavailable(`the answer of ${name}`));
               }
-              if (name === 'log.commitsAfter' && !isTorn(value)) this.lastReadAt = effectiveAt;
+              onAnswer(value, effectiveAt);
               resolve(value);
             }),
           (trouble: unknown) => answered(() => reject(trouble)),
         );
       });
     });
+  }
+
+  #hasRead({ runId }: RunAddress, commits: unknown, at: number): void {
+    if (!isTorn(commits)) this.#readAt.set(runId, at);
+  }
+
+  lastReadAt(runId: string): number {
+    return this.#readAt.get(runId) ?? 0;
   }
 
   /** The ports as this process reaches them. */
@@ -152,7 +165,11 @@ export class Process {
           const member: unknown = Reflect.get(target, method);
           if (typeof member !== 'function') return member;
           return (...given: unknown[]) =>
-            this.call(() => Reflect.apply(member, target, given) as Promise<unknown>, `${portName}.${String(method)}`);
+            this.call(
+              () => Reflect.apply(member, target, given) as Promise<unknown>,
+              `${portName}.${String(method)}`,
+              method === 'commitsAfter' ? (commits, at) => this.#hasRead(given[0] as RunAddress, commits, at) : undefined,
+            );
         },
       });
     const clock: Deps['clock'] = { now: () => this.now(), sleep: (wait, signal) => this.sleep(wait, signal) };

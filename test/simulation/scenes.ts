@@ -52,6 +52,75 @@ async function aDeadBranchBesideOneAtWork(): Promise<void> {
   }
 }
 
+/** Whoever tells a run something has it looked at after two minutes; the sweep comes once in each. */
+const longestUntoldMs = minutes(4);
+
+/** @throws a violation where nobody looks at a run that was told something and whose messages are lost */
+async function aSignalWhoseMessagesAreLost(): Promise<void> {
+  let isLost = false;
+  let [givenAt, tookMs] = [0, Infinity];
+  const toldWhileItWaits = fixedTopology({
+    name: 'told-while-it-waits',
+    says: 'A run that waits for a day and is given its signal goes on, though every message about it is lost.',
+    edges: ['start -> wait -> after'],
+    nodes: { wait: { type: 'signal', name: 'paid', correlation: 'order-9', expiresInSeconds: 86_400 } },
+    outside: async ({ start, settle, pass, send, finish }) => {
+      await start();
+      await settle();
+      // Until nobody looks at it for a while any more.
+      await pass(minutes(30));
+      isLost = true;
+      await send('paid', 5, { correlation: 'order-9' });
+      isLost = false;
+      await finish();
+    },
+    holds: () => {},
+  });
+  await crashRun(toldWhileItWaits, {
+    planted: (world) => ({
+      ...world,
+      jobs: replaced(world.jobs, {
+        send: async (jobs) => (isLost ? undefined : world.jobs.send(jobs)),
+        sendLater: async (job, delay) => (isLost ? undefined : world.jobs.sendLater(job, delay)),
+      }),
+    }),
+    onCommit: ({ events }, now) => {
+      for (const event of events) {
+        if (event.type === 'SIGNAL_RECEIVED') givenAt = now;
+        if (event.type === 'NODE_COMPLETED' && event.nodeId === 'after') tookMs = now - givenAt;
+      }
+    },
+  });
+  runInvariant(5, tookMs <= longestUntoldMs, `a run that was told something went on after ${tookMs} ms`);
+}
+
+const entersItsWait: FixedWorkflow = fixedTopology({
+  name: 'enters-its-wait',
+  says: 'A signal that lies there before its wait begins is given to it, wherever the worker that begins the wait dies.',
+  edges: ['start -> nap -> wait -> paid', 'wait/expired -> reminder'],
+  nodes: {
+    nap: { type: 'delay', delayMinutes: 30 },
+    // It is over before the message of a dead worker comes back, and before anybody looks at the run.
+    wait: { type: 'signal', name: 'paid', correlation: 'order-9', expiresInSeconds: 60, onExpiry: 'continue' },
+  },
+  outside: async ({ start, settle, send, finish }) => {
+    await start();
+    await settle();
+    await send('paid', 5, { correlation: 'order-9' });
+    await finish();
+  },
+  holds: () => {},
+});
+
+/** @throws a violation where a wait is over as expired, and its signal was there all along */
+async function aWaitThatItsWorkerDoesNotEnter(): Promise<void> {
+  const { calls, came } = await crashRun(entersItsWait);
+  for (let call = 1; call <= calls.length; call += 1) {
+    const { nodes } = (await crashRun(entersItsWait, { aims: [{ call, kind: 'crashAfter' }] })).came;
+    runInvariant(11, nodes === came.nodes, `a wait was not given what lay there: its worker died after call ${call}`);
+  }
+}
+
 const besideLongStep: CodeWorkflow = {
   name: 'beside-a-long-step',
   mostAttempts: 1,
@@ -124,6 +193,8 @@ export const scenes = {
   'a sleep that ends beside a step at work': aSleepThatEndsBesideAStepAtWork,
   'a start that nobody is told of': aStartThatNobodyIsToldOf,
   'a dead branch beside one at work': aDeadBranchBesideOneAtWork,
+  'a signal whose messages are lost': aSignalWhoseMessagesAreLost,
+  'a wait that its worker does not enter': aWaitThatItsWorkerDoesNotEnter,
 } as const;
 
 export type Scene = keyof typeof scenes;

@@ -228,7 +228,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   await readers.judge();
   budgets.judge();
   await graphs.judge((runId) => world.isHurried(runId));
-  if (options.workload === undefined) deadlines.judge(world.deadlines);
+  // It is the sweep that ends a run at its deadline.
+  if (options.workload === undefined && options.withoutSweep !== true) deadlines.judge(world.deadlines);
   await folds.judge(world.memory);
   const given = new GivenWatch();
   // Its rules are those of the simulated types, whose policies a version says itself.

@@ -16,7 +16,7 @@ export const inEffects: readonly PlantedBug[] = [
     file: 'lib/service/carry-out.ts',
     find: "else if (event.via !== 'inline') now.push(",
     replace: 'else now.push(',
-    within: 20,
+    within: 60,
   },
   {
     name: 'a node is run though it was over when it was said to begin',

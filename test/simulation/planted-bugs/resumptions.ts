@@ -9,7 +9,7 @@ export const inResumptions: readonly PlantedBug[] = [
     file: resumeRun,
     find: 'const asker = standing === undefined ? decider : { ...decider, isSaidBy: resumesFor(standing.owner) };',
     replace: 'const asker = decider;',
-    within: 60,
+    within: 300,
   },
   {
     name: 'a key that was used for a resumption is used again',
