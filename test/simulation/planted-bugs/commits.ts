@@ -94,8 +94,8 @@ export const inCommits: readonly PlantedBug[] = [
     file: memoryLog,
     find: 'if (record.head === undefined || record.head.projection.asOf > projection.asOf || isTerminal(record.head)) return;',
     replace: 'if (record.head === undefined) return;',
-    weather: 'frozen processes',
-    within: 400,
+    weather: 'late requests',
+    within: 100,
     options: { code: 0, runs: 8, isShared: true },
   },
   {
