@@ -95,7 +95,7 @@ export const inCommits: readonly PlantedBug[] = [
     find: 'if (record.head === undefined || record.head.projection.asOf > projection.asOf || isTerminal(record.head)) return;',
     replace: 'if (record.head === undefined) return;',
     weather: 'late requests',
-    within: 100,
+    within: 400,
     options: { code: 0, runs: 8, isShared: true },
   },
   {
