@@ -121,6 +121,35 @@ async function aWaitThatItsWorkerDoesNotEnter(): Promise<void> {
   }
 }
 
+const naps: FixedWorkflow = fixedTopology({
+  name: 'naps',
+  says: 'A run whose head is shown as waiting, and as completed when it has ended, whichever of both lands first.',
+  edges: ['start -> nap -> after'],
+  nodes: { nap: { type: 'delay', delayMinutes: 120 } },
+  holds: () => {},
+});
+
+/** @throws a violation where a head goes back to what it said before, because that lands after the end */
+async function aProjectionThatLandsLate(): Promise<void> {
+  const late: (() => Promise<void>)[] = [];
+  let landed = 0;
+  await crashRun(naps, {
+    planted: (world) => ({
+      ...world,
+      log: replaced(world.log, {
+        project: async (run, projection) => {
+          const land = (): Promise<void> => world.log.project(run, projection);
+          if (projection.status !== 'completed') return void late.push(land);
+          await land();
+          for (const each of late.splice(0)) await each();
+          landed += 1;
+        },
+      }),
+    }),
+  });
+  runInvariant(5, landed > 0, 'no end was projected');
+}
+
 const besideLongStep: CodeWorkflow = {
   name: 'beside-a-long-step',
   mostAttempts: 1,
@@ -193,6 +222,7 @@ export const scenes = {
   'a sleep that ends beside a step at work': aSleepThatEndsBesideAStepAtWork,
   'a start that nobody is told of': aStartThatNobodyIsToldOf,
   'a dead branch beside one at work': aDeadBranchBesideOneAtWork,
+  'a projection that lands late': aProjectionThatLandsLate,
   'a signal whose messages are lost': aSignalWhoseMessagesAreLost,
   'a wait that its worker does not enter': aWaitThatItsWorkerDoesNotEnter,
 } as const;

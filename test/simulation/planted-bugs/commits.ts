@@ -94,9 +94,8 @@ export const inCommits: readonly PlantedBug[] = [
     file: memoryLog,
     find: 'if (record.head === undefined || record.head.projection.asOf > projection.asOf || isTerminal(record.head)) return;',
     replace: 'if (record.head === undefined) return;',
-    weather: 'late requests',
-    within: 400,
-    options: { code: 0, runs: 8, isShared: true },
+    scene: 'a projection that lands late',
+    within: 1,
   },
   {
     name: 'a fold that is older than its message is used as it is',

@@ -14,8 +14,6 @@ export const weathers = {
   'lost alarms': { ...noFaults, lostTimer: 0.5 },
   /** processes stand still and come back, and what they ask for lands late */
   'frozen processes': { ...noFaults, frozen: 0.02, slow: 0.1, wrongClock: 0.01 },
-  /** one request in two lands up to 20 s late; what is measured by the clock of who sent it is not judged so closely */
-  'late requests': { ...noFaults, slow: 0.5, wrongClock: 0.01 },
   /** two in three deliveries go to somebody who dies at once, so that one message in seven is given up */
   'lost deliveries': { ...noFaults, lostDelivery: 0.67 },
   /** no alarm ever goes off, and the clocks of those who see to that go back and forth */
