@@ -1,4 +1,5 @@
 /** Scenes: a workflow in which something comes together that hardly a seed draws, and what must hold of it wherever a process dies. */
+import { commitNo } from '../../lib/engine/ids.ts';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { lasting } from '../conformance/topology.ts';
@@ -131,17 +132,16 @@ const naps: FixedWorkflow = fixedTopology({
 
 /** @throws a violation where a head goes back to what it said before, because that lands after the end */
 async function aProjectionThatLandsLate(): Promise<void> {
-  const late: (() => Promise<void>)[] = [];
   let landed = 0;
   await crashRun(naps, {
     planted: (world) => ({
       ...world,
       log: replaced(world.log, {
         project: async (run, projection) => {
-          const land = (): Promise<void> => world.log.project(run, projection);
-          if (projection.status !== 'completed') return void late.push(land);
-          await land();
-          for (const each of late.splice(0)) await each();
+          await world.log.project(run, projection);
+          if (projection.status !== 'completed') return;
+          // What a sweep has asked for while the run slept.
+          await world.log.project(run, { status: 'running', asOf: commitNo(projection.asOf - 1), attention: 'waiting' });
           landed += 1;
         },
       }),
