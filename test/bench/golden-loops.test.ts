@@ -33,7 +33,10 @@ const billFor = (name: string): Bill => {
   return bill;
 };
 
-test.each(slowScenarios.map(({ name }) => name))('the bill of %s is the golden one', (name) => {
+/** What a lens costs that speaks for seconds of real time moves a little with the machine: what is promised of it is held below. */
+const exact = slowScenarios.map(({ name }) => name).filter((name) => name !== spoken.name);
+
+test.each(exact)('the bill of %s is the golden one', (name) => {
   expect(differences(readGolden(name) ?? {}, billFor(name)), 'a change on purpose: npm run bench -- --write-golden').toEqual([]);
 });
 
