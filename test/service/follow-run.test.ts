@@ -12,6 +12,7 @@ import { mostEars } from '../../lib/service/read-deltas.ts';
 import { type Seen, heartbeatEvery, longestStream, watchRun } from '../../lib/service/watch-run.ts';
 import { expiresAt } from '../contract/samples.ts';
 import { type House, failing, house, workflow } from './house.ts';
+import { next } from './next-thing.ts';
 
 const node: NodeKey = nodeKey({ nodeId: nodeId('talk'), iteration: topLevel });
 const owner = nonce('a');
@@ -20,17 +21,6 @@ const opened = async (deps: Pick<Deps, 'log'>, run: RunAddress): Promise<Followe
   const followed = await beginFollowing(deps, run);
   if (followed === undefined) throw new Error('no such run');
   return followed;
-};
-/** Takes the next thing, while time passes up to the next one who sleeps. */
-const next = async <Value>({ world }: House, from: AsyncGenerator<Value, void, undefined>) => {
-  let result: IteratorResult<Value, void> | undefined;
-  const asked = from.next().then((value) => (result = value));
-  while (result === undefined) {
-    for (let turn = 0; turn < 10 && result === undefined; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    const wakeAt = world.clock.nextWakeAt();
-    if (result === undefined && wakeAt !== undefined) world.clock.set(wakeAt);
-  }
-  return asked;
 };
 const rest = async (home: House, from: AsyncGenerator<News | Seen, void, undefined>): Promise<readonly (News | Seen)[]> => {
   const all: (News | Seen)[] = [];

@@ -7,22 +7,11 @@ import { byRun } from '../../lib/service/collect-results.ts';
 import { beginFollowing } from '../../lib/service/follow-run.ts';
 import { watchRun } from '../../lib/service/watch-run.ts';
 import { expiresAt } from '../contract/samples.ts';
-import { type House, house, workflow } from './house.ts';
+import { house, workflow } from './house.ts';
+import { next } from './next-thing.ts';
 
 const speaker = nodeKey({ nodeId: nodeId('talk'), iteration: topLevel });
 const words = 60;
-
-/** Takes the next thing, while time passes up to the next one who sleeps. */
-const next = async <Value>({ world }: House, from: AsyncGenerator<Value, void, undefined>) => {
-  let result: IteratorResult<Value, void> | undefined;
-  const asked = from.next().then((value) => (result = value));
-  while (result === undefined) {
-    for (let turn = 0; turn < 10 && result === undefined; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    const wakeAt = world.clock.nextWakeAt();
-    if (result === undefined && wakeAt !== undefined) world.clock.set(wakeAt);
-  }
-  return asked;
-};
 
 test('misses nothing and sees nothing twice, though a node speaks all the while', async () => {
   const home = house();
