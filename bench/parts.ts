@@ -22,6 +22,7 @@ const parts: readonly { readonly part: string; readonly pk?: RegExp; readonly sk
   { part: 'attachments', pk: /#run#/, sk: /^item#/ },
   { part: 'streams', pk: /#run#/, sk: /^stream#/ },
   { part: 'tickets', pk: /^~ticket#/ },
+  { part: 'seats', pk: /^~seat#/ },
   { part: 'runs of openworkflow', pk: /^~openworkflow#/ },
   { part: 'snapshots', pk: /#run#/, sk: /^snapshot$/ },
 ];

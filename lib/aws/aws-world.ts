@@ -23,6 +23,7 @@ import { DynamoStreams } from './streams.ts';
 import { SystemClock } from './system-clock.ts';
 import { SystemIds } from './system-ids.ts';
 import { Table } from './table.ts';
+import { DynamoSeats } from './seats.ts';
 import { DynamoTickets } from './tickets.ts';
 import { type ScheduleSettings, SchedulerTimers } from './timers.ts';
 
@@ -84,6 +85,7 @@ export const awsWorld = (settings: Settings): World => {
   const signals = once(() => new DynamoSignals(control()));
   const streams = once(() => new DynamoStreams(runs()));
   const tickets = once(() => new DynamoTickets(control()));
+  const seats = once(() => new DynamoSeats(control()));
   const places = once(() => new DynamoPlaces(control()));
   const queries = once(() => dynamoQueries(control()));
   const lenses = once(() => dynamoLenses(control()));
@@ -147,6 +149,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get tickets() {
       return tickets();
+    },
+    get seats() {
+      return seats();
     },
     get places() {
       return places();

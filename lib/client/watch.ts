@@ -22,13 +22,18 @@ type Ending = 'over' | 'closed' | { readonly error: ComputeClientError; readonly
 export interface WatchFrom {
   /** the id of the last event seen; only later ones come */
   readonly after?: number;
+  /**
+   * what the reader calls itself, in 1 to 64 characters: by it the service knows who comes back, and ends the stream that was
+   * left behind. Two readers that watch a run at once need two names. Another one for each call unless given
+   */
+  readonly reader?: string;
 }
 
 /** Ends behind the run's last event. */
 export async function* watchRun(
   parts: ClientParts,
   runId: string,
-  { after = 0 }: WatchFrom,
+  { after = 0, reader = parts.newId() }: WatchFrom,
   { signal, correlationId = parts.newId() }: CallOptions,
 ): AsyncGenerator<RunNews, void, undefined> {
   const asked = { operationId: route.operationId, correlationId };
@@ -36,7 +41,7 @@ export async function* watchRun(
   let last = after;
   let retryMs = firstRetryMs;
   for (let triesBefore = 0; ;) {
-    const frames = framesAfter(parts, asked, pathOf(route, { params: { runId }, query: { afterEventId: last } }), signal);
+    const frames = framesAfter(parts, asked, pathOf(route, { params: { runId }, query: { afterEventId: last, reader } }), signal);
     let ending: Ending = 'closed';
     try {
       for (let came = await frames.next(); ; came = await frames.next()) {

@@ -20,6 +20,7 @@ import { MemoryRuns } from './runs.ts';
 import { MemorySchedules } from './schedules.ts';
 import { MemorySignals } from './signals.ts';
 import { MemoryStreams } from './streams.ts';
+import { MemorySeats } from './seats.ts';
 import { MemoryTickets } from './tickets.ts';
 import { MemoryTimers } from './timers.ts';
 import { memoryLenses, memoryQueries, memoryWorkflows } from './versions.ts';
@@ -64,6 +65,7 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     signals: new MemorySignals(),
     streams: new MemoryStreams(),
     tickets: new MemoryTickets(),
+    seats: new MemorySeats(),
     places: new MemoryPlaces(),
     queries: memoryQueries(),
     lenses: memoryLenses(),

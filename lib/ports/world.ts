@@ -13,6 +13,7 @@ import type { Recurrences } from './recurrences.ts';
 import type { RunIndex } from './run-index.ts';
 import type { RunLog } from './run-log.ts';
 import type { Schedules } from './schedules.ts';
+import type { Seats } from './seats.ts';
 import type { Signals } from './signals.ts';
 import type { Streams } from './streams.ts';
 import type { Tickets } from './tickets.ts';
@@ -41,6 +42,7 @@ export interface World {
   readonly signals: Signals;
   readonly streams: Streams;
   readonly tickets: Tickets;
+  readonly seats: Seats;
   readonly places: Places;
   readonly queries: Queries;
   readonly lenses: Lenses;

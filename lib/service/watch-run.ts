@@ -6,26 +6,35 @@ import { type Followed, type News, followRun } from './follow-run.ts';
 
 /**
  * A stream ends by itself after this, and the reader goes on with another. A gateway would break it off after 15 minutes, and
- * a reader that has gone away is not told of: until the end it holds a slot that others wait for.
+ * a reader that has gone away is not told of: until the end, or until it is back under its name, it holds a slot that others
+ * wait for.
  */
 export const longestStream = minutes(5);
 /** A gateway ends a stream on which nothing has passed for five minutes, and proxies do sooner. */
 export const heartbeatEvery = seconds(15);
 /** With what the authenticator keeps for 15 s, a revoked key's stream ends within half a minute. */
 const recheckEvery = seconds(10);
+/** Of fifty slots a reader that comes back twenty times a second leaves some free. */
+const seatCheckedEvery = seconds(1);
 
 export type Seen = Exclude<News, { kind: 'quiet' }> | { readonly kind: 'heartbeat'; readonly at: Instant };
 
-/** @param isAllowed whether the reader still may; asked every ten seconds */
+/**
+ * @param isAllowed whether the reader still may; asked every ten seconds
+ * @param hasSeat whether the reader has not opened another stream since; asked every second, or at each look where those are
+ * rarer
+ */
 export async function* watchRun(
   deps: Pick<Deps, 'log' | 'streams' | 'clock'>,
   followed: Followed,
   lastSeen: number,
   isAllowed: () => Promise<boolean>,
+  hasSeat: () => Promise<boolean> = withoutSeat,
 ): AsyncGenerator<Seen, void, undefined> {
   const { clock } = deps;
   const endsAt = after(clock.now(), longestStream);
   let checkedAt = clock.now();
+  let seatCheckedAt = clock.now();
   let saidAt = clock.now();
   for await (const news of followRun(deps, followed, lastSeen)) {
     const now = clock.now();
@@ -33,6 +42,10 @@ export async function* watchRun(
     if (between(checkedAt, now) >= recheckEvery) {
       if (!(await isAllowed())) return;
       checkedAt = now;
+    }
+    if (between(seatCheckedAt, now) >= seatCheckedEvery) {
+      if (!(await hasSeat())) return;
+      seatCheckedAt = now;
     }
     if (news.kind !== 'quiet') {
       yield news;
@@ -43,3 +56,6 @@ export async function* watchRun(
     }
   }
 }
+
+/** A reader without a name has as many streams as it opens. */
+const withoutSeat = async (): Promise<boolean> => true;

@@ -72,7 +72,7 @@ describe('a run that is watched', () => {
     const { client, sent, play } = otherEnd([streaming(`retry: 9\n\n${event(1)}${beat}${delta(0)}${last(2)}${event(3)}`)]);
     expect(await play(all(client.watchRun(runId)))).toEqual(['1', "0'", '2']);
     const [request] = sent;
-    expect([request?.method, request?.path]).toEqual(['GET', `/v1/runs/${runId}/events?afterEventId=0`]);
+    expect([request?.method, request?.path]).toEqual(['GET', `/v1/runs/${runId}/events?afterEventId=0&reader=id-1`]);
     expect(Object.fromEntries(request?.headers ?? [])).toMatchObject({
       accept: 'text/event-stream',
       authorization: 'Bearer sw_test_key',

@@ -24,6 +24,7 @@ import { noMetrics } from '../../lib/aws/metrics.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
+import { DynamoSeats } from '../../lib/aws/seats.ts';
 import { DynamoTickets } from '../../lib/aws/tickets.ts';
 import { SystemIds } from '../../lib/aws/system-ids.ts';
 import { SchedulerTimers } from '../../lib/aws/timers.ts';
@@ -111,6 +112,7 @@ export const startAwsPlaces = async (implementation = usualTables): Promise<AwsP
         recurrences: memoryWorld().recurrences,
         metrics: noMetrics,
         tickets: new DynamoTickets(control),
+        seats: new DynamoSeats(control),
         deployments: new DynamoDeployments(control),
       },
       clock,

@@ -18,6 +18,7 @@ const stores = [
   'schedules',
   'deployments',
   'tickets',
+  'seats',
 ] as const satisfies readonly (keyof World)[];
 
 /** Of what these give the order says nothing. */

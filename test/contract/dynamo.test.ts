@@ -17,6 +17,7 @@ import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { allOf } from '../../lib/aws/table.ts';
+import { DynamoSeats } from '../../lib/aws/seats.ts';
 import { DynamoTickets } from '../../lib/aws/tickets.ts';
 import { controlSuite } from './control.suite.ts';
 import { deploymentsSuite } from './deployments.suite.ts';
@@ -31,6 +32,7 @@ import { placesSuite } from './places.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { socketsSuite } from './sockets.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
+import { seatsSuite } from './seats.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { versionsSuite } from './versions.suite.ts';
 
@@ -76,6 +78,7 @@ for (const { name, start } of dynamoImplementations) {
 
     socketsSuite({ name, open: async () => ({ port: new DynamoSockets(await createControlTable(client)), close }) });
 
+    seatsSuite({ name, open: async () => ({ port: new DynamoSeats(await createControlTable(client)), close }) });
     ticketsSuite({ name, open: async () => ({ port: new DynamoTickets(await createControlTable(client)), close }) });
 
     controlSuite({

@@ -24,6 +24,7 @@ import { signalsSuite } from './signals.suite.ts';
 import { postsSuite } from './posts.suite.ts';
 import { socketsSuite } from './sockets.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
+import { seatsSuite } from './seats.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { watchesSuite } from './watches.suite.ts';
 import { timersSuite } from './timers.suite.ts';
@@ -76,6 +77,7 @@ watchesSuite({
   },
 });
 ticketsSuite({ name, open: open(({ tickets }) => tickets) });
+seatsSuite({ name, open: open(({ seats }) => seats) });
 artifactsSuite({
   name,
   open: open(({ artifacts }) => ({

@@ -35,6 +35,7 @@ import { mostJoined } from '../../lib/service/join-run.ts';
 import { largestFrameBytes, largestFrameValueBytes } from '../../lib/service/socket-frames.ts';
 import { mostPosts, mostWaitingBytes } from '../../lib/service/socket-listener.ts';
 import { longestTurn, socketHeartbeatEvery } from '../../lib/service/speak-run.ts';
+import { longestReaderName } from '../../lib/api/schemas/runs.ts';
 import { socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
 import { ticketLifetime } from '../../lib/service/open-with-ticket.ts';
 import { betweenWrites } from '../../lib/service/stream-node.ts';
@@ -239,6 +240,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Failed authentications recorded': [`${count(mostFailuresRecorded)} a minute`, 'lib/service/failure-budget.ts'],
   'Correlation id': [characters(numberIn('lib/engine/ids.ts', '[\\x20-\\x7e]{0,') + 2), 'lib/engine/ids.ts'],
   'Stream of events': [minutes(longestStream), watch],
+  'Name of a reader': [characters(longestReaderName), runs],
   'Signs of life in a stream': [seconds(heartbeatEvery), watch],
   'Nodes heard at once by one reader': [count(mostEars), 'lib/service/read-deltas.ts'],
   'Between two pieces of what a node says': [seconds(betweenWrites), voice],

@@ -117,6 +117,28 @@ describe('cursors', () => {
   });
 });
 
+describe('a reader with a name', () => {
+  test('has its last stream alone, whichever way each was opened; one of another key with that name keeps its own', async () => {
+    const { api, key, runId } = await withRun(openGraph);
+    const ticket = textIn(await api.call('POST', `/v1/runs/${runId}/tickets`, { key }), 'ticket');
+    const query = { reader: 'page 7' };
+    const first = streamIn(api.world, await watch(api, runId, { key, query }));
+    const other = streamIn(api.world, await watch(api, runId, { key: await api.key(['admin']), query }));
+    const last = streamIn(api.world, await watch(api, runId, { query: { ...query, ticket } }));
+    const since = api.world.clock.now();
+    await first.rest();
+    expect(api.world.clock.now() - since).toBeLessThanOrEqual(seconds(6));
+    await api.call('POST', `/v1/runs/${runId}/cancel`, { key });
+    for (const stream of [other, last]) expect((await stream.rest()).at(-1)).toMatchObject({ event: 'run.cancelled' });
+  });
+
+  test.each(['', 'x'.repeat(65)])('is called something of 1 to 64 characters, and not “%s”', async (reader) => {
+    const { api, key, runId } = await withRun(openGraph);
+    const { status, body } = await watch(api, runId, { key, query: { reader } });
+    expect([status, body['code']]).toEqual([400, 'invalid_request']);
+  });
+});
+
 describe('who may', () => {
   test.each(['runs:read', 'admin'] as const)(
     'a key that is revoked while it streams is seen within half a minute: %s',

@@ -1,14 +1,26 @@
 /** Following a run: nothing missed, nothing twice, whatever happens to the reader; and few reads while nothing happens. */
 import { describe, expect, test } from 'vitest';
-import { type NodeKey, type RunAddress, attempt, nodeId, nodeKey, nonce, projectId, topLevel } from '../../lib/engine/ids.ts';
+import {
+  type NodeKey,
+  type RunAddress,
+  attempt,
+  keyId,
+  nodeId,
+  nodeKey,
+  nonce,
+  projectId,
+  topLevel,
+} from '../../lib/engine/ids.ts';
 import { publicEvents } from '../../lib/engine/log/public-event.ts';
 import { type DurationMs, after, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
+import type { Reader } from '../../lib/ports/seats.ts';
 import type { Streams } from '../../lib/ports/streams.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type Followed, type News, beginFollowing, followRun, isAllSeen } from '../../lib/service/follow-run.ts';
 import { mostEars } from '../../lib/service/read-deltas.ts';
+import { takeSeat } from '../../lib/service/take-seat.ts';
 import { type Seen, heartbeatEvery, longestStream, watchRun } from '../../lib/service/watch-run.ts';
 import { expiresAt } from '../contract/samples.ts';
 import { type House, failing, house, workflow } from './house.ts';
@@ -294,6 +306,36 @@ describe('a stream', () => {
     const isAllowed = async (): Promise<boolean> => home.world.clock.now() < after(since, minutes(1));
     await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, isAllowed));
     expect(lengthOf(home, since)).toBeLessThanOrEqual(seconds(75));
+  });
+
+  test('ends within seconds of its reader’s opening another, which goes on', async () => {
+    const { home, run } = await begun();
+    const reader = { run, keyId: keyId('0123456789'), name: 'ann' };
+    const open = async (who: Reader = reader) =>
+      watchRun(home.deps, await opened(home.deps, run), 0, always, await takeSeat(home.deps, who));
+    const [first, other] = [await open(), await open({ ...reader, name: 'ben' })];
+    const last = await open();
+    const since = home.world.clock.now();
+    const seen = await rest(home, first);
+    expect(lengthOf(home, since)).toBeLessThanOrEqual(seconds(4));
+    expect(seen.filter(({ kind }) => kind === 'heartbeat')).toEqual([]);
+    for (const job of home.world.jobs.takeSent()) await home.take(job);
+    const all = (await logged(home, run)).map(({ eventId }) => eventId);
+    expect(idsIn(await rest(home, last))).toEqual(all);
+    expect(idsIn(await rest(home, other))).toEqual(all);
+  });
+
+  test('goes on while its seat cannot be read', async () => {
+    const { home, run } = await begun();
+    const reader = { run, keyId: keyId('0123456789'), name: 'ann' };
+    const seats = {
+      give: async (): Promise<void> => {},
+      holder: () => Promise.reject(new Unavailable('seats')),
+    };
+    const since = home.world.clock.now();
+    const hasSeat = await takeSeat({ ...home.deps, seats }, reader);
+    await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, always, hasSeat));
+    expect(lengthOf(home, since)).toBeGreaterThanOrEqual(longestStream);
   });
 
   test('whose reader is slow reads no further ahead than it is read', async () => {

@@ -4,6 +4,7 @@ import type { KeyId } from '../../../lib/engine/ids.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { beginFollowing, isAllSeen } from '../../../lib/service/follow-run.ts';
 import { listEvents } from '../../../lib/service/list-events.ts';
+import { takeSeat } from '../../../lib/service/take-seat.ts';
 import { watchRun } from '../../../lib/service/watch-run.ts';
 import { type Operations, refuse } from '../operation.ts';
 import { formAsked } from '../pipeline/accept.ts';
@@ -35,7 +36,10 @@ export const eventOperations = ({ decider: { deps }, authenticator }: Tools): Op
     // Told so, a browser does not come back.
     if (isAllSeen(followed, after)) return { status: 204, stream: undefined, headers: open };
     const isAllowed = () => isStillAllowed(authenticator, caller);
-    const stream = framesOf(params.runId, watchRun(deps, followed, after, isAllowed));
+    const { reader } = query;
+    const hasSeat =
+      reader === undefined || caller === undefined ? undefined : await takeSeat(deps, { run, keyId: caller, name: reader });
+    const stream = framesOf(params.runId, watchRun(deps, followed, after, isAllowed, hasSeat));
     return { status: 200, stream, headers: { ...eventStreamHeaders, ...open } };
   },
 });

@@ -206,11 +206,20 @@ export const runAnswer = z
   })
   .meta({ id: 'Run' });
 
+/** In characters. */
+export const longestReaderName = 64;
+
 /** 0 is before the first event. */
 export const listEventsQuery = z.strictObject({
   after: z.string().max(32).exactOptional().meta({ description: 'the id of the last event seen; only later ones are given' }),
   afterEventId: z.string().max(32).exactOptional().meta({ description: 'another name for `after`; the larger one counts' }),
   ticket: z.string().max(128).exactOptional().meta({ description: 'in place of a key, for a browser’s EventSource' }),
+  reader: z
+    .string()
+    .min(1)
+    .max(longestReaderName)
+    .exactOptional()
+    .meta({ description: 'what the reader calls itself: a stream that it opens ends the one that it had of this run before' }),
   limit: z.coerce.number().int().min(1).max(1_000).default(200),
 });
 

@@ -27,6 +27,7 @@ import { SystemIds } from '../../../lib/aws/system-ids.ts';
 import { DynamoSchedules } from '../../../lib/aws/schedules.ts';
 import { DynamoSignals } from '../../../lib/aws/signals.ts';
 import { DynamoStreams } from '../../../lib/aws/streams.ts';
+import { DynamoSeats } from '../../../lib/aws/seats.ts';
 import { DynamoTickets } from '../../../lib/aws/tickets.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
@@ -90,6 +91,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     reservations: new DynamoReservations(control),
     streams: new DynamoStreams(runs),
     tickets: new DynamoTickets(control),
+    seats: new DynamoSeats(control),
     audit: new DynamoAudit(control),
     rates: new DynamoRateWindows(control),
     signals: new DynamoSignals(control),
