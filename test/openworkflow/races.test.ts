@@ -128,6 +128,84 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
   });
 });
 
+/** A store whose next entry, where it is told so, is held back until it is let through. */
+function holdable(store: PolledRuns) {
+  let held: Promise<void> | undefined;
+  const append: PolledRuns['append'] = async (...given) => {
+    await held;
+    return store.append(...given);
+  };
+  return {
+    store: new Proxy(store, { get: (target, name) => (name === 'append' ? append : Reflect.get(target, name).bind(target)) }),
+    hold: (): (() => void) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return () => {
+        held = undefined;
+        resolve();
+      };
+    },
+  };
+}
+
+describe('an entry that is still on its way when its reminder is seen', () => {
+  const held = () => {
+    const [clock, namespaceId, store] = [new MemoryClock(noon), randomUUID(), new MemoryPolledRuns()];
+    const slow = holdable(store);
+    return {
+      hold: slow.hold,
+      one: new AtHand(slow.store, { clock, namespaceId }),
+      other: new AtHand(store, { clock, namespaceId }),
+    };
+  };
+
+  test.each([
+    ['a new run', {}],
+    ['a new run that was due yesterday', { availableAt: new Date(noon - 86_400_000) }],
+  ])('puts nothing off: %s is claimed as soon as it is there', async (_what, facts) => {
+    for (const who of ['one', 'other'] as const) {
+      const all = held();
+      const letThrough = all.hold();
+      const creating = all.one.create(facts);
+      await settled();
+      expect(await all[who].claim()).toBeNull();
+      letThrough();
+      const { id } = await creating;
+      expect((await all[who].claim())?.id).toBe(id);
+    }
+  });
+
+  test('puts nothing off: a run that was parked for a moment is claimed when that is over', async () => {
+    const { one, other, hold } = held();
+    const run = await one.claimed();
+    const letThrough = hold();
+    const parking = one.park(run.id, 20);
+    await settled();
+    one.clock.advance(durationMs(20));
+    expect(await other.claim()).toBeNull();
+    letThrough();
+    await parking;
+    expect((await other.claim())?.id).toBe(run.id);
+  });
+
+  test('is looked for a minute later where it has not come in five seconds', async () => {
+    const { one, other, hold } = held();
+    const letThrough = hold();
+    const creating = one.create();
+    await settled();
+    one.clock.advance(seconds(5));
+    expect(await other.claim()).toBeNull();
+    letThrough();
+    const { id } = await creating;
+    expect(await other.claim()).toBeNull();
+    one.clock.advance(minutes(1));
+    expect((await other.claim())?.id).toBe(id);
+  });
+});
+
+/** All that goes on without the held entry has come to its end. */
+const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
 test('a worker whose run another has claimed can write nothing, though it has seen nothing of it', async () => {
   const [one, two] = processes(2, 1);
   if (one === undefined || two === undefined) throw new Error('no process');

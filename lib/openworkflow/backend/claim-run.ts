@@ -10,7 +10,7 @@ import type { BackendParts } from './parts.ts';
 
 /** Of the reminders that are due so many are read from each partition at once. */
 const pageSize = 32;
-/** Whoever has just changed the run is still putting its reminders right. */
+/** Whoever has just changed the run may still be writing its entry, or putting its reminders right. */
 const restful = seconds(5);
 const firstDeferral = minutes(1);
 const longestDeferral = days(1);
@@ -82,12 +82,13 @@ export class Claims {
     const change = await this.#ledgers.change(run, (state, now) => decideClaim(state, workerId, lease, now));
     if (change.kind === 'committed') return change.fact.type === 'claimed' ? change.state : 'nothing';
     const { state } = change;
-    // The entry that it was put for is not there: it may be on its way, and it may never come.
+    const now = this.#parts.clock.now();
+    // The entry that it was put for is not there: it is on its way, and after a while it may never come.
     if (state === undefined || state.last < reminder.number) {
-      await this.#defer(run, reminder);
+      const dueAt = instant(Math.max(reminder.at, reminder.createdAt));
+      if (after(dueAt, restful) <= now) await this.#defer(run, reminder);
       return 'nothing';
     }
-    const now = this.#parts.clock.now();
     const isCurrent = state.look !== undefined && state.look.nonce === reminder.nonce && state.look.at === reminder.at;
     if (isCurrent || after(state.run.updatedAt, restful) > now) return 'lost';
     await this.#duties.settle(run, state, reminder, now);
