@@ -36,12 +36,13 @@ export async function collectResults(
   if (newest === undefined) return;
   const fold = await collector.folds.take(collector.deps, run, { atLeast: newest.commit, isFresh: isRedelivered });
   if (fold === undefined) return;
-  if (isWorthWaiting(results.length, fold.state.open.size + passesToCome(fold.state)))
-    await collector.deps.clock.sleep(isMixed ? shortestLinger : lingerFor(fold.state, results, collector.deps.clock.now()));
+  const linger = isMixed ? shortestLinger : lingerFor(fold.state, results, collector.deps.clock.now());
   const appended = isTerminal(fold.state.progress) ? { kind: 'nothing' as const } : await tell(collector, fold, results);
   if (appended.kind === 'nothing' && isRedelivered) await mendAndHandOn(collector, fold);
   else await saveSnapshot(collector.deps, fold);
   collector.folds.keep(fold);
+  // The run's group is locked until this ends: what comes meanwhile is the next batch, and decided together.
+  if (appended.kind === 'committed' && isWorthWaiting(fold.state, results.length)) await collector.deps.clock.sleep(linger);
 }
 
 async function tell(collector: Decider, fold: RunFold, results: readonly ResultMessage[]): Promise<Appended> {
@@ -68,11 +69,11 @@ async function factOf({ deps }: Decider, result: ResultMessage): Promise<Told | 
   return end === undefined ? undefined : { kind: 'child-ended', node, ...ended, end };
 }
 
-/** What SQS hands over at once at most: a batch this full needs no waiting. */
+/** What SQS hands over at once at most. */
 const fullBatch = 10;
 /**
- * Long enough for the results of siblings to gather behind this batch, whose group is locked meanwhile: measured with a
- * hundred branches whose results trickle in, 25 ms gave 22 commits and 50 ms gave 15, where none gave up to 33.
+ * Long enough for the results of siblings to gather: measured with a hundred branches whose results trickle in, 25 ms gave 22
+ * commits and 50 ms gave 15, where none gave up to 33.
  */
 const shortestLinger = durationMs(50);
 /** Siblings that have taken long end far apart, and a twentieth more of the time of each is soon forgotten. */
@@ -90,9 +91,9 @@ function lingerFor({ nodes }: RunState, results: readonly ResultMessage[], now: 
   return durationMs(Math.min(Math.max(shortestLinger, Math.round(youngest * shareOfAge)), longestLinger));
 }
 
-/** A small batch, and many siblings yet to come: a commit saved costs less than the time. */
-const isWorthWaiting = (results: number, expected: number): boolean =>
-  results < fullBatch && expected - results > mostDirectSiblings;
+/** The queue held no more than a small batch, and many siblings are yet to come: a commit saved costs less than the time. */
+const isWorthWaiting = (state: RunState, taken: number): boolean =>
+  taken < fullBatch && state.open.size + passesToCome(state) > mostDirectSiblings;
 
 /** A loop at work has siblings to come that are not asked for yet, and each commit of few results asks for as few of them. */
 const passesToCome = (state: RunState): number =>

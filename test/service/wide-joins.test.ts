@@ -1,5 +1,6 @@
 /** A join of a thousand branches that end when they like, in virtual time: results come as a FIFO queue hands them over. */
 import { describe, expect, test } from 'vitest';
+import { nodeKey } from '../../lib/engine/ids.ts';
 import { type DurationMs, between, durationMs, seconds } from '../../lib/engine/time.ts';
 import { type RunResults, byRun, collectResults } from '../../lib/service/collect-results.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -49,8 +50,8 @@ async function play(home: House, runAttempt: RunAttempt): Promise<void> {
   let isLocked = false;
   const collect = async (): Promise<void> => {
     isLocked = true;
-    await clock.sleep(hop);
     const batch = jobs.results.splice(0, mostTogether).map((result) => ({ result, isRedelivered: false }));
+    await clock.sleep(hop);
     for (const each of byRun(batch)) await collectResults({ ...home.worker, folds }, each);
     isLocked = false;
   };
@@ -88,22 +89,48 @@ test.each([1, 20, 250])(
   },
 );
 
+test.each([
+  [10, 20, 30],
+  [10, 20, 60],
+  [20, 20, 60],
+])(
+  'a loop of %i at a time whose passes take %i to %i ms takes at most a fifth of a commit for each',
+  async (concurrency, least, most) => {
+    const items = 400;
+    const { counted, wrap } = counting();
+    const home = house({ wrap });
+    await home.publish(workflow('flow', 'a>l l/loop>b l/done>d', { l: { items, concurrency } }));
+    const run = await home.begin('flow');
+    let begun = 0;
+    await play(home, async ({ id }) => {
+      if (id === 'b') {
+        begun += 1;
+        await home.world.clock.sleep(durationMs(least + ((begun * 617) % (most - least + 1))));
+      }
+      return { outcome: finished(id), printed: [] };
+    });
+    expect([begun, (await home.fold(run)).state.progress.status]).toEqual([items, 'completed']);
+    expect(counted.stored / items).toBeLessThanOrEqual(0.2);
+  },
+);
+
 describe('one of a hundred results', () => {
-  /** How long it is kept for others to come, where its branch took so long. */
+  /** How long others can gather behind it once it is committed, where its branch took so long. */
   const lingers = async (took: DurationMs, change: (results: RunResults) => RunResults = (results) => results) => {
     const home = house();
     const { clock, jobs } = home.world;
     await home.publish(workflow('flow', fan(100)));
-    await home.begin('flow');
+    const run = await home.begin('flow');
     for (const job of jobs.takeSent()) await home.take(job);
     const [first] = jobs.takeSent();
-    if (first === undefined) throw new Error('no branch was asked for');
+    if (first?.kind !== 'node') throw new Error('no branch was asked for');
     clock.advance(took);
     await home.take(first);
     const collecting = byRun(jobs.takeResults().map((result) => ({ result, isRedelivered: false }))).map((each) =>
       collectResults({ ...home.worker, folds: new WarmFolds() }, change(each)),
     );
     for (let turns = 0; turns < 6; turns += 1) await turn();
+    expect((await home.fold(run)).state.nodes.get(nodeKey(first))?.status).toBe('completed');
     const wait = between(clock.now(), clock.nextWakeAt() ?? clock.now());
     clock.advance(wait);
     await Promise.all(collecting);
@@ -114,11 +141,11 @@ describe('one of a hundred results', () => {
     ['whose branch was quick, 50 ms', 100, 50],
     ['whose branch took ten seconds, a twentieth of them', 10_000, 500],
     ['whose branch took minutes, two seconds', 600_000, 2_000],
-  ])('waits for others, %s', async (_told, took, wait) => {
+  ])('lets others gather, %s', async (_told, took, wait) => {
     expect(await lingers(durationMs(took))).toBe(wait);
   });
 
-  test('waits no longer than 50 ms where another run’s results wait with it', async () => {
+  test('lets others gather for 50 ms at most where another run’s results wait with it', async () => {
     expect(await lingers(seconds(600), (results) => ({ ...results, isMixed: true }))).toBe(50);
   });
 });
