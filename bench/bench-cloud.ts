@@ -75,8 +75,18 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
   });
   const published = new Set<string>();
   const perCall: (readonly Line[])[] = [];
+  /** of each run, the part of its last queue request: whoever waits for a long run asks for it a thousand times */
+  const lastRequests = new Map<string, string>();
+  const readOn = (): void => {
+    for (const call of calls.slice(perCall.length)) {
+      const lines = meter.read(call);
+      perCall.push(lines);
+      for (const { kind, part, runIds } of lines)
+        if (kind === 'queueRequests') for (const runId of runIds) lastRequests.set(runId, part);
+    }
+  };
   const linesFrom = (from: number): readonly Line[] => {
-    for (const call of calls.slice(perCall.length)) perCall.push(meter.read(call));
+    readOn();
     return perCall.slice(from).flat();
   };
   // They come by the clock, one in an hour for a key: a run begun in that moment would look dearer than all others.
@@ -142,8 +152,8 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       const until = performance.now() + patienceMs;
       // a message is sent before the one that caused it is deleted, so nothing lies between two messages
       for (;;) {
-        const messages = linesFrom(0).filter(({ kind, runIds }) => kind === 'queueRequests' && runIds.has(runId));
-        const isDeleted = messages.at(-1)?.part.startsWith('delete ') === true;
+        readOn();
+        const isDeleted = lastRequests.get(runId)?.startsWith('delete ') === true;
         if (isDeleted && depthOfAll() === 0) break;
         if (performance.now() > until) throw new Error(`${runId} has open messages after ${patienceMs} ms`);
         await wait(lookEveryMs);

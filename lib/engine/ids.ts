@@ -61,14 +61,14 @@ export const correlationIdPattern = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e
 const matching =
   <Id extends string>(name: string, pattern: RegExp) =>
   (text: string): Id => {
-    invariant(pattern.test(text), `${name} must match ${pattern.source}, and is ${JSON.stringify(text)}`);
+    invariant(pattern.test(text), () => `${name} must match ${pattern.source}, and is ${JSON.stringify(text)}`);
     return text as Id;
   };
 
 const counting =
   <Id extends number>(name: string) =>
   (value: number): Id => {
-    invariant(Number.isSafeInteger(value) && value >= 1, `${name} must be a whole number from 1 up, and is ${value}`);
+    invariant(Number.isSafeInteger(value) && value >= 1, () => `${name} must be a whole number from 1 up, and is ${value}`);
     return value as Id;
   };
 

@@ -9,12 +9,12 @@ export type Instant = number & { readonly [unit]: 'Instant' };
 export type DurationMs = number & { readonly [unit]: 'DurationMs' };
 
 export const instant = (epochMs: number): Instant => {
-  invariant(Number.isFinite(epochMs), `an instant must be a finite number, and is ${epochMs}`);
+  invariant(Number.isFinite(epochMs), () => `an instant must be a finite number, and is ${epochMs}`);
   return Math.trunc(epochMs) as Instant;
 };
 
 export const durationMs = (ms: number): DurationMs => {
-  invariant(Number.isFinite(ms) && ms >= 0, `a duration must be 0 or more, and is ${ms}`);
+  invariant(Number.isFinite(ms) && ms >= 0, () => `a duration must be 0 or more, and is ${ms}`);
   return ms as DurationMs;
 };
 

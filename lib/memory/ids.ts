@@ -34,6 +34,8 @@ export class MemoryIds implements Ids {
   }
 
   #letters(count: number): string {
-    return Array.from({ length: count }, () => crockford.charAt(Math.floor(this.chance() * crockford.length))).join('');
+    let letters = '';
+    while (letters.length < count) letters += crockford.charAt(Math.floor(this.chance() * crockford.length));
+    return letters;
   }
 }

@@ -14,15 +14,18 @@ const ownCopies = new WeakSet<object>();
 const copied = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null || ownCopies.has(value)) return value;
   if (!Array.isArray(value) && !isPlain(value)) throw new TypeError('only plain data can be kept');
-  const copy = Object.freeze(
-    Array.isArray(value)
-      ? value.map(copied)
-      : Object.fromEntries(
-          Object.entries(value)
-            .filter(([, part]) => part !== undefined)
-            .map(([key, part]) => [key, copied(part)]),
-        ),
-  );
+  const copy = Object.freeze(Array.isArray(value) ? value.map(copied) : copiedParts(value));
   ownCopies.add(copy);
+  return copy;
+};
+
+const copiedParts = (value: object): object => {
+  const copy: Record<string, unknown> = {};
+  for (const [key, part] of Object.entries(value)) {
+    if (part === undefined) continue;
+    // An assignment to that name would be one to the prototype.
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: copied(part), enumerable: true });
+    else copy[key] = copied(part);
+  }
   return copy;
 };

@@ -81,10 +81,13 @@ async function underLimits(
     if (trouble instanceof PayloadsNeeded || trouble instanceof Unavailable) throw trouble;
     return { outcome: brokeDown(trouble), printed: [] };
   } finally {
-    done.abort();
+    done.abort(isOver);
     await watching;
   }
 }
+
+/** To abort without a reason makes an error with a stack, at each attempt, for nobody. */
+const isOver = 'the attempt is over';
 
 const timedOut = (node: PlanNode): Outcome => ({
   kind: 'failed',

@@ -67,7 +67,8 @@ export async function* followRun(
   let pause: DurationMs = firstPause;
   for (;;) {
     let isNews = false;
-    for (const seen of commits.flatMap((commit) => publicFacts(told, commit))) {
+    const news = commits.filter(({ firstEventId, events }) => firstEventId + events.length > after + 1);
+    for (const seen of news.flatMap((commit) => publicFacts(told, commit))) {
       if (seen.event.eventId <= after) continue;
       isNews = true;
       last = seen.event.eventId;

@@ -15,6 +15,8 @@ import type { ReadsRuns, RunFold } from './read-log.ts';
 
 /** Of a fold, compressed. Larger than an item may be, with room to spare. */
 const largestInItemBytes = 350_000;
+/** In UTF-8, of a unit of UTF-16. What is small enough without it need not be compressed to know. */
+const mostBytesOfCharacter = 3;
 
 /** The state of such a snapshot is the fold's name in the bucket. To readers that know nothing of that it is of another schema. */
 const schemaApart = -foldSchema;
@@ -50,7 +52,9 @@ export async function saveSnapshot(deps: Pick<Deps, 'log' | 'blobs' | 'settings'
   fold.snapshotAt = asOf;
   const { address: run, expiresAt } = fold.head;
   const body = foldBody(storeFold(fold.state));
-  const isSmall = gzipSync(JSON.stringify(body), { level: 1 }).length <= largestInItemBytes;
+  const text = JSON.stringify(body);
+  const isSmall =
+    text.length * mostBytesOfCharacter <= largestInItemBytes || gzipSync(text, { level: 1 }).length <= largestInItemBytes;
   try {
     if (isSmall) {
       await deps.log.saveSnapshot(run, { asOf, schema: foldSchema, state: body }, expiresAt);

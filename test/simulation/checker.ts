@@ -51,7 +51,7 @@ export class Checker {
     };
     this.#runs.set(address.runId, watched);
     const text = JSON.stringify(commit);
-    runInvariant(1, !watched.commits.has(commit.number), `commit ${commit.number} of ${address.runId} was written twice`);
+    runInvariant(1, !watched.commits.has(commit.number), () => `commit ${commit.number} of ${address.runId} was written twice`);
     watched.commits.set(commit.number, text);
     this.#history.update(`${address.environment} ${address.runId} ${now} ${text}\n`);
     for (const event of commit.events) {
@@ -124,7 +124,7 @@ export class Checker {
         runInvariant(
           1,
           commits.get(commit.number) === JSON.stringify(commit),
-          `commit ${commit.number} of ${address.runId} was changed`,
+          () => `commit ${commit.number} of ${address.runId} was changed`,
         );
       }
     }

@@ -19,8 +19,15 @@ interface Folded {
   readonly log: Commit[];
   /** of a long log: goes on with it, and is folded anew from its first commit now and then */
   state: RunState;
-  /** what the log amounts to with some of its commits, as text */
-  readonly meanings: Map<number, Set<string>>;
+  /** what the log amounts to with some of its commits */
+  readonly meanings: Map<number, Known>;
+}
+
+interface Known {
+  /** each of them says it, in another order */
+  readonly texts: Set<string>;
+  /** absent until it is asked for: what was folded is mostly in the same order */
+  inOrder?: Meaning;
 }
 
 /** A longer log is folded anew after every so many commits, or long runs would take the square of their length. */
@@ -36,7 +43,7 @@ export class FoldWatch {
       address,
       log: [],
       state: emptyState(),
-      meanings: new Map<number, Set<string>>(),
+      meanings: new Map<number, Known>(),
     };
     this.#runs.set(address.runId, run);
     run.log.push(commit);
@@ -50,8 +57,8 @@ export class FoldWatch {
     const run = this.#runs.get(runId);
     if (state.asOf === 0) return;
     this.compared += 1;
-    const isSame = run !== undefined && state.asOf <= run.log.length && isAmong(meaningsIn(run, state.asOf), meaningOf(state));
-    runInvariant(6, isSame, `${what} of ${runId} is not what its log amounts to with commit ${state.asOf}`);
+    const isSame = run !== undefined && state.asOf <= run.log.length && isAmong(knownIn(run, state.asOf), meaningOf(state));
+    runInvariant(6, isSame, () => `${what} of ${runId} is not what its log amounts to with commit ${state.asOf}`);
   }
 
   /** What was kept in the store, whatever it is by now. */
@@ -92,9 +99,9 @@ export class WatchedFolds extends WarmFolds {
   }
 }
 
-/** The texts that all say what the log amounts to with so many of its commits. */
-function meaningsIn({ log, state, meanings }: Folded, asOf: number): Set<string> {
-  const known = meanings.get(asOf) ?? new Set([meaningOf(asOf === state.asOf ? state : anew(log.slice(0, asOf)))]);
+/** What the log amounts to with so many of its commits. */
+function knownIn({ log, state, meanings }: Folded, asOf: number): Known {
+  const known = meanings.get(asOf) ?? { texts: new Set([meaningOf(asOf === state.asOf ? state : anew(log.slice(0, asOf)))]) };
   meanings.set(asOf, known);
   return known;
 }
@@ -109,11 +116,13 @@ function anew(log: readonly Commit[]): RunState {
 const meaningOf = (state: RunState): string => JSON.stringify({ ...storeFold(state), open: [...state.open.keys()] });
 
 /** What was stored, or came about by forks, may be in another order. Once it was found to be the same, it is known. */
-function isAmong(known: Set<string>, meaning: string): boolean {
-  if (known.has(meaning)) return true;
-  const [first = ''] = known;
-  if (!isDeepStrictEqual(inOrder(first), inOrder(meaning))) return false;
-  known.add(meaning);
+function isAmong(known: Known, meaning: string): boolean {
+  const { texts } = known;
+  if (texts.has(meaning)) return true;
+  const [first = ''] = texts;
+  known.inOrder ??= inOrder(first);
+  if (!isDeepStrictEqual(known.inOrder, inOrder(meaning))) return false;
+  texts.add(meaning);
   return true;
 }
 

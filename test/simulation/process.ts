@@ -28,6 +28,15 @@ const isTorn = (value: unknown): boolean => typeof value === 'object' && value !
 /** A call's name begins with that of its port, and what is throttled is a port as a whole. */
 const storeOf = (call: string): string => call.slice(0, call.indexOf('.'));
 
+/** Without a stack: all of them come from here, nobody reads it, and to take it costs more than a call. */
+function unavailable(what: string): Unavailable {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  const trouble = new Unavailable(what);
+  Error.stackTraceLimit = stackTraceLimit;
+  return trouble;
+}
+
 /** What no death can keep from happening, and no fault from being answered. */
 const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
 
@@ -123,7 +132,7 @@ export class Process {
       const answer = (settle: () => void): void => this.in(prng.whole(0, 4), settle);
       // A request that is on its way arrives, whatever becomes of its sender.
       time.in(latencyMs, () => {
-        if (isRefused) return answer(() => reject(new Unavailable(name)));
+        if (isRefused) return answer(() => reject(unavailable(name)));
         const effectiveAt = time.now;
         const answered = (settle: () => void): void => {
           if (!diesAfter) return answer(settle);
@@ -136,7 +145,7 @@ export class Process {
             answered(() => {
               if (isAnswerLost) {
                 faults.struck('lostAnswer');
-                return reject(new Unavailable(`the answer of ${name}`));
+                return reject(unavailable(`the answer of ${name}`));
               }
               onAnswer(value, effectiveAt);
               resolve(value);

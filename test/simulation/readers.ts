@@ -84,7 +84,11 @@ export class Readers {
     const news = followRun({ log, streams: this.#memory.streams, clock: this.#memory.clock }, followed, after);
     for (let at = after; at < after + left; at += 1) {
       const { value } = await news.next();
-      runInvariant(8, value?.kind === 'event', `after event ${at} of ${run.runId} a reader was given nothing, and there is more`);
+      runInvariant(
+        8,
+        value?.kind === 'event',
+        () => `after event ${at} of ${run.runId} a reader was given nothing, and there is more`,
+      );
       this.#see(reader, at, value.event);
     }
     await news.return();
@@ -108,7 +112,7 @@ export class Readers {
       runInvariant(
         8,
         value?.kind === 'event' || isAllGiven,
-        `a reader of ${reader.run.runId} waits behind event ${at}, and more is read`,
+        () => `a reader of ${reader.run.runId} waits behind event ${at}, and more is read`,
       );
       if (value === undefined) break;
       if (value.kind === 'quiet') looks -= 1;
@@ -122,12 +126,12 @@ export class Readers {
 
   /** @param at the event before it */
   #see({ seen }: Reader, at: number, event: PublicEvent): void {
-    runInvariant(8, event.eventId === at + 1, `after event ${at} a reader was given ${event.eventId}`);
+    runInvariant(8, event.eventId === at + 1, () => `after event ${at} a reader was given ${event.eventId}`);
     const text = JSON.stringify(event);
     const before = seen[at];
     if (before === undefined) seen.push(text);
     else this.seenAgain += 1;
-    runInvariant(8, before === undefined || before === text, `event ${event.eventId} was ${before}, and is ${text}`);
+    runInvariant(8, before === undefined || before === text, () => `event ${event.eventId} was ${before}, and is ${text}`);
   }
 
   #torn(): RunLog {

@@ -8,6 +8,7 @@ class Violation extends Error {
   }
 }
 
-export function runInvariant(number: number, holds: boolean, message: string): asserts holds {
-  if (!holds) throw new Violation(number, message);
+/** @param message a function where it is asked at each event: to put the words together costs more than to ask */
+export function runInvariant(number: number, holds: boolean, message: string | (() => string)): asserts holds {
+  if (!holds) throw new Violation(number, typeof message === 'string' ? message : message());
 }

@@ -72,43 +72,40 @@ export class VirtualTime {
 
   #push(entry: Happening): void {
     const heap = this.#heap;
-    heap.push(entry);
-    for (let index = heap.length - 1; index > 0;) {
-      const parent = (index - 1) >> 1;
-      if (!this.#isBefore(index, parent)) break;
-      this.#swap(index, parent);
-      index = parent;
+    let index = heap.length;
+    while (index > 0) {
+      const above = (index - 1) >> 1;
+      const parent = heap[above];
+      if (parent === undefined || !isBefore(entry, parent)) break;
+      heap[index] = parent;
+      index = above;
     }
+    heap[index] = entry;
   }
 
   #pop(): void {
     const heap = this.#heap;
     const last = heap.pop();
     if (last === undefined || heap.length === 0) return;
-    heap[0] = last;
-    for (let index = 0; ;) {
-      const [left, right] = [2 * index + 1, 2 * index + 2];
-      let least = index;
-      if (left < heap.length && this.#isBefore(left, least)) least = left;
-      if (right < heap.length && this.#isBefore(right, least)) least = right;
-      if (least === index) return;
-      this.#swap(index, least);
-      index = least;
+    let index = 0;
+    for (;;) {
+      let below = 2 * index + 1;
+      let least = heap[below];
+      const right = heap[below + 1];
+      if (least !== undefined && right !== undefined && isBefore(right, least)) {
+        least = right;
+        below += 1;
+      }
+      if (least === undefined || !isBefore(least, last)) break;
+      heap[index] = least;
+      index = below;
     }
-  }
-
-  #isBefore(one: number, other: number): boolean {
-    const [a, b] = [this.#heap[one], this.#heap[other]];
-    return a !== undefined && b !== undefined && (a.at < b.at || (a.at === b.at && a.order < b.order));
-  }
-
-  #swap(one: number, other: number): void {
-    const [a, b] = [this.#heap[one], this.#heap[other]];
-    if (a === undefined || b === undefined) return;
-    this.#heap[one] = b;
-    this.#heap[other] = a;
+    heap[index] = last;
   }
 }
+
+const isBefore = (one: Happening, other: Happening): boolean =>
+  one.at < other.at || (one.at === other.at && one.order < other.order);
 
 /** A tick that is asked for in a microtask: Node takes it when no microtask is left, and does not go round its event loop for it. */
 const boundary = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

@@ -40,7 +40,7 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
       return put(state, { ...wait, loop: { ...loop, kept: [...loop.kept, event.results], fresh: [], freshSize: 0 } });
     case 'ITERATION_STARTED': {
       const { index, item } = event;
-      invariant(index === loop.next && index < loop.items, `${nodeKey(ref)} began its pass ${index}, not ${loop.next}`);
+      invariant(index === loop.next && index < loop.items, () => `${nodeKey(ref)} began its pass ${index}, not ${loop.next}`);
       const { wakeAt: _over, ...rest } = loop;
       put(state, { ...wait, loop: { ...rest, next: index + 1, open: [...loop.open, index] } });
       const small = item === undefined ? {} : { item };
@@ -56,7 +56,7 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
       return undefined;
     }
     case 'ITERATION_ENDED': {
-      invariant(loop.open.includes(event.index), `${nodeKey(ref)} ended its pass ${event.index}, which was not under way`);
+      invariant(loop.open.includes(event.index), () => `${nodeKey(ref)} ended its pass ${event.index}, which was not under way`);
       const payload = event.result ?? outputOf(state, ref, event);
       dropPass(state, passKey(ref, event.index));
       return put(state, {
@@ -71,7 +71,7 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
 
 function begin(state: RunState, ref: NodeRef, event: Extract<LoopEvent, { type: 'LOOP_STARTED' }>, stamp: Stamp): void {
   const before = state.nodes.get(nodeKey(ref));
-  invariant(before === undefined || isOpen(before), `${nodeKey(ref)} had ended before it began to loop`);
+  invariant(before === undefined || isOpen(before), () => `${nodeKey(ref)} had ended before it began to loop`);
   const { type: _type, nodeId: _nodeId, iteration: _iteration, attempt, ...terms } = event;
   put(state, {
     ...parked(before, ref, { attempt }, state.nextEventId, stamp),
@@ -93,7 +93,7 @@ function begin(state: RunState, ref: NodeRef, event: Extract<LoopEvent, { type: 
 
 function waitOf(state: RunState, ref: NodeRef, attempt: LoopEvent['attempt']): LoopWait {
   const open = running(state.nodes.get(nodeKey(ref)), attempt, ref);
-  invariant(open.status === 'waiting' && open.for === 'passes', `${nodeKey(ref)} is no loop at work`);
+  invariant(open.status === 'waiting' && open.for === 'passes', () => `${nodeKey(ref)} is no loop at work`);
   return open;
 }
 
@@ -106,8 +106,8 @@ const withResult = (loop: LoopState, index: number, payload: Payload): LoopState
 });
 
 function outputOf(state: RunState, ref: NodeRef, event: Extract<LoopEvent, { type: 'ITERATION_ENDED' }>): Payload {
-  invariant(event.from !== undefined, `a pass of ${nodeKey(ref)} ended without a result`);
+  invariant(event.from !== undefined, () => `a pass of ${nodeKey(ref)} ended without a result`);
   const node = state.nodes.get(nodeKey({ nodeId: event.from, iteration: passKey(ref, event.index) }));
-  invariant(node?.status === 'completed', `${event.from}, whose output is to be the result of a pass, has not completed`);
+  invariant(node?.status === 'completed', () => `${event.from}, whose output is to be the result of a pass, has not completed`);
   return node.output;
 }

@@ -56,10 +56,10 @@ export const foldSchema = 6;
 /** Folds the next commit into the state. The commit must be the next one, and nothing may follow an ending. */
 export function applyCommit(state: RunState, commit: Commit): void {
   const expected = state.asOf === 0 ? commitNo(1) : nextCommitNo(state.asOf);
-  invariant(commit.number === expected, `commit ${commit.number} cannot follow commit ${state.asOf}`);
+  invariant(commit.number === expected, () => `commit ${commit.number} cannot follow commit ${state.asOf}`);
   invariant(
     commit.firstEventId === state.nextEventId,
-    `commit ${commit.number} begins with event ${commit.firstEventId}, not ${state.nextEventId}`,
+    () => `commit ${commit.number} begins with event ${commit.firstEventId}, not ${state.nextEventId}`,
   );
   for (const event of commit.events) applyEvent(state, event, { commit: commit.number, at: commit.at });
   state.asOf = commit.number;
@@ -67,7 +67,7 @@ export function applyCommit(state: RunState, commit: Commit): void {
 
 /** Folds one event; its id is the state's next. */
 export function applyEvent(state: RunState, event: RunEvent, stamp: Stamp): void {
-  invariant(!isTerminal(state.progress), `${event.type} after the run had ended as ${state.progress.status}`);
+  invariant(!isTerminal(state.progress), () => `${event.type} after the run had ended as ${state.progress.status}`);
   const id = state.nextEventId;
   if (isOfLoop(event)) applyLoopEvent(state, event, stamp);
   else if ('nodeId' in event) applyNodeEvent(state, event, stamp);
@@ -132,14 +132,17 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
   const id = state.nextEventId;
   const ref: NodeRef = { nodeId: event.nodeId, iteration: event.iteration };
   const before = state.nodes.get(nodeKey(ref));
-  invariant(before === undefined || isOpen(before), `${event.type} of ${nodeKey(ref)}, which had ended as ${before?.status}`);
+  invariant(
+    before === undefined || isOpen(before),
+    () => `${event.type} of ${nodeKey(ref)}, which had ended as ${before?.status}`,
+  );
   if (before !== undefined && event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_SKIPPED')
     running(before, event.attempt, ref);
   countStep(state, event, before);
   if (before !== undefined && (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED')) dropPassesOf(state, before);
   switch (event.type) {
     case 'NODE_DISPATCHED':
-      invariant(before === undefined, `${nodeKey(ref)} was dispatched twice`);
+      invariant(before === undefined, () => `${nodeKey(ref)} was dispatched twice`);
       if (event.isPure !== true && event.step?.kind !== 'drive') countExecution(state);
       put(state, {
         ...dispatched(ref, event.attempt, event.via, event.wave, id, stamp, event.step),
@@ -174,7 +177,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
       break;
     case 'SIGNAL_RECEIVED': {
       const open = running(before, event.attempt, ref);
-      invariant(open.status === 'waiting' && open.for === 'signal', `${nodeKey(ref)} was given a signal and awaited none`);
+      invariant(open.status === 'waiting' && open.for === 'signal', () => `${nodeKey(ref)} was given a signal and awaited none`);
       put(state, { ...open, signalId: event.signalId });
       break;
     }
@@ -198,7 +201,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     }
     case 'NODE_WOKEN': {
       const open = running(before, event.attempt, ref);
-      invariant(open.status === 'waiting' && open.for === 'time', `${nodeKey(ref)} was woken and did not sleep`);
+      invariant(open.status === 'waiting' && open.for === 'time', () => `${nodeKey(ref)} was woken and did not sleep`);
       break;
     }
     case 'CONTRACT_VIOLATED':
@@ -292,7 +295,7 @@ function endRun(state: RunState, id: EventId, stamp: Stamp, progress: RunProgres
 function cancelOpen(state: RunState, id: EventId, stamp: Stamp, isMeant: (node: OpenNode) => boolean): void {
   for (const key of state.open.keys()) {
     const node = state.nodes.get(key);
-    invariant(node !== undefined && isOpen(node), `${key} is open and has no state`);
+    invariant(node !== undefined && isOpen(node), () => `${key} is open and has no state`);
     if (!isMeant(node)) continue;
     end(state, {
       nodeId: node.nodeId,

@@ -75,10 +75,11 @@ const ownWords: ReadonlySet<string> = new Set(['token', 'isPure']);
 
 const payloadOf = (event: RunEvent): JsonObject => {
   const { type: _type, ...facts } = event;
-  const entries = Object.entries(facts).filter(
-    ([key, value]) => value !== undefined && !ownWords.has(key) && !(key === 'iteration' && value === ''),
-  );
-  return Object.fromEntries(entries.map(([key, value]) => [key, publicValue(key, value as JsonValue)]));
+  const payload: Record<string, JsonValue> = {};
+  for (const [key, value] of Object.entries(facts))
+    if (value !== undefined && !ownWords.has(key) && !(key === 'iteration' && value === ''))
+      payload[key] = publicValue(key, value as JsonValue);
+  return payload;
 };
 
 const publicValue = (key: string, value: JsonValue): JsonValue =>

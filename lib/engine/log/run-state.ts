@@ -105,8 +105,8 @@ export interface Stamp {
 
 /** The node, which must be open and at this attempt. */
 export function running(node: NodeState | undefined, attempt: Attempt, ref: NodeRef): OpenNode {
-  invariant(node !== undefined && isOpen(node), `${nodeKey(ref)} has not begun`);
-  invariant(node.attempt === attempt, `${nodeKey(ref)} is at attempt ${node.attempt}, not ${attempt}`);
+  invariant(node !== undefined && isOpen(node), () => `${nodeKey(ref)} has not begun`);
+  invariant(node.attempt === attempt, () => `${nodeKey(ref)} is at attempt ${node.attempt}, not ${attempt}`);
   return node;
 }
 
@@ -136,7 +136,7 @@ function countIn(state: RunState, node: NodeState, openNow: 0 | 1): void {
 
 export function passOf(state: RunState, iteration: IterationKey): Pass {
   const pass = state.passes.get(iteration);
-  invariant(pass !== undefined, `the pass ${iteration} is not under way`);
+  invariant(pass !== undefined, () => `the pass ${iteration} is not under way`);
   return pass;
 }
 

@@ -1,28 +1,52 @@
-/** A process that is loaded with one bug in it, and tries seeds until one shows it. */
-import { registerHooks } from 'node:module';
+/**
+ * A process that tries seeds with one bug in the sources, and then with another. For each of them all that is the project's own
+ * is loaded anew, so that it is planted alone and finds nothing that was left; what is the same for all is read once, and started once.
+ */
+import { readFileSync } from 'node:fs';
+import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { type Edit, edited, editsOf } from './bug.ts';
 import { type Planted, taskSchema } from './find-bug.ts';
 import { bugCalled } from './list.ts';
 
-const { name, planted, from, to } = taskSchema.parse(JSON.parse(process.argv[2] ?? ''));
-const asked = bugCalled(name);
-const edits = ({ whole: editsOf(asked), besides: asked.and ?? [], nothing: [] } satisfies Record<Planted, readonly Edit[]>)[
-  planted
-];
+/** What is planted in the sources that are loaded with this number. */
+const planted = new Map<number, readonly Edit[]>();
+/** Of sources as they are, without their types. */
+const stripped = new Map<string, string>();
 
 registerHooks({
+  resolve: (specifier, context, nextResolve) => {
+    const resolved = nextResolve(specifier, context);
+    const { parentURL = '' } = context;
+    // Here nothing is asked for after the start but what begins the next one.
+    const number = parentURL === import.meta.url ? planted.size : numberIn(parentURL);
+    return number > 0 && isOwn(resolved.url) ? { ...resolved, url: `${resolved.url}?bug=${number}` } : resolved;
+  },
   load: (url, context, nextLoad) => {
-    const loaded = nextLoad(url, context);
-    const own = edits.filter(({ file }) => url.endsWith(`/${file}`));
-    if (own.length === 0) return loaded;
-    const { source } = loaded;
-    if (source === undefined || source === null) throw new Error(`${url} has no source`);
-    const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
-    return { ...loaded, source: own.reduce(edited, text) };
+    const number = numberIn(url);
+    if (number === 0) return nextLoad(url, context);
+    const file = url.slice(0, url.lastIndexOf('?'));
+    const own = (planted.get(number) ?? []).filter((edit) => file.endsWith(`/${edit.file}`));
+    const source = own.length === 0 ? (stripped.get(file) ?? sourceOf(file)) : sourceOf(file, own);
+    if (own.length === 0) stripped.set(file, source);
+    return { format: 'module', source, shortCircuit: true };
   },
 });
 
-// Only now: what is loaded before stays as it is.
-const { look } = await import('./look.ts');
+process.on('message', (message) => void tryOut(message));
 
-process.send?.(await look(asked, from, to));
+async function tryOut(message: unknown): Promise<void> {
+  const { name, planted: what, from, to } = taskSchema.parse(message);
+  const asked = bugCalled(name);
+  const edits = { whole: editsOf(asked), besides: asked.and ?? [], nothing: [] } satisfies Record<Planted, readonly Edit[]>;
+  planted.set(planted.size + 1, edits[what]);
+  const { look } = await import('./look.ts');
+  process.send?.(await look(asked, from, to));
+}
+
+const isOwn = (url: string): boolean => url.startsWith('file:') && url.endsWith('.ts') && !url.includes('/node_modules/');
+/** 0 where none is planted. */
+const numberIn = (url: string): number => Number(/\?bug=(\d+)$/.exec(url)?.[1] ?? 0);
+
+function sourceOf(file: string, edits: readonly Edit[] = []): string {
+  return stripTypeScriptTypes(edits.reduce(edited, readFileSync(new URL(file), 'utf8')));
+}

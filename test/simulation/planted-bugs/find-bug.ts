@@ -1,5 +1,5 @@
-/** Looks for a planted bug in a process of its own, so that nothing else is loaded with it, and what falls there falls alone. */
-import { fork } from 'node:child_process';
+/** Looks for a planted bug in another process, alone: one that has tried some is given the next, and what falls there falls alone. */
+import { type ChildProcess, fork } from 'node:child_process';
 import * as z from 'zod';
 import type { PlantedBug } from './bug.ts';
 
@@ -18,28 +18,67 @@ const longestMs = 600_000;
 const plantedSchema = z.enum(['whole', 'besides', 'nothing']);
 export type Planted = z.infer<typeof plantedSchema>;
 
-/** What the process is told, as its only argument. */
+/** What a process is told. */
 export const taskSchema = z.strictObject({ name: z.string(), planted: plantedSchema, from: z.number(), to: z.number() });
 
+type Task = z.infer<typeof taskSchema>;
+
 /** What is planted, and the first and the last seed. */
-type Search = Partial<Omit<z.infer<typeof taskSchema>, 'name'>>;
+type Search = Partial<Omit<Task, 'name'>>;
+
+/** Bugs that one process tries: what it has loaded for them it keeps, some ten megabytes for each. */
+const mostInOne = 16;
+
+interface Idle {
+  readonly process: ChildProcess;
+  /** bugs that it has tried */
+  readonly tried: number;
+}
+
+const idle: Idle[] = [];
 
 export async function findBug(
   { name, within }: PlantedBug,
   { planted = 'whole', from = 1, to = within }: Search = {},
 ): Promise<Found> {
-  const task = JSON.stringify({ name, planted, from, to } satisfies z.infer<typeof taskSchema>);
-  const process = fork(new URL('./bug-process.ts', import.meta.url), [task], { execArgv: [] });
-  const { promise, resolve } = Promise.withResolvers<Found>();
-  const broke = (by: string): void => resolve({ kind: 'broke', seed: 0, by });
-  const tooLong = setTimeout(() => broke('it goes round in circles'), longestMs);
-  process.once('message', (message) => resolve(foundSchema.parse(message)));
-  process.once('error', ({ message }) => broke(message));
-  process.once('exit', (code, signal) => broke(`its process ended with ${signal ?? code}`));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(tooLong);
-    process.kill('SIGKILL');
+  const task = { name, planted, from, to } satisfies Task;
+  const used = idle.pop();
+  if (used !== undefined) {
+    const found = await tell(used, task);
+    if (found.kind !== 'fell') return found;
+    // It may have been something that an earlier one left behind.
   }
+  const found = await tell({ process: newProcess(), tried: 0 }, task);
+  return found.kind === 'fell' ? { kind: 'broke', seed: 0, by: found.by } : found;
+}
+
+function newProcess(): ChildProcess {
+  // Types are stripped by what Node still calls an experiment.
+  return fork(new URL('./bug-process.ts', import.meta.url), { execArgv: ['--disable-warning=ExperimentalWarning'] });
+}
+
+async function tell({ process, tried }: Idle, task: Task): Promise<Found | { readonly kind: 'fell'; readonly by: string }> {
+  const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof tell>>>();
+  const fell = (by: string): void => resolve({ kind: 'fell', by });
+  const onMessage = (message: unknown): void => resolve(foundSchema.parse(message));
+  const onError = ({ message }: Error): void => fell(message);
+  const onExit = (code: number | null, signal: string | null): void => fell(`its process ended with ${signal ?? code}`);
+  const tooLong = setTimeout(() => resolve({ kind: 'broke', seed: 0, by: 'it goes round in circles' }), longestMs);
+  process.on('message', onMessage).on('error', onError).on('exit', onExit);
+  process.channel?.ref();
+  if (process.connected) process.send(task);
+  else fell('its process has ended');
+  const found = await promise;
+  clearTimeout(tooLong);
+  process.off('message', onMessage).off('error', onError).off('exit', onExit);
+  // Of one that broke nobody knows what it left behind.
+  if (found.kind === 'fell' || found.kind === 'broke' || tried + 1 === mostInOne) {
+    process.on('error', () => undefined).kill('SIGKILL');
+    return found;
+  }
+  // Whoever has nothing else to do may end, and it ends with him.
+  process.unref();
+  process.channel?.unref();
+  idle.push({ process, tried: tried + 1 });
+  return found;
 }

@@ -18,6 +18,7 @@ import { inSignals } from './signals.ts';
 import { inStart } from './start.ts';
 import { inStoredFolds } from './stored-folds.ts';
 import { inVersions } from './versions.ts';
+import { noBugs } from './no-bugs.ts';
 
 export const plantedBugs: readonly PlantedBug[] = [
   ...inLoops,
@@ -41,7 +42,7 @@ export const plantedBugs: readonly PlantedBug[] = [
 ];
 
 export function bugCalled(name: string): PlantedBug {
-  const bug = plantedBugs.find((each) => each.name === name);
+  const bug = [...plantedBugs, ...noBugs].find((each) => each.name === name);
   if (bug === undefined) throw new Error(`no bug is called ${name}`);
   return bug;
 }
