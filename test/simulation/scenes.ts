@@ -7,10 +7,10 @@ import { replaced } from '../service/replaced.ts';
 import { type CrashRunOptions, type FixedWorkflow, crashRun } from './crash-run.ts';
 import { noFaults } from './faults.ts';
 import { fixedTopology } from './fixed-topologies.ts';
-import { type CodeWorkflow, leafNames } from './random-code.ts';
+import type { CodeWorkflow } from './random-code.ts';
+import { aRunThatIsMadeForNobody, endsThatNobodyCanCollect } from './scenes-of-calls.ts';
 import { simulate } from './simulation.ts';
 import { runInvariant } from './violation.ts';
-import { birth } from './world.ts';
 
 /** From a worker's death until its node has begun again: a patience of 100 s, the next look, the sweep (ten invariants, 5). */
 const longestStillMs = minutes(3);
@@ -219,50 +219,10 @@ async function aStartThatNobodyIsToldOf(): Promise<void> {
   runInvariant(9, unheard === 0, 'a start was given up too early');
 }
 
-const crowdOfCalls: CodeWorkflow = {
-  name: 'crowd-of-calls',
-  mostAttempts: 1,
-  isIdempotent: false,
-  part: { kind: 'all', parts: Array.from({ length: 12 }, () => ({ kind: 'child', name: leafNames.graph, ms: 0 })) },
-};
-
-/** Five deliveries, a minute apart each, and a minute for what is then told. */
-const longestUncollectedMs = minutes(10);
-
-/** @throws a violation where a caller of many runs hears nothing of their ends, because whoever collects them never comes to an end */
-async function endsThatNobodyCanCollect(): Promise<void> {
-  const open = new Set<string>();
-  let [now, called] = [(): number => birth, 0];
-  await simulate({
-    seed: 7,
-    rates: noFaults,
-    runs: 1,
-    codes: [crowdOfCalls],
-    planted: (world, time) => {
-      now = () => time.now;
-      return world;
-    },
-    observed: (by, reached) => {
-      const isOver = open.size === 0 || now() <= birth + longestUncollectedMs;
-      runInvariant(5, isOver, `${open.size} runs have heard nothing of what they called for ${now() - birth} ms`);
-      if (by !== 'collect') return reached;
-      const notThere = (): Promise<never> => Promise.reject(new Unavailable('a log'));
-      return { ...reached, log: replaced(reached.log, { head: notThere, commitsAfter: notThere }) };
-    },
-    onCommit: ({ runId }, { events }) => {
-      for (const { type } of events) {
-        if (type === 'RUN_STARTED') open.add(runId);
-        if (type === 'RUN_COMPLETED') open.delete(runId);
-        if (type === 'SUBFLOW_CALLED') called += 1;
-      }
-    },
-  });
-  runInvariant(5, called > 0, 'nobody was called');
-}
-
 export const scenes = {
   'a sleep that ends beside a step at work': aSleepThatEndsBesideAStepAtWork,
   'ends that nobody can collect': endsThatNobodyCanCollect,
+  'a run that is made for nobody': aRunThatIsMadeForNobody,
   'a start that nobody is told of': aStartThatNobodyIsToldOf,
   'a dead branch beside one at work': aDeadBranchBesideOneAtWork,
   'a projection that lands late': aProjectionThatLandsLate,

@@ -170,4 +170,13 @@ export const inRecovery: readonly PlantedBug[] = [
     ],
     within: 60,
   },
+  {
+    name: 'a run is not looked at when its deadline comes',
+    file: silence,
+    find: 'const looks: Instant[] = [deadlineAt];',
+    replace: 'const looks: Instant[] = [];\n  void deadlineAt;',
+    within: 60,
+    weather: 'calm',
+    options: { code: 0, runs: 8 },
+  },
 ];

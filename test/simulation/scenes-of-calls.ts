@@ -1,0 +1,98 @@
+/** Scenes of runs that call others: what has to hold between two logs that no write spans. */
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { minutes } from '../../lib/engine/time.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { replaced } from '../service/replaced.ts';
+import { type FixedWorkflow, crashRun } from './crash-run.ts';
+import { noFaults } from './faults.ts';
+import { fixedTopology } from './fixed-topologies.ts';
+import { type CodeWorkflow, leafNames } from './random-code.ts';
+import { simulate } from './simulation.ts';
+import { runInvariant } from './violation.ts';
+import { birth } from './world.ts';
+
+const crowdOfCalls: CodeWorkflow = {
+  name: 'crowd-of-calls',
+  mostAttempts: 1,
+  isIdempotent: false,
+  part: { kind: 'all', parts: Array.from({ length: 12 }, () => ({ kind: 'child', name: leafNames.graph, ms: 0 })) },
+};
+
+/** Five deliveries, a minute apart each, and a minute for what is then told. */
+const longestUncollectedMs = minutes(10);
+
+/** @throws a violation where a caller of many runs hears nothing of their ends, because whoever collects them never comes to an end */
+export async function endsThatNobodyCanCollect(): Promise<void> {
+  const open = new Set<string>();
+  let [now, called] = [(): number => birth, 0];
+  await simulate({
+    seed: 7,
+    rates: noFaults,
+    runs: 1,
+    codes: [crowdOfCalls],
+    planted: (world, time) => {
+      now = () => time.now;
+      return world;
+    },
+    observed: (by, reached) => {
+      const isOver = open.size === 0 || now() <= birth + longestUncollectedMs;
+      runInvariant(5, isOver, `${open.size} runs have heard nothing of what they called for ${now() - birth} ms`);
+      if (by !== 'collect') return reached;
+      const notThere = (): Promise<never> => Promise.reject(new Unavailable('a log'));
+      return { ...reached, log: replaced(reached.log, { head: notThere, commitsAfter: notThere }) };
+    },
+    onCommit: ({ runId }, { events }) => {
+      for (const { type } of events) {
+        if (type === 'RUN_STARTED') open.add(runId);
+        if (type === 'RUN_COMPLETED') open.delete(runId);
+        if (type === 'SUBFLOW_CALLED') called += 1;
+      }
+    },
+  });
+  runInvariant(5, called > 0, 'nobody was called');
+}
+
+const callsBriefly: FixedWorkflow = fixedTopology({
+  name: 'calls-briefly',
+  says: 'A run that is made when its caller had left ends, because somebody sees that.',
+  edges: ['start -> call -> next', 'call/error -> rescue'],
+  nodes: { call: { type: 'subflow', workflowName: 'endless', expiresInSeconds: 60 } },
+  calls: [
+    {
+      name: 'endless',
+      edges: ['begin -> wait'],
+      // Nobody sends it.
+      nodes: { begin: { type: 'start' }, wait: { type: 'signal', name: 'paid', correlation: 'order-9' } },
+    },
+  ],
+  holds: () => {},
+});
+
+/** Long after whoever called has ended, and said so to all that it called. */
+const latePutMs = minutes(3);
+
+const isCalled = ({ events }: Commit): boolean =>
+  events.some((event) => event.type === 'SYSTEM_SET' && event.key === '__calledBy');
+
+/** @throws a violation where a run goes on that was made when its caller had left, because who made it stood still meanwhile */
+export async function aRunThatIsMadeForNobody(): Promise<void> {
+  let hasLeft = false;
+  let made = 0;
+  await crashRun(callsBriefly, {
+    planted: (world, time) => ({
+      ...world,
+      log: replaced(world.log, {
+        create: async (run) => {
+          if (!isCalled(run.commit)) return world.log.create(run);
+          await new Promise<void>((resolve) => time.in(latePutMs, resolve));
+          made += hasLeft ? 1 : 0;
+          return world.log.create(run);
+        },
+      }),
+    }),
+    onCommit: ({ events }) => {
+      hasLeft ||= events.some(({ type }) => type === 'RUN_COMPLETED');
+    },
+  });
+  runInvariant(5, made > 0, 'no run was made for nobody');
+}
