@@ -179,4 +179,13 @@ export const inRecovery: readonly PlantedBug[] = [
     weather: 'calm',
     options: { code: 0, runs: 8 },
   },
+  {
+    name: 'a sleeper whose alarm was lost is looked at half a day later',
+    file: silence,
+    find: 'const timerGrace: DurationMs = seconds(60);',
+    replace: 'const timerGrace: DurationMs = hours(12);',
+    within: 60,
+    weather: 'lost alarms',
+    options: { code: 0, runs: 8 },
+  },
 ];
