@@ -188,4 +188,13 @@ export const inRecovery: readonly PlantedBug[] = [
     weather: 'lost alarms',
     options: { code: 0, runs: 8 },
   },
+  {
+    name: 'a drive is judged by its own beats alone',
+    file: silence,
+    find: 'if (beat !== undefined) for (const key of open.keys())',
+    replace: 'if (beat !== undefined && open.size < 0) for (const key of open.keys())',
+    within: 60,
+    weather: 'calm',
+    options: { runs: 8 },
+  },
 ];
