@@ -5,6 +5,7 @@ import type { Job, ResultMessage } from '../ports/jobs.ts';
 import type { Decider } from './decide-run.ts';
 import { mendRun } from './mend-run.ts';
 import { readRun } from './read-log.ts';
+import { tellEnd } from './tend-child.ts';
 import { tellRun } from './tell-run.ts';
 
 const lost: Failure = {
@@ -21,6 +22,8 @@ export async function failLostNode(decider: Decider, message: Job | ResultMessag
     const node = { nodeId: message.nodeId, iteration: message.iteration };
     await tellRun(decider, fold, [{ kind: 'node-lost', node, attempt: message.attempt, failure: lost }]);
   }
+  // Looking at the caller would only ask for the same message again: it is told here, by one who has more time.
+  if (!isTerminal(fold.state.progress) && 'childRunId' in message) await tellEnd(decider, fold, message);
   // Whatever else the message was to do, a redelivery would have done by looking at the whole run.
   await mendRun(decider, fold);
 }

@@ -9,7 +9,7 @@ import { type RunAddress, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import { callerOf } from '../engine/log/lineage.ts';
 import type { ChildWait } from '../engine/log/node-state.ts';
-import type { ChildJob } from '../ports/jobs.ts';
+import type { ChildJob, ChildResult } from '../ports/jobs.ts';
 import { askRun } from './ask-run.ts';
 import { cancelRun } from './cancel-run.ts';
 import { childEnd } from './child-end.ts';
@@ -32,6 +32,15 @@ export async function tendChild(decider: Decider, job: ChildJob): Promise<void> 
   await decider.deps.jobs.sendResult(childResult(caller.head, wait.dispatchedIn, wait, wait.childRunId));
 }
 
+/** Tells the caller how the run has ended, if it has, however many others it waits for: whoever collects ends never came to this one. */
+export async function tellEnd(decider: Decider, caller: RunFold, called: ChildJob | ChildResult): Promise<void> {
+  const wait = waitIn(caller, called);
+  if (wait === undefined) return;
+  const fold = await readRun(decider.deps, { ...called.run, runId: called.childRunId });
+  const end = fold === undefined ? undefined : await childEnd(decider.deps, fold);
+  if (end !== undefined) await tell(decider, caller, wait, end);
+}
+
 /** So many runs may end at once that most of those who tell it would lose their puts: the ends are collected. */
 function isCrowded({ state }: RunFold): boolean {
   let calls = 0;
@@ -42,7 +51,7 @@ function isCrowded({ state }: RunFold): boolean {
   return calls > mostDirectSiblings;
 }
 
-function waitIn({ state }: RunFold, job: ChildJob): ChildWait | undefined {
+function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWait | undefined {
   const node = state.nodes.get(nodeKey(job));
   return node?.status === 'waiting' && node.for === 'child' && node.childRunId === job.childRunId ? node : undefined;
 }

@@ -6,6 +6,7 @@ import { callerOf } from '../../lib/engine/log/lineage.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
+import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { type House, house, scope, workflow } from './house.ts';
@@ -178,6 +179,25 @@ describe('the end of one side', () => {
     await home.settle();
     expect(await nodeOf(home, run)).toMatchObject({ status: 'timed_out', failure: { code: 'subflow_expired' } });
     expect(await statusOf(home, child)).toBe('cancelled');
+  });
+
+  it('of more runs than eight is told by their dead letters where nobody could collect them', async () => {
+    const home = await furnished();
+    const many = Array.from({ length: 10 }, (_, index) => `k${index}`);
+    await home.publish(
+      workflow(
+        'crowd',
+        many.map((id) => `a>${id} ${id}>b`).join(' '),
+        Object.fromEntries(many.map((id) => [id, { calls: 'child' }])),
+      ),
+    );
+    const run = await home.begin('crowd');
+    await work(home);
+    const ends = home.world.jobs.takeResults();
+    expect(ends).toHaveLength(10);
+    for (const end of ends) await failLostNode(home.worker, end);
+    await work(home);
+    expect(await statusOf(home, run)).toBe('completed');
   });
 
   it('a run that was made after nobody waited any more is ended by the sweep', async () => {

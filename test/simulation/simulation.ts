@@ -27,6 +27,7 @@ import { replayAtTheEnd } from './replay-watch.ts';
 import { sentByCode } from './sent-by-code.ts';
 import { SignalWatch } from './signal-watch.ts';
 import { StepWatch } from './step-watch.ts';
+import { StillWatch } from './still-watch.ts';
 import { TimeWatch } from './time-watch.ts';
 import { runInvariant } from './violation.ts';
 import { VirtualTime } from './virtual-time.ts';
@@ -83,6 +84,8 @@ export interface SimulationReport {
   readonly longestOverlapMs: number;
   /** the longest time that an open run stood still between two commits */
   readonly longestStillMs: number;
+  /** the longest that any node was behind the time by which its log has it move */
+  readonly longestBehindMs: number;
   /** by readers who come and go */
   readonly eventsRead: number;
   /** by one who had read them before, and by one who waited for them */
@@ -162,6 +165,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const times = new TimeWatch(areClocksRight, () => isCalm && clients.isRough !== true);
   const steps = new StepWatch(isPlain, (runId) => world.isHurried(runId));
   const deadlines = new DeadlineWatch(isPlain);
+  const still = new StillWatch(isPlain);
   const words = new WordWatch(areClocksRight, checker);
   let inPasses = 0;
   const functions = new Functions(around, effects, { folds, steps, times, words }, { ...options, isPlain });
@@ -181,6 +185,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     times.committed(run, commit, time.now);
     words.committed(run, commit, time.now);
     steps.committed(run, commit, checker.stateOf(run.runId));
+    still.committed(run, commit, checker.stateOf(run.runId), time.now);
     readers.committed(run);
     meddler?.committed(run, commit);
     options.onCommit?.(run, commit);
@@ -223,6 +228,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   if (problems.length > 0) throw problems[0];
   runInvariant(9, clients.waiting === 0, 'a start was never answered, however often it was asked');
   await checker.judge(world.memory.log);
+  still.judge(time.now);
   words.judge();
   signals.judge(time.now, isPlain);
   await readers.judge();
@@ -266,6 +272,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     waitsUnmet: signals.unmet,
     longestOverlapMs: signals.longestOverlapMs,
     longestStillMs: checker.longestStillMs,
+    longestBehindMs: still.longestBehindMs,
     tookMs: time.now - birth,
     outOfTime: functions.outOfTime,
     pastDeadline: deadlines.passed,

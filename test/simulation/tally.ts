@@ -25,6 +25,7 @@ export function addReport(
     counts,
     longestOverlapMs,
     longestStillMs: _still,
+    longestBehindMs: _behind,
     summary: _summary,
     history: _history,
     together: _together,

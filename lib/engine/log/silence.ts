@@ -76,12 +76,27 @@ export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant):
 const isOfDrive = ({ step }: OpenNode): boolean => step !== undefined && step.kind !== 'drive';
 
 export function silences(state: RunState, signs: readonly Sign[], now: Instant): readonly (readonly [NodeKey, Silence])[] {
-  const byNode = new Map(signs.map((sign) => [sign.node, sign]));
+  const byNode = signsByNode(state, signs);
   return [...state.open.keys()].flatMap((key) => {
     const node = state.nodes.get(key);
     return node !== undefined && isOpen(node) ? [[nodeKey(node), silenceOf(node, byNode.get(key), now)] as const] : [];
   });
 }
+
+/** One drive of a run is at work at a time, and the message of another waits behind it: while one beats, none is lost. */
+function signsByNode({ nodes, open }: RunState, signs: readonly Sign[]): ReadonlyMap<NodeKey, Sign> {
+  const byNode = new Map(signs.map((sign) => [sign.node, sign]));
+  const isDrive = (key: NodeKey): boolean => {
+    const node = nodes.get(key);
+    return node !== undefined && 'step' in node && node.step?.kind === 'drive';
+  };
+  const [beat] = signs.filter(({ node, resends }) => resends === 0 && isDrive(node)).toSorted((one, other) => other.at - one.at);
+  if (beat !== undefined) for (const key of open.keys()) if (isDrive(key)) byNode.set(key, laterSign(byNode.get(key), beat));
+  return byNode;
+}
+
+const laterSign = (own: Sign | undefined, other: Sign): Sign =>
+  own === undefined ? other : own.at >= other.at ? own : { ...own, at: other.at };
 
 /**
  * When the sweep must look at an open run next: a minute after the next timer, every two minutes while a node is queued

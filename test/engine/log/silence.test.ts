@@ -238,6 +238,16 @@ test('a step that is at work is carried by the drive of its run; the drive, and 
   ]);
 });
 
+test('a drive whose message waits behind a drive at work is young as long as that one beats', () => {
+  const state = logOf(asked('first', 'drive'), asked('second', 'drive'));
+  const kindsAt = (wait: DurationMs, ...signs: readonly Sign[]) =>
+    silences(state, signs, later(wait)).map(([, { kind }]) => kind);
+  expect(kindsAt(seconds(150), sign('second', seconds(120)))).toEqual(['young', 'young']);
+  expect(kindsAt(seconds(230), sign('second', seconds(120)))).toEqual(['silent', 'silent']);
+  // That it was sent again is no sign that anybody is at work.
+  expect(kindsAt(seconds(150), sign('second', seconds(120), 1))).toEqual(['silent', 'young']);
+});
+
 test('a step at work asks for no look of its own; a drive and a step that sleeps do', () => {
   const look = (...events: readonly RunEvent[]) => nextLook(logOf(...events), later(days(7)), dawn);
   expect(look(asked('charge', 'function'))).toBe(later(days(7)));

@@ -43,4 +43,20 @@ export const inChildren: readonly PlantedBug[] = [
     within: 60,
     options: { code: 0 },
   },
+  {
+    name: 'the end of one of many called runs that nobody could collect is told by nobody',
+    file: 'lib/service/fail-lost-node.ts',
+    find: "if (!isTerminal(fold.state.progress) && 'childRunId' in message) await tellEnd(decider, fold, message);",
+    replace: 'void tellEnd;',
+    scene: 'ends that nobody can collect',
+    within: 1,
+  },
+  {
+    name: 'a called run that was made after its caller had left goes on for nobody',
+    file: 'lib/service/recover-runs.ts',
+    find: 'if (!wasTerminal) await askCaller(deps, fold);',
+    replace: 'void askCaller;',
+    scene: 'a run that is made for nobody',
+    within: 1,
+  },
 ];

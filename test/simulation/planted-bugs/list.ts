@@ -9,6 +9,7 @@ import { inGiven } from './given.ts';
 import { inJoinsAndEdges } from './joins-and-edges.ts';
 import { inLists } from './lists.ts';
 import { inLoops } from './loops.ts';
+import { inOccasions } from './occasions.ts';
 import { inPlaces } from './places.ts';
 import { inReaders } from './readers.ts';
 import { inRecovery } from './recovery.ts';
@@ -39,6 +40,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inLists,
   ...inGiven,
   ...inStoredFolds,
+  ...inOccasions,
 ];
 
 export function bugCalled(name: string): PlantedBug {

@@ -18,6 +18,12 @@ export const weathers = {
   'lost deliveries': { ...noFaults, lostDelivery: 0.67 },
   /** no alarm ever goes off, and the clocks of those who see to that go back and forth */
   'jumping clocks': { ...noFaults, clockJump: 0.1, refused: 0.1, lostTimer: 1 },
+  /** stores refuse for seconds whatever they are asked, and no process dies */
+  'throttled stores': { ...noFaults, throttled: 0.03 },
+  /** a message in three comes behind the next one */
+  'overtaken messages': { ...noFaults, reordered: 0.3 },
+  /** of several messages that are sent together only some arrive, and of those that are taken together some come back */
+  'parted batches': { ...noFaults, partlySent: 0.5, partlyFailed: 0.5, stood: 0.3 },
 } as const satisfies Record<string, FaultRates>;
 
 export type Weather = keyof typeof weathers;

@@ -1,0 +1,103 @@
+/** Scenes of runs that call others: what has to hold between two logs that no write spans. */
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { minutes } from '../../lib/engine/time.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { replaced } from '../service/replaced.ts';
+import { type FixedWorkflow, crashRun } from './crash-run.ts';
+import { noFaults } from './faults.ts';
+import { fixedTopology } from './fixed-topologies.ts';
+import { type CodeWorkflow, leafNames } from './random-code.ts';
+import { simulate } from './simulation.ts';
+import { runInvariant } from './violation.ts';
+import { birth } from './world.ts';
+
+const crowdOfCalls: CodeWorkflow = {
+  name: 'crowd-of-calls',
+  mostAttempts: 1,
+  isIdempotent: false,
+  part: { kind: 'all', parts: Array.from({ length: 12 }, () => ({ kind: 'child', name: leafNames.graph, ms: 0 })) },
+};
+
+/** Five deliveries, a minute apart each, and a minute for what is then told. */
+const longestUncollectedMs = minutes(10);
+
+/** @throws a violation where a caller of many runs hears nothing of their ends, because whoever collects them cannot read of one */
+export async function endsThatNobodyCanCollect(): Promise<void> {
+  const open = new Set<string>();
+  const called = new Set<string>();
+  let now = (): number => birth;
+  await simulate({
+    seed: 7,
+    rates: noFaults,
+    runs: 1,
+    codes: [crowdOfCalls],
+    planted: (world, time) => {
+      now = () => time.now;
+      return world;
+    },
+    observed: (by, reached) => {
+      const isOver = open.size === 0 || now() <= birth + longestUncollectedMs;
+      runInvariant(5, isOver, `${open.size} runs have heard nothing of what they called for ${now() - birth} ms`);
+      if (by !== 'collect') return reached;
+      const head: Deps['log']['head'] = async (run) => {
+        if (called.has(run.runId)) throw new Unavailable('a log');
+        return reached.log.head(run);
+      };
+      return { ...reached, log: replaced(reached.log, { head }) };
+    },
+    onCommit: ({ runId }, { events }) => {
+      for (const event of events) {
+        if (event.type === 'RUN_STARTED') open.add(runId);
+        if (event.type === 'RUN_COMPLETED') open.delete(runId);
+        if (event.type === 'SUBFLOW_CALLED') called.add(event.childRunId);
+      }
+    },
+  });
+  runInvariant(5, called.size > 0, 'nobody was called');
+}
+
+const callsBriefly: FixedWorkflow = fixedTopology({
+  name: 'calls-briefly',
+  says: 'A run that is made when its caller had left ends, because somebody sees that.',
+  edges: ['start -> call -> next', 'call/error -> rescue'],
+  nodes: { call: { type: 'subflow', workflowName: 'endless', expiresInSeconds: 60 } },
+  calls: [
+    {
+      name: 'endless',
+      edges: ['begin -> wait'],
+      // Nobody sends it.
+      nodes: { begin: { type: 'start' }, wait: { type: 'signal', name: 'paid', correlation: 'order-9' } },
+    },
+  ],
+  holds: () => {},
+});
+
+/** Long after whoever called has ended, and said so to all that it called. */
+const latePutMs = minutes(3);
+
+const isCalled = ({ events }: Commit): boolean =>
+  events.some((event) => event.type === 'SYSTEM_SET' && event.key === '__calledBy');
+
+/** @throws a violation where a run goes on that was made when its caller had left, because who made it stood still meanwhile */
+export async function aRunThatIsMadeForNobody(): Promise<void> {
+  let hasLeft = false;
+  let made = 0;
+  await crashRun(callsBriefly, {
+    planted: (world, time) => ({
+      ...world,
+      log: replaced(world.log, {
+        create: async (run) => {
+          if (!isCalled(run.commit)) return world.log.create(run);
+          await new Promise<void>((resolve) => time.in(latePutMs, resolve));
+          made += hasLeft ? 1 : 0;
+          return world.log.create(run);
+        },
+      }),
+    }),
+    onCommit: ({ events }) => {
+      hasLeft ||= events.some(({ type }) => type === 'RUN_COMPLETED');
+    },
+  });
+  runInvariant(5, made > 0, 'no run was made for nobody');
+}
