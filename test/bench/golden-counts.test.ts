@@ -1,39 +1,19 @@
 /** The bills of docs/BENCH.md, counted on the embedded cloud and held against the files of `bench/golden`. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BenchCloud, startBenchCloud } from '../../bench/bench-cloud.ts';
-import { type Bill, total } from '../../bench/bill.ts';
-import { differences, readGolden } from '../../bench/golden.ts';
-import { count, scenarios } from '../../bench/scenarios.ts';
+import { expect, test } from 'vitest';
+import { total } from '../../bench/bill.ts';
+import { scenarios } from '../../bench/scenarios.ts';
 import { type StartCost, countStarts, startGoldenName } from '../../bench/start-cost.ts';
-import { readyFolder } from '../e2e/local-start.ts';
+import { countedCloud, isGolden } from './counted-cloud.ts';
 
-const directory = readyFolder(mkdtempSync(join(tmpdir(), 'stepwell-golden-')));
-const warnings: string[] = [];
-const bills = new Map<string, Bill>();
 let starts: readonly StartCost[];
-let bench: BenchCloud;
-
-beforeAll(async () => {
-  bench = await startBenchCloud(directory, (line) => void warnings.push(line));
-  for (const scenario of scenarios) bills.set(scenario.name, await count(bench, scenario));
-  starts = await countStarts(bench);
-}, 300_000);
-afterAll(async () => {
-  await bench.stop();
-  rmSync(directory, { recursive: true, force: true });
+const billFor = countedCloud(scenarios, {
+  after: async (bench) => {
+    starts = await countStarts(bench);
+  },
 });
 
-const billFor = (name: string): Bill => {
-  const bill = bills.get(name);
-  if (bill === undefined) throw new Error(`${name} was not counted`);
-  return bill;
-};
-
 test.each(scenarios.map(({ name }) => name))('the bill of %s is the golden one', (name) => {
-  expect(differences(readGolden(name) ?? {}, billFor(name)), 'a change on purpose: npm run bench -- --write-golden').toEqual([]);
+  isGolden(name, billFor(name));
 });
 
 test.each([
@@ -66,8 +46,7 @@ test.each(['cold', 'warm'] as const)(
   (key) => {
     const bill = starts.find((one) => one.key === key)?.bill;
     if (bill === undefined) throw new Error(`${key} was not counted`);
-    const told = 'a change on purpose: npm run bench -- --write-golden';
-    expect(differences(readGolden(startGoldenName(key)) ?? {}, bill), told).toEqual([]);
+    isGolden(startGoldenName(key), bill);
     expect(total(bill.writeUnits, ['rate windows'])).toBeLessThanOrEqual(5);
     expect(total(bill.readUnits)).toBeLessThanOrEqual(2);
     expect(bill.readUnits['api keys'] ?? 0).toBe(key === 'cold' ? 1 : 0);
@@ -91,8 +70,4 @@ test('a thousand branches that end together are joined in at most 220 commits, a
 
 test.each(['fan-100-together', 'fan-100-scattered'])('%s loses no put', (name) => {
   expect(billFor(name).writeUnits['lost puts'] ?? 0).toBe(0);
-});
-
-test('nothing was denied and nothing failed meanwhile', () => {
-  expect(warnings).toEqual([]);
 });

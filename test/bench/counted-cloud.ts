@@ -1,0 +1,47 @@
+/** An embedded cloud for the tests of one file, and the bills that were counted on it before they begin. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BenchCloud, startBenchCloud } from '../../bench/bench-cloud.ts';
+import type { Bill } from '../../bench/bill.ts';
+import { differences, readGolden } from '../../bench/golden.ts';
+import { type Scenario, count } from '../../bench/scenarios.ts';
+import { readyFolder } from '../e2e/local-start.ts';
+
+interface Around {
+  readonly before?: (bench: BenchCloud) => void;
+  readonly after?: (bench: BenchCloud) => Promise<void>;
+}
+
+/** @returns the bill of a scenario, once it is counted */
+export function countedCloud(scenarios: readonly Scenario[], { before, after }: Around): (name: string) => Bill {
+  const directory = readyFolder(mkdtempSync(join(tmpdir(), 'stepwell-golden-')));
+  const warnings: string[] = [];
+  const bills = new Map<string, Bill>();
+  let bench: BenchCloud;
+
+  beforeAll(async () => {
+    bench = await startBenchCloud(directory, (line) => void warnings.push(line));
+    before?.(bench);
+    for (const scenario of scenarios) bills.set(scenario.name, await count(bench, scenario));
+    await after?.(bench);
+  }, 300_000);
+  afterAll(async () => {
+    await bench.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  test('nothing was denied and nothing failed meanwhile', () => {
+    expect(warnings).toEqual([]);
+  });
+
+  return (name) => {
+    const bill = bills.get(name);
+    if (bill === undefined) throw new Error(`${name} was not counted`);
+    return bill;
+  };
+}
+
+export const isGolden = (name: string, bill: Bill): void =>
+  expect(differences(readGolden(name) ?? {}, bill), 'a change on purpose: npm run bench -- --write-golden').toEqual([]);
