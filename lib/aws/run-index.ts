@@ -6,6 +6,7 @@ import type { RunAddress, Scope } from '../engine/ids.ts';
 import { days, minutes } from '../engine/time.ts';
 import {
   type DueEntry,
+  type DueRun,
   type ListPosition,
   type ListedState,
   type RunIndex,
@@ -30,7 +31,7 @@ import {
   shards,
   statePartition,
 } from './run-keys.ts';
-import { type Key, type Table, allOf, firstOf, isThere } from './table.ts';
+import { type Key, type Table, allOf, firstOf, isFree, isThere } from './table.ts';
 
 export interface Tables {
   readonly runs: Table;
@@ -76,8 +77,12 @@ export class DynamoRunIndex implements RunIndex {
     return { ...page, heads: page.heads.filter((head) => listedState(head.projection) === state) };
   }
 
-  async markDue({ run, minute, isNoted }: DueEntry): Promise<void> {
+  async markDue({ run, minute, isNoted, isSecondLook }: DueEntry): Promise<void> {
     const attributes = { v: itemVersion, [runsTableKeys.expiry]: expiry(minutes(minute) + (isNoted ? notedKeptMs : dueKeptMs)) };
+    if (isSecondLook) {
+      await this.#tables.runs.put(dueKey(run, minute), { ...attributes, look: number(2) }, isFree);
+      return;
+    }
     // First the note: an entry that nobody noted could not be found again.
     if (isNoted) await this.#tables.runs.put(dueNoteKey(run, minute), attributes);
     await this.#tables.runs.put(dueKey(run, minute), attributes);
@@ -96,7 +101,7 @@ export class DynamoRunIndex implements RunIndex {
     }
   }
 
-  async dueIn(minute: number): Promise<readonly RunAddress[]> {
+  async dueIn(minute: number): Promise<readonly DueRun[]> {
     const parts = shards.map((shard) =>
       allOf(
         this.#tables.runs.query({
@@ -106,7 +111,7 @@ export class DynamoRunIndex implements RunIndex {
         }),
       ),
     );
-    return (await Promise.all(parts)).flat().map((item) => runDue(read('a due entry', sortOnly, item).sk));
+    return (await Promise.all(parts)).flat().map(dueRunIn);
   }
 
   async sweptMinute(): Promise<number | undefined> {
@@ -149,6 +154,11 @@ export class DynamoRunIndex implements RunIndex {
 }
 
 const sortOnly = z.object({ sk: textAttribute });
+const dueItem = z.object({ sk: textAttribute, look: numberAttribute.optional() });
+const dueRunIn = (item: Item): DueRun => {
+  const { sk, look } = read('a due entry', dueItem, item);
+  return look === undefined ? runDue(sk) : { ...runDue(sk), isSecondLook: true };
+};
 const sweptItem = z.object({ swept: numberAttribute });
 
 const rowIn = (item: Item, sortName: string): Row => ({

@@ -3,6 +3,7 @@ import type { RunAddress, Scope } from '../engine/ids.ts';
 import type { Head } from '../engine/log/head.ts';
 import {
   type DueEntry,
+  type DueRun,
   type ListPosition,
   type ListedState,
   type RunIndex,
@@ -19,7 +20,7 @@ interface Listing {
 
 export class MemoryRunIndex implements RunIndex {
   readonly #runs: MemoryRuns;
-  readonly #due = new Map<number, Map<string, RunAddress>>();
+  readonly #due = new Map<number, Map<string, DueRun>>();
   #sweptMinute: number | undefined;
 
   constructor(runs: MemoryRuns) {
@@ -37,10 +38,11 @@ export class MemoryRunIndex implements RunIndex {
     );
   }
 
-  async markDue({ run, minute, isNoted }: DueEntry): Promise<void> {
+  async markDue({ run, minute, isNoted, isSecondLook }: DueEntry): Promise<void> {
     if (isNoted) this.#runs.record(run).dueNotes.add(minute);
-    const runs = this.#due.get(minute) ?? new Map<string, RunAddress>();
-    this.#due.set(minute, runs.set(runName(run), kept(run)));
+    const runs = this.#due.get(minute) ?? new Map<string, DueRun>();
+    if (isSecondLook && runs.has(runName(run))) return;
+    this.#due.set(minute, runs.set(runName(run), kept(isSecondLook ? { ...run, isSecondLook } : run)));
   }
 
   async forgetDue(run: RunAddress): Promise<void> {
@@ -49,7 +51,7 @@ export class MemoryRunIndex implements RunIndex {
     dueNotes.clear();
   }
 
-  async dueIn(minute: number): Promise<readonly RunAddress[]> {
+  async dueIn(minute: number): Promise<readonly DueRun[]> {
     return [...(this.#due.get(minute)?.values() ?? [])];
   }
 

@@ -31,7 +31,11 @@ export interface DueEntry {
   readonly minute: number;
   /** the run remembers that it has this entry, so that it can be forgotten with it */
   readonly isNoted?: true;
+  /** there was no such run when it was to be looked at first */
+  readonly isSecondLook?: true;
 }
+
+export type DueRun = RunAddress & Pick<DueEntry, 'isSecondLook'>;
 
 export interface RunIndex {
   /** Newest first. The index may be late: a run just created may be missing for a moment. */
@@ -43,12 +47,15 @@ export interface RunIndex {
     options: { readonly limit: number; readonly after?: ListPosition },
   ): Promise<RunPage>;
 
-  /** Writes that the sweep must look at the run in that minute; writing it twice is once. Expires by itself. */
+  /**
+   * Writes that the sweep must look at the run in that minute; writing it twice is once, and a second look changes nothing of
+   * another that stands there. Expires by itself.
+   */
   markDue(entry: DueEntry): Promise<void>;
   /** Takes away every entry of the run that was noted. */
   forgetDue(run: RunAddress): Promise<void>;
   /** All runs due in that minute, read strongly. */
-  dueIn(minute: number): Promise<readonly RunAddress[]>;
+  dueIn(minute: number): Promise<readonly DueRun[]>;
   /** The last minute the sweep has passed completely; undefined before the first sweep. Never goes back. */
   sweptMinute(): Promise<number | undefined>;
   passMinute(minute: number): Promise<void>;

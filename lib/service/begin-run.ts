@@ -44,6 +44,7 @@ import { newMessage } from './decide-fetch-run.ts';
 import { type Decider, keepWaitsOf } from './decide-run.ts';
 import { measureCommit } from './measure-commit.ts';
 import { carryGraph } from './carried-graph.ts';
+import type { Deps } from './deps.ts';
 import { decideTools } from './graph.ts';
 import { markDue } from './mark-due.ts';
 import type { Served } from './ready-deployment.ts';
@@ -205,12 +206,21 @@ export async function createHead(
     },
   };
   // Before the head: a run that exists is always one the sweep will look at.
-  await markDue(deps, headOf(creation), after(now, firstLook));
+  await markFirstLook(deps, headOf(creation));
   const result = await untilDefinite(deps, () => deps.log.create(creation));
   if (!isWon(result, creation.commit)) return { kind: 'run_exists', runId: standing.runId };
   if (result.kind === 'occupied') return goOnWithWritten(decider, creation);
   await sendFirstJobs(decider, creation, first.plan);
   return creation;
+}
+
+/** Whoever stood still meanwhile may have marked what the sweep had passed. From then on the sweep's second look is late enough. */
+async function markFirstLook(deps: Pick<Deps, 'index' | 'clock'>, head: Head): Promise<void> {
+  for (;;) {
+    const lookAt = after(deps.clock.now(), firstLook);
+    await markDue(deps, head, lookAt);
+    if (deps.clock.now() < lookAt) return;
+  }
 }
 
 /**

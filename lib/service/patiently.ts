@@ -3,17 +3,18 @@ import { durationMs } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
-const mostTries = 5;
-const betweenTries = durationMs(500);
+/** Sixteen seconds in all: a store that is asked too much refuses for some of them. */
+const mostTries = 6;
+const firstWaitMs = 500;
 
-/** Asks up to five times, where the world is not available. */
+/** Asks up to six times, where the world is not available, and waits twice as long each time. */
 export async function patiently<Answer>(clock: Clock, ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await ask();
     } catch (trouble) {
       if (!(trouble instanceof Unavailable) || tries === mostTries) throw trouble;
-      await clock.sleep(betweenTries);
+      await clock.sleep(durationMs(firstWaitMs * 2 ** (tries - 1)));
     }
   }
 }

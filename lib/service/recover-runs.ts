@@ -8,6 +8,7 @@ import { isTerminal } from '../engine/log/fold.ts';
 import { minuteOf, nextLook } from '../engine/log/silence.ts';
 import { callerOf } from '../engine/log/lineage.ts';
 import { type Instant, durationMs, instant, minutes } from '../engine/time.ts';
+import type { DueRun } from '../ports/run-index.ts';
 import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
 import { childJob } from './jobs-of.ts';
@@ -27,6 +28,12 @@ export interface Swept {
 
 /** Minutes that the first sweep looks back where nobody has noted where sweeping begins (`begin-sweeping.ts`). */
 const firstReach = 10;
+
+/**
+ * When a run that was to be looked at and is not there is looked for once more, in minutes: its head is written behind the mark,
+ * and whoever writes it may stand still between the two for as long as a function lives, fifteen minutes.
+ */
+const untilSecondLook = 20;
 
 /** Runs looked at side by side: a look is a few reads, and most find nothing to do. */
 const atOnce = 16;
@@ -55,7 +62,7 @@ export async function recoverRuns(decider: Decider, mustEndAt: Instant): Promise
   return swept;
 }
 
-async function look(decider: Decider, run: RunAddress, minute: number, swept: Counts): Promise<void> {
+async function look(decider: Decider, run: DueRun, minute: number, swept: Counts): Promise<void> {
   const { deps } = decider;
   try {
     if (await recoverRun(decider, run, minute)) swept.mended += 1;
@@ -64,7 +71,8 @@ async function look(decider: Decider, run: RunAddress, minute: number, swept: Co
     // One run that cannot be looked at must not hold up the others; it is looked at again in the next minute.
     swept.failed.push({ run, trouble });
     // It may be a test run, which notes its entries. Behind the minute that is swept, whatever the clock says by now.
-    await deps.index.markDue({ run, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isNoted: true });
+    const { isSecondLook: _which, ...address } = run;
+    await deps.index.markDue({ run: address, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isNoted: true });
   }
 }
 
@@ -72,11 +80,15 @@ async function look(decider: Decider, run: RunAddress, minute: number, swept: Co
  * Looks at one run; true where something of it was mended.
  * @param minute that is swept: what is written into it, or before it, nobody looks at any more, and a clock may have gone back
  */
-export async function recoverRun(decider: Decider, run: RunAddress, minute = 0): Promise<boolean> {
+export async function recoverRun(decider: Decider, { isSecondLook, ...run }: DueRun, minute = 0): Promise<boolean> {
   const { deps } = decider;
   const fold = await readRun(deps, run);
-  // Marked before its head was written, and the start died between: there is nothing to look at.
-  if (fold === undefined) return false;
+  // Marked before its head was written, and the start died between, or is still on its way.
+  if (fold === undefined) {
+    const again = Math.max(minuteOf(deps.clock.now()), minute) + untilSecondLook;
+    if (isSecondLook !== true) await deps.index.markDue({ run, minute: again, isSecondLook: true });
+    return false;
+  }
   const wasTerminal = isTerminal(fold.state.progress);
   // First of all: what a run waits for may be much, and some of it out of reach.
   const isLate = !wasTerminal && deps.clock.now() >= fold.head.deadlineAt;

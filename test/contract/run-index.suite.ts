@@ -143,6 +143,25 @@ export const runIndexSuite = ({ name, open }: Subject<Found>) =>
         expect(await index.dueIn(29_000_001)).toEqual([run]);
       });
 
+      test('tells a second look from others, and lets another one stand', async () => {
+        const [run, both, after] = [freshRun(), freshRun(), freshRun()];
+        const [minute, isSecondLook] = [29_000_040, true] as const;
+        await index.markDue({ run, minute, isSecondLook });
+        for (const given of [
+          { run: both, minute },
+          { run: both, minute, isSecondLook },
+        ])
+          await index.markDue(given);
+        for (const given of [
+          { run: after, minute, isSecondLook },
+          { run: after, minute },
+        ])
+          await index.markDue(given);
+        const found = await index.dueIn(minute);
+        expect(found).toHaveLength(3);
+        expect(found).toEqual(expect.arrayContaining([{ ...run, isSecondLook }, both, after]));
+      });
+
       test('entries that a run has noted are forgotten with it, and those of others stay', async () => {
         const [run, other] = [freshRun(), freshRun()];
         for (const minute of [29_000_030, 29_000_031]) await index.markDue({ run, minute, isNoted: true });

@@ -54,6 +54,7 @@ const bytes = (value: number): string => `${count(value)} bytes`;
 const characters = (value: number): string => `${count(value)} characters`;
 
 const findings = 'lib/engine/graph/findings.ts';
+const recover = 'lib/service/recover-runs.ts';
 const watch = 'lib/service/watch-run.ts';
 const voice = 'lib/service/stream-node.ts';
 const routes = 'lib/api/routes.ts';
@@ -466,6 +467,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     minutes(numberIn(silence, 'const lastPlaceLook: DurationMs = ')),
     silence,
   ],
+  'Second look for a run': [`${numberIn(recover, 'const untilSecondLook = ')} min`, recover],
   'Runs called to free places': [
     count(numberIn('lib/service/tend-place.ts', 'const mostCalled = ')),
     'lib/service/tend-place.ts',

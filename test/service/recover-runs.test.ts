@@ -71,6 +71,73 @@ describe('the sweep', () => {
     expect(await home.world.index.dueIn(swept + 1)).toEqual([run]);
   });
 
+  it('looks again for a run that was not there when it was to be looked at, and no third time', async () => {
+    const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>();
+    const home = house({
+      wrap: (deps) => ({
+        ...deps,
+        log: replaced(deps.log, {
+          create: async (run) => {
+            await thawed;
+            return deps.log.create(run);
+          },
+        }),
+        jobs: replaced(deps.jobs, { send: () => Promise.reject(new Unavailable('the queue')) }),
+      }),
+    });
+    await home.publish(workflow('flow', 'a>b'));
+    const beginning = home.begin('flow');
+    await new Promise((resolve) => setImmediate(resolve));
+    const sweepFor = async (count: number): Promise<number> => {
+      let looked = 0;
+      for (let minute = 0; minute < count; minute += 1) {
+        home.world.clock.advance(minutes(1));
+        looked += (await recoverRuns({ ...home.worker, deps: { ...home.deps, jobs: home.world.jobs } }, inTime(home))).looked;
+      }
+      return looked;
+    };
+    expect(await sweepFor(15)).toBe(1);
+    thaw();
+    await beginning;
+    expect(home.world.jobs.sent).toEqual([]);
+    await sweepFor(10);
+    expect(home.world.jobs.sent).toHaveLength(1);
+  });
+
+  it('looks twice at most for a run that is never there', async () => {
+    const home = house({
+      wrap: (deps) => ({ ...deps, log: replaced(deps.log, { create: () => new Promise<never>(() => {}) }) }),
+    });
+    await home.publish(workflow('flow', 'a>b'));
+    void home.begin('flow');
+    await new Promise((resolve) => setImmediate(resolve));
+    let looked = 0;
+    for (let minute = 0; minute < 120; minute += 1) {
+      home.world.clock.advance(minutes(1));
+      looked += (await recoverRuns(home.worker, inTime(home))).looked;
+    }
+    expect(looked).toBe(2);
+  });
+
+  it('finds a run whose maker stood still before it had said when to look', async () => {
+    let stands = true;
+    const home = house({
+      wrap: (deps) => ({
+        ...deps,
+        index: replaced(deps.index, {
+          markDue: async (entry) => {
+            if (stands) home.world.clock.advance(minutes(10));
+            stands = false;
+            return deps.index.markDue(entry);
+          },
+        }),
+      }),
+    });
+    await home.publish(workflow('flow', 'a>b'));
+    const run = await home.begin('flow');
+    expect(await home.world.index.dueIn(minuteOf(after(home.world.clock.now(), minutes(2))))).toEqual([run]);
+  });
+
   it('finds the runs of an installation’s first minute, however late its first sweep comes', async () => {
     const home = house();
     await beginSweeping(home.world);

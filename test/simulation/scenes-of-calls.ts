@@ -79,6 +79,31 @@ const latePutMs = minutes(3);
 const isCalled = ({ events }: Commit): boolean =>
   events.some((event) => event.type === 'SYSTEM_SET' && event.key === '__calledBy');
 
+/** @throws a violation where nobody looks at a run whose maker stood still for long before he wrote it, and could send nothing then */
+export async function aRunThatComesLate(): Promise<void> {
+  const late = new Map<string, number>();
+  await crashRun(callsBriefly, {
+    planted: (world, time) => ({
+      ...world,
+      log: replaced(world.log, {
+        create: async (run) => {
+          if (!isCalled(run.commit)) return world.log.create(run);
+          await new Promise<void>((resolve) => time.in(minutes(10), resolve));
+          late.set(run.address.runId, time.now);
+          return world.log.create(run);
+        },
+      }),
+      jobs: replaced(world.jobs, {
+        send: async (jobs) => {
+          if (jobs.some(({ run: { runId } }) => late.get(runId) === time.now)) throw new Unavailable('jobs.send');
+          return world.jobs.send(jobs);
+        },
+      }),
+    }),
+  });
+  runInvariant(5, late.size > 0, 'no run came late');
+}
+
 /** @throws a violation where a run goes on that was made when its caller had left, because who made it stood still meanwhile */
 export async function aRunThatIsMadeForNobody(): Promise<void> {
   let hasLeft = false;

@@ -8,7 +8,7 @@ import { type CrashRunOptions, type FixedWorkflow, crashRun } from './crash-run.
 import { noFaults } from './faults.ts';
 import { fixedTopology } from './fixed-topologies.ts';
 import type { CodeWorkflow } from './random-code.ts';
-import { aRunThatIsMadeForNobody, endsThatNobodyCanCollect } from './scenes-of-calls.ts';
+import { aRunThatComesLate, aRunThatIsMadeForNobody, endsThatNobodyCanCollect } from './scenes-of-calls.ts';
 import { simulate } from './simulation.ts';
 import { runInvariant } from './violation.ts';
 
@@ -223,6 +223,7 @@ export const scenes = {
   'a sleep that ends beside a step at work': aSleepThatEndsBesideAStepAtWork,
   'ends that nobody can collect': endsThatNobodyCanCollect,
   'a run that is made for nobody': aRunThatIsMadeForNobody,
+  'a run that comes late': aRunThatComesLate,
   'a start that nobody is told of': aStartThatNobodyIsToldOf,
   'a dead branch beside one at work': aDeadBranchBesideOneAtWork,
   'a projection that lands late': aProjectionThatLandsLate,

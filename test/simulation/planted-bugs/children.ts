@@ -52,6 +52,14 @@ export const inChildren: readonly PlantedBug[] = [
     within: 1,
   },
   {
+    name: 'a run that is not there when it is to be looked at is never looked for again',
+    file: 'lib/service/recover-runs.ts',
+    find: 'if (isSecondLook !== true) await deps.index.markDue({ run, minute: again, isSecondLook: true });',
+    replace: 'void [again, isSecondLook];',
+    scene: 'a run that comes late',
+    within: 1,
+  },
+  {
     name: 'a called run that was made after its caller had left goes on for nobody',
     file: 'lib/service/recover-runs.ts',
     find: 'if (!wasTerminal) await askCaller(deps, fold);',

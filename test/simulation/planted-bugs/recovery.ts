@@ -16,7 +16,7 @@ export const inRecovery: readonly PlantedBug[] = [
   {
     name: 'a run that could not be looked at is not looked at again',
     file: recover,
-    find: 'await deps.index.markDue({ run, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isNoted: true });',
+    find: 'await deps.index.markDue({ run: address, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isNoted: true });',
     replace: '',
     within: 60,
   },

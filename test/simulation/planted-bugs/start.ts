@@ -53,16 +53,16 @@ export const inStart: readonly PlantedBug[] = [
   {
     name: 'a run is not to be looked at when it begins',
     file: beginRun,
-    find: 'await markDue(deps, headOf(creation), after(now, firstLook));',
-    replace: 'void [markDue, firstLook];',
+    find: 'await markFirstLook(deps, headOf(creation));',
+    replace: 'void markFirstLook;',
     within: 60,
   },
   {
     name: 'a run is to be looked at only once it exists',
     file: beginRun,
-    find: 'await markDue(deps, headOf(creation), after(now, firstLook));\n  const result = await untilDefinite(deps, () => deps.log.create(creation));',
+    find: 'await markFirstLook(deps, headOf(creation));\n  const result = await untilDefinite(deps, () => deps.log.create(creation));',
     replace:
-      'const result = await untilDefinite(deps, () => deps.log.create(creation));\n  await markDue(deps, headOf(creation), after(now, firstLook));',
+      'const result = await untilDefinite(deps, () => deps.log.create(creation));\n  await markFirstLook(deps, headOf(creation));',
     within: 60,
   },
   {
