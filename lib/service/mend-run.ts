@@ -25,8 +25,12 @@ export interface Mended {
   readonly isAnyYoung: boolean;
 }
 
-/** Of an ended run the last duties; of an open one, every silent node is sent again, and every wait for a signal kept. The fold must be fresh. */
-export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> {
+/**
+ * Of an ended run the last duties; of an open one, every silent node is sent again, every wait for a signal kept, and every call
+ * asked after. The fold must be fresh.
+ * @param asksCalls false for whoever comes from one call: as many others would ask after as many each
+ */
+export async function mendRun(decider: Decider, fold: RunFold, { asksCalls = true } = {}): Promise<Mended> {
   const { deps } = decider;
   if (isTerminal(fold.state.progress)) {
     await finishUnlessDone(deps, fold);
@@ -51,7 +55,7 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
       case 'awaiting':
         await sendAgainWhenDue(deps, fold, key);
         if (silence.wait.for === 'signal') waits.push(silence.wait);
-        else await deps.jobs.sendLater(childJob(fold.head, silence.wait, silence.wait.childRunId), noDelay);
+        else if (asksCalls) await deps.jobs.sendLater(childJob(fold.head, silence.wait, silence.wait.childRunId), noDelay);
         break;
       case 'silent': {
         const { node } = silence;
