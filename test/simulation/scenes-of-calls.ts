@@ -1,6 +1,6 @@
 /** Scenes of runs that call others: what has to hold between two logs that no write spans. */
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import { minutes } from '../../lib/engine/time.ts';
+import { type DurationMs, minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { replaced } from '../service/replaced.ts';
@@ -9,6 +9,7 @@ import { noFaults } from './faults.ts';
 import { fixedTopology } from './fixed-topologies.ts';
 import { type CodeWorkflow, leafNames } from './random-code.ts';
 import { simulate } from './simulation.ts';
+import type { VirtualTime } from './virtual-time.ts';
 import { runInvariant } from './violation.ts';
 import { birth } from './world.ts';
 
@@ -74,10 +75,23 @@ const callsBriefly: FixedWorkflow = fixedTopology({
 });
 
 /** Long after whoever called has ended, and said so to all that it called. */
-const latePutMs = minutes(3);
+const latePut = minutes(3);
 
 const isCalled = ({ events }: Commit): boolean =>
   events.some((event) => event.type === 'SYSTEM_SET' && event.key === '__calledBy');
+
+type Log = Deps['log'];
+
+/** Whoever makes a run that is called stands still for so long before he writes it. */
+const withLateCalls = (log: Log, time: VirtualTime, late: DurationMs, beforeIt: (runId: string) => void): Log =>
+  replaced(log, {
+    create: async (run) => {
+      if (!isCalled(run.commit)) return log.create(run);
+      await new Promise<void>((resolve) => time.in(late, resolve));
+      beforeIt(run.address.runId);
+      return log.create(run);
+    },
+  });
 
 /** @throws a violation where nobody looks at a run whose maker stood still for long before he wrote it, and could send nothing then */
 export async function aRunThatComesLate(): Promise<void> {
@@ -85,14 +99,7 @@ export async function aRunThatComesLate(): Promise<void> {
   await crashRun(callsBriefly, {
     planted: (world, time) => ({
       ...world,
-      log: replaced(world.log, {
-        create: async (run) => {
-          if (!isCalled(run.commit)) return world.log.create(run);
-          await new Promise<void>((resolve) => time.in(minutes(10), resolve));
-          late.set(run.address.runId, time.now);
-          return world.log.create(run);
-        },
-      }),
+      log: withLateCalls(world.log, time, minutes(10), (runId) => void late.set(runId, time.now)),
       jobs: replaced(world.jobs, {
         send: async (jobs) => {
           if (jobs.some(({ run: { runId } }) => late.get(runId) === time.now)) throw new Unavailable('jobs.send');
@@ -111,14 +118,7 @@ export async function aRunThatIsMadeForNobody(): Promise<void> {
   await crashRun(callsBriefly, {
     planted: (world, time) => ({
       ...world,
-      log: replaced(world.log, {
-        create: async (run) => {
-          if (!isCalled(run.commit)) return world.log.create(run);
-          await new Promise<void>((resolve) => time.in(latePutMs, resolve));
-          made += hasLeft ? 1 : 0;
-          return world.log.create(run);
-        },
-      }),
+      log: withLateCalls(world.log, time, latePut, () => void (made += hasLeft ? 1 : 0)),
     }),
     onCommit: ({ events }) => {
       hasLeft ||= events.some(({ type }) => type === 'RUN_COMPLETED');
