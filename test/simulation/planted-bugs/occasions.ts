@@ -41,6 +41,30 @@ export const inOccasions: readonly PlantedBug[] = [
     within: 1,
   },
   {
+    name: 'each look asks after every call anew',
+    file: 'lib/engine/log/silence.ts',
+    find: 'const isAskedAfter = current !== undefined && now - current.at < unaskedFor(node, current);',
+    replace: 'const isAskedAfter = false;',
+    scene: 'many calls that nobody can collect',
+    within: 1,
+  },
+  {
+    name: 'whoever finds a node young leaves a look of its own',
+    file: 'lib/service/mend-run.ts',
+    find: 'return { resent, wantsLook: isAnyYoung && !isLookToCome(signs, now) };',
+    replace: 'return { resent, wantsLook: isAnyYoung };',
+    scene: 'messages that come back beside long work',
+    within: 1,
+  },
+  {
+    name: 'what was asked after once is not asked after again',
+    file: 'lib/engine/log/silence.ts',
+    find: 'const isAskedAfter = current !== undefined && now - current.at < unaskedFor(node, current);',
+    replace: 'const isAskedAfter = current !== undefined;',
+    within: 250,
+    options: { code: 1, runs: 8 },
+  },
+  {
     // A queue that keeps its order hides it: what ended long before comes long before.
     name: 'a result that comes long behind one of a node that ended later counts as seen',
     file: collect,
