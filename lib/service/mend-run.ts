@@ -16,6 +16,8 @@ import { later, needsTimer } from './later.ts';
 import type { RunFold } from './read-log.ts';
 
 const noDelay = durationMs(0);
+/** Requests of one invocation: a run may wait for hundreds, and one after the other they take seconds. */
+const mostAskedTogether = 25;
 
 export interface Mended {
   /** the nodes that were sent again */
@@ -39,6 +41,7 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
   const now = deps.clock.now();
   const resent: NodeKey[] = [];
   const waits: SignalWait[] = [];
+  const unasked: OpenNode[] = [];
   let isAnyYoung = false;
   const signs = await deps.log.beats(run);
   for (const [key, silence] of silences(fold.state, signs, now)) {
@@ -49,11 +52,11 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
       case 'carried':
         break;
       case 'asleep':
-        if (!silence.isAskedAfter) await askAfter(deps, fold, silence.node);
+        if (!silence.isAskedAfter) unasked.push(silence.node);
         break;
       case 'awaiting':
         if (silence.wait.for === 'signal') waits.push(silence.wait);
-        if (!silence.isAskedAfter) await askAfter(deps, fold, silence.wait);
+        if (!silence.isAskedAfter) unasked.push(silence.wait);
         break;
       case 'silent': {
         const { node } = silence;
@@ -66,6 +69,8 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
       }
     }
   }
+  for (let first = 0; first < unasked.length; first += mostAskedTogether)
+    await Promise.all(unasked.slice(first, first + mostAskedTogether).map((node) => askAfter(deps, fold, node)));
   // Last, because a signal that is there moves the run.
   await keepWaits(meeterOf(decider), fold, waits);
   return { resent, wantsLook: isAnyYoung && !isLookToCome(signs, now) };

@@ -72,9 +72,9 @@ export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant):
   return now - lastLife >= patience ? { kind: 'silent', node, resends } : { kind: 'young' };
 }
 
-/** As long as the first patience, longer the longer the wait lasts, and no longer than the sweep leaves between its first looks at it. */
+/** At first as long as a node may be silent, then as long as the wait has lasted, as with the looks of the sweep. */
 const unaskedFor = ({ dispatchedAt }: OpenNode, asked: Sign): DurationMs =>
-  durationMs(Math.min(firstSignalLook, Math.max(firstPatience, between(dispatchedAt, asked.at))));
+  durationMs(Math.min(lastSignalLook, Math.max(firstPatience, between(dispatchedAt, asked.at))));
 
 /** What the author's code asked for and is at work on: whoever drives the code has it in hand. */
 const isOfDrive = ({ step }: OpenNode): boolean => step !== undefined && step.kind !== 'drive';

@@ -25,9 +25,9 @@ export const inOccasions: readonly PlantedBug[] = [
   {
     name: 'a batch of results whose decision could not be carried out counts as done',
     file: collect,
-    find: "const appended = isTerminal(fold.state.progress) ? { kind: 'nothing' as const } : await tell(collector, fold, results);",
+    find: "const appended = facts.length === 0 ? { kind: 'nothing' as const } : await tell(collector, fold, facts);",
     replace:
-      "const appended = isTerminal(fold.state.progress) ? { kind: 'nothing' as const } : await tell(collector, fold, results).catch(() => ({ kind: 'nothing' as const }));",
+      "const appended = facts.length === 0 ? { kind: 'nothing' as const } : await tell(collector, fold, facts).catch(() => ({ kind: 'nothing' as const }));",
     within: 60,
     weather: 'parted batches',
     options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },
