@@ -1,5 +1,5 @@
 /** Scenes of messages that come back: each is a look at its run, and what a look leaves may come back too. */
-import { type DurationMs, minutes, seconds } from '../../lib/engine/time.ts';
+import { type DurationMs, days, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -45,21 +45,24 @@ class Left {
   }
 }
 
+const callsOfOne = 40;
 const manyCalls: CodeWorkflow = {
   name: 'many-calls',
   mostAttempts: 1,
   isIdempotent: false,
-  part: { kind: 'all', parts: Array.from({ length: 40 }, () => ({ kind: 'child', name: leafNames.graph, ms: 0 })) },
+  part: { kind: 'all', parts: Array.from({ length: callsOfOne }, () => ({ kind: 'child', name: leafNames.graph, ms: 0 })) },
 };
 
-/** As long as what was asked after is not asked after again; a called run asks by itself when it ends. */
-const unasked = seconds(100);
-const mostAsked = 3;
+/**
+ * For each call one by the call itself, one by the run that was called when it ends, and some of looks: a batch whose messages die
+ * together is looked at by several at the same time, and the batches die one after the other. Where every look asks it is forty.
+ */
+const mostAsked = callsOfOne * 10;
 
 /** @throws a violation where each of the messages that come back asks after all runs that its run has called */
 export async function manyCallsThatNobodyCanCollect(): Promise<void> {
   const called = new Set<string>();
-  const left = new Left(unasked, (job) => (job.kind === 'child' ? job.childRunId : undefined));
+  const left = new Left(days(1), ({ kind }) => (kind === 'child' ? 'the runs that were called' : undefined));
   await simulate({
     seed: 7,
     rates: noFaults,

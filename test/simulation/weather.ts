@@ -1,7 +1,8 @@
-/** Many seeds in rough weather, and what came of them all together. */
+/** Many seeds, nearly all of them in rough weather, and what came of them all together. */
 import { expect } from 'vitest';
-import { type FaultKind, noFaults, roughWeather } from './faults.ts';
+import { type FaultKind, noFaults } from './faults.ts';
 import { simulate } from './simulation.ts';
+import { worldOfSeed } from './world-of-seed.ts';
 
 /** Kinds that need an occasion, and how often they strike at least, of each seed: a dead letter, several messages at once, a timer, a client that was answered. */
 const leastOf: Partial<Record<string, number>> = {
@@ -38,9 +39,12 @@ export async function holdInRoughWeather(part: number, count = seedsInPart): Pro
     outOfTime: 0,
     pastDeadline: 0,
     inPasses: 0,
+    letIn: 0,
+    hadToWait: 0,
+    overBudget: 0,
   };
   for (let seed = 1 + (part - 1) * count; seed <= part * count; seed += 1) {
-    const report = await simulate({ seed, rates: roughWeather }).catch((trouble: unknown) => {
+    const report = await simulate(worldOfSeed(seed)).catch((trouble: unknown) => {
       throw new Error(`seed ${seed}`, { cause: trouble });
     });
     for (const [kind, number] of Object.entries(report.counts)) totals.set(kind, (totals.get(kind) ?? 0) + number);
@@ -65,6 +69,9 @@ const counted = [
   'outOfTime',
   'pastDeadline',
   'inPasses',
+  'letIn',
+  'hadToWait',
+  'overBudget',
 ] as const;
 
 /** of each seed, on the average */
@@ -82,4 +89,7 @@ const least = {
   outOfTime: 0.3,
   pastDeadline: 0.02,
   inPasses: 0.5,
+  letIn: 0.1,
+  hadToWait: 0.03,
+  overBudget: 0.02,
 } as const satisfies Record<(typeof counted)[number], number>;

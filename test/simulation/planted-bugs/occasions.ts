@@ -68,9 +68,9 @@ export const inOccasions: readonly PlantedBug[] = [
     // A queue that keeps its order hides it: what ended long before comes long before.
     name: 'a result that comes long behind one of a node that ended later counts as seen',
     file: collect,
-    find: 'results.map((result) => factOf(collector, result))',
+    find: 'await factsOf(collector, results);',
     replace:
-      "results.filter((result) => !('endedAt' in result) || [...fold.state.nodes.entries()].every(([, node]) => !('endedAt' in node) || node.endedAt < result.endedAt + 5_000)).map((result) => factOf(collector, result))",
+      "await factsOf(collector, results.filter((result) => !('endedAt' in result) || [...fold.state.nodes.entries()].every(([, node]) => !('endedAt' in node) || node.endedAt < result.endedAt + 5_000)));",
     within: 60,
     weather: 'overtaken messages',
     options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },

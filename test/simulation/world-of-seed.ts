@@ -1,0 +1,21 @@
+/** The world that a number stands for where many are run: most are plain, and every fifth has what a plain one never meets. */
+import { noFaults, roughWeather } from './faults.ts';
+import type { SimulationOptions } from './simulation.ts';
+
+const plainOnes = 4;
+
+/** By the share of each among those that are not plain: a row of them is passed through again and again. */
+const others: readonly ((turn: number) => Omit<SimulationOptions, 'seed'>)[] = [
+  (turn) => ({ rates: roughWeather, runs: 5, code: 0, isShared: true, limits: { maxConcurrentRuns: 1 + (turn % 3) } }),
+  (turn) => ({ rates: roughWeather, runs: 4, code: 0, limits: { budget: { maxNodeExecutions: 1 + (turn % 12) } } }),
+  () => ({ rates: roughWeather, runs: 4, code: 0.7, cancelsCalled: true }),
+  (turn) => ({ rates: roughWeather, runs: 4, code: 0, limits: { budget: { maxTokens: 5 + (turn % 30) } } }),
+  // The judges are stricter where nothing goes wrong.
+  () => ({ rates: noFaults, runs: 8 }),
+];
+
+export function worldOfSeed(seed: number): SimulationOptions {
+  const turn = Math.floor(seed / (plainOnes + 1));
+  const other = seed % (plainOnes + 1) === 0 ? others[turn % others.length] : undefined;
+  return { seed, ...(other?.(Math.floor(turn / others.length)) ?? { rates: roughWeather }) };
+}
