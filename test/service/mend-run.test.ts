@@ -5,21 +5,13 @@ import { durationMs, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { mendAndHandOn } from '../../lib/service/nudge-run.ts';
-import { type House, house, workflow } from './house.ts';
+import { type House, crowdOfCalls, house, workflow } from './house.ts';
 import { replaced } from './replaced.ts';
-
-const many = Array.from({ length: 10 }, (_, index) => `k${index}`);
 
 /** A run that waits for ten others, whose making was asked for and is taken from the queue. */
 async function withCalls(options: Parameters<typeof house>[0] = {}): Promise<readonly [House, RunAddress]> {
   const home = house(options);
-  await home.publish(
-    workflow(
-      'crowd',
-      many.map((id) => `a>${id} ${id}>b`).join(' '),
-      Object.fromEntries(many.map((id) => [id, { calls: 'child' }])),
-    ),
-  );
+  await home.publish(crowdOfCalls());
   const run = await home.begin('crowd');
   for (const job of home.world.jobs.takeSent()) await home.take(job);
   home.world.jobs.takeDue();

@@ -11,7 +11,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { type House, house, scope, workflow } from './house.ts';
+import { type House, crowdOfCalls, house, scope, workflow } from './house.ts';
 import { replaced } from './replaced.ts';
 import { Processes, lives } from './processes.ts';
 
@@ -139,14 +139,7 @@ describe('a call', () => {
 
 /** A run that has called ten, which have ended: what they came to is to be collected. */
 async function ofTen(home: House): Promise<RunAddress> {
-  const many = Array.from({ length: 10 }, (_, index) => `k${index}`);
-  await home.publish(
-    workflow(
-      'crowd',
-      many.map((id) => `a>${id} ${id}>b`).join(' '),
-      Object.fromEntries(many.map((id) => [id, { calls: 'child' }])),
-    ),
-  );
+  await home.publish(crowdOfCalls());
   const run = await home.begin('crowd');
   await work(home);
   expect(home.world.jobs.results).toHaveLength(10);

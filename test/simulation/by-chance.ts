@@ -17,6 +17,5 @@ export const byChance: ReadonlyMap<string, string> = new Map([
 /** Those of which two crashes may lead elsewhere, and one does not. */
 export const byChanceOfTwo: ReadonlyMap<string, string> = new Map([
   ...byChance,
-  ['code: any of two', 'the step that fails may have used up its tries before the other one is done'],
   ['explicit-termination', 'what two crashes hold up may take longer than the nap of five minutes'],
 ]);

@@ -10,11 +10,8 @@ import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { type Instant, minutes, seconds } from '../../lib/engine/time.ts';
 import { runInvariant } from './violation.ts';
 
-/**
- * The sweep looks after ten minutes, a message comes back after sixteen, and who has it then may stand still for twenty; in this
- * weather some looks die half-way besides.
- */
-const longestOverlapMs = minutes(60);
+/** The sweep looks after ten minutes; in this weather many a look dies half-way, and a message comes back after sixteen. */
+const longestOverlapMs = minutes(30);
 const longestPlainOverlapMs = seconds(30);
 
 interface Span {
