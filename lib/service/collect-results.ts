@@ -37,7 +37,10 @@ export async function collectResults(
   const fold = await collector.folds.take(collector.deps, run, { atLeast: newest.commit, isFresh: isRedelivered });
   if (fold === undefined) return;
   const linger = isMixed ? shortestLinger : lingerFor(fold.state, results, collector.deps.clock.now());
-  const appended = isTerminal(fold.state.progress) ? { kind: 'nothing' as const } : await tell(collector, fold, results);
+  const { facts, trouble } = isTerminal(fold.state.progress) ? { facts: [] } : await factsOf(collector, results);
+  const appended = facts.length === 0 ? { kind: 'nothing' as const } : await tell(collector, fold, facts);
+  // What could be read is told by now: one run that is out of reach does not hold up the ends of the others.
+  if (trouble !== undefined) throw trouble;
   if (appended.kind === 'nothing' && isRedelivered) await mendAndHandOn(collector, fold);
   else await saveSnapshot(collector.deps, fold);
   collector.folds.keep(fold);
@@ -45,9 +48,22 @@ export async function collectResults(
   if (appended.kind === 'committed' && isWorthWaiting(fold.state, results.length)) await collector.deps.clock.sleep(linger);
 }
 
-async function tell(collector: Decider, fold: RunFold, results: readonly ResultMessage[]): Promise<Appended> {
-  const found = await Promise.all(results.map((result) => factOf(collector, result)));
-  const facts = found.flatMap((fact) => (fact === undefined ? [] : [fact]));
+interface Found {
+  readonly facts: readonly Told[];
+  /** why one of them, or more, could not be read */
+  readonly trouble?: unknown;
+}
+
+async function factsOf(collector: Decider, results: readonly ResultMessage[]): Promise<Found> {
+  const found = await Promise.allSettled(results.map((result) => factOf(collector, result)));
+  const unread = found.find((each) => each.status === 'rejected');
+  return {
+    facts: found.flatMap((each) => (each.status === 'fulfilled' && each.value !== undefined ? [each.value] : [])),
+    ...(unread === undefined ? {} : { trouble: unread.reason }),
+  };
+}
+
+async function tell(collector: Decider, fold: RunFold, facts: readonly Told[]): Promise<Appended> {
   const ends = facts.filter((fact) => fact.kind === 'child-ended');
   const { head } = fold;
   if (head.kind === 'code') return askRun(collector, fold, () => decideCodeRun(collector, fold, ends));

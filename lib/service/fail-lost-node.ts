@@ -23,8 +23,7 @@ export async function failLostNode(decider: Decider, message: Job | ResultMessag
     await tellRun(decider, fold, [{ kind: 'node-lost', node, attempt: message.attempt, failure: lost }]);
   }
   // Looking at the caller would only ask for the same message again: it is told here, by one who has more time.
-  const isOfCall = 'childRunId' in message;
-  if (!isTerminal(fold.state.progress) && isOfCall) await tellEnd(decider, fold, message);
+  if (!isTerminal(fold.state.progress) && 'childRunId' in message) await tellEnd(decider, fold, message);
   // Whatever else the message was to do, a redelivery would have done by looking at the whole run.
-  await mendRun(decider, fold, { asksCalls: !isOfCall });
+  await mendRun(decider, fold);
 }

@@ -2,11 +2,10 @@
  * Sending again what may never have been sent: what a redelivered message, a nudge and the sweep do alike.
  * Only silent nodes are sent again, so that a late duplicate cannot multiply.
  */
-import { type NodeKey } from '../engine/ids.ts';
-import { invariant } from '../engine/invariant.ts';
+import { type NodeKey, nodeKey } from '../engine/ids.ts';
 import { isTerminal, waitsForPlace } from '../engine/log/fold.ts';
-import { type SignalWait, endsBy } from '../engine/log/node-state.ts';
-import { silences } from '../engine/log/silence.ts';
+import { type OpenNode, type SignalWait, endsBy } from '../engine/log/node-state.ts';
+import { isLookToCome, silences } from '../engine/log/silence.ts';
 import { durationMs } from '../engine/time.ts';
 import { type Decider, meeterOf } from './decide-run.ts';
 import type { Deps } from './deps.ts';
@@ -17,32 +16,35 @@ import { later, needsTimer } from './later.ts';
 import type { RunFold } from './read-log.ts';
 
 const noDelay = durationMs(0);
+/** Requests of one invocation: a run may wait for hundreds, and one after the other they take seconds. */
+const mostAskedTogether = 25;
 
 export interface Mended {
   /** the nodes that were sent again */
   readonly resent: readonly NodeKey[];
-  /** some node was asked for so recently that nobody can say yet */
-  readonly isAnyYoung: boolean;
+  /** some node was asked for so recently that nobody can say yet, and no other look was left that will */
+  readonly wantsLook: boolean;
 }
 
 /**
- * Of an ended run the last duties; of an open one, every silent node is sent again, every wait for a signal kept, and every call
- * asked after. The fold must be fresh.
- * @param asksCalls false for whoever comes from one call: as many others would ask after as many each
+ * Of an ended run the last duties; of an open one, every silent node is sent again, every wait for a signal kept, and every
+ * call and every alarm asked after that was not just now. The fold must be fresh.
  */
-export async function mendRun(decider: Decider, fold: RunFold, { asksCalls = true } = {}): Promise<Mended> {
+export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> {
   const { deps } = decider;
   if (isTerminal(fold.state.progress)) {
     await finishUnlessDone(deps, fold);
-    return { resent: [], isAnyYoung: false };
+    return { resent: [], wantsLook: false };
   }
   if (waitsForPlace(fold.state)) await lookForPlace(deps, fold);
   const run = fold.head.address;
   const now = deps.clock.now();
   const resent: NodeKey[] = [];
   const waits: SignalWait[] = [];
+  const unasked: OpenNode[] = [];
   let isAnyYoung = false;
-  for (const [key, silence] of silences(fold.state, await deps.log.beats(run), now)) {
+  const signs = await deps.log.beats(run);
+  for (const [key, silence] of silences(fold.state, signs, now)) {
     switch (silence.kind) {
       case 'young':
         isAnyYoung = true;
@@ -50,12 +52,11 @@ export async function mendRun(decider: Decider, fold: RunFold, { asksCalls = tru
       case 'carried':
         break;
       case 'asleep':
-        await sendAgainWhenDue(deps, fold, key);
+        if (!silence.isAskedAfter) unasked.push(silence.node);
         break;
       case 'awaiting':
-        await sendAgainWhenDue(deps, fold, key);
         if (silence.wait.for === 'signal') waits.push(silence.wait);
-        else if (asksCalls) await deps.jobs.sendLater(childJob(fold.head, silence.wait, silence.wait.childRunId), noDelay);
+        if (!silence.isAskedAfter) unasked.push(silence.wait);
         break;
       case 'silent': {
         const { node } = silence;
@@ -68,24 +69,30 @@ export async function mendRun(decider: Decider, fold: RunFold, { asksCalls = tru
       }
     }
   }
+  for (let first = 0; first < unasked.length; first += mostAskedTogether)
+    await Promise.all(unasked.slice(first, first + mostAskedTogether).map((node) => askAfter(deps, fold, node)));
   // Last, because a signal that is there moves the run.
   await keepWaits(meeterOf(decider), fold, waits);
-  return { resent, isAnyYoung };
+  return { resent, wantsLook: isAnyYoung && !isLookToCome(signs, now) };
 }
 
 /**
  * The alarm of a sleeper may never have been set: a second wake finds nothing to do, and a timer has a name. The delayed job
  * of a retry has neither: one more would be one more execution. If it was never sent, its node is silent soon after it is due.
  */
-async function sendAgainWhenDue(deps: Deps, { head, state }: RunFold, key: NodeKey): Promise<void> {
-  const node = state.nodes.get(key);
-  invariant(node !== undefined, `${key} is open and has no state`);
-  if (node.status === 'waiting') {
-    const endsAt = endsBy(node);
-    if (endsAt !== undefined) await later(deps, endsAt, wakeJob(head, node.dispatchedIn, node));
-  } else if (node.status === 'queued' && node.notBefore !== undefined && needsTimer(deps, node.notBefore)) {
-    await later(deps, node.notBefore, workJob(head, node.dispatchedIn, node));
-  }
+async function askAfter(deps: Deps, { head }: RunFold, node: OpenNode): Promise<void> {
+  const { dispatchedIn } = node;
+  if (node.status === 'queued' && node.notBefore !== undefined && needsTimer(deps, node.notBefore))
+    await later(deps, node.notBefore, workJob(head, dispatchedIn, node));
+  if (node.status !== 'waiting') return;
+  const endsAt = endsBy(node);
+  const isCall = node.for === 'child';
+  if (endsAt !== undefined) await later(deps, endsAt, wakeJob(head, dispatchedIn, node));
+  if (isCall) await deps.jobs.sendLater(childJob(head, node, node.childRunId), noDelay);
+  // Where nobody can answer, each of these comes back as one more look. Noted one by one: a look at hundreds may die on its way
+  // through them, and the next one goes on from there.
+  if (isCall || endsAt !== undefined)
+    await deps.log.beat(head.address, { node: nodeKey(node), at: deps.clock.now(), resends: 0 }, head.expiresAt);
 }
 
 /** Only the worker gives places: whoever looks at a run that waits for one asks it to. */

@@ -473,6 +473,9 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/service/tend-place.ts',
   ],
   'Grace of a timer': [seconds(numberIn(silence, 'const timerGrace: DurationMs = ')), silence],
+  'First look that asks again': [seconds(numberIn(silence, 'const firstPatience: DurationMs = ')), silence],
+  'Longest time unasked': [`${numberIn(silence, 'const lastSignalLook: DurationMs = ') / 3_600_000} h`, silence],
+  'Looks that are left together': [seconds(numberIn(silence, 'const lookLead: DurationMs = ')), silence],
   Nudge: [seconds(numberIn('lib/service/later.ts', 'nudgeDelay = ')), 'lib/service/later.ts'],
   'Time of a worker': [`${count(defaultWorkerTimeoutSeconds)} s`, shapes],
   'Invisibility of a message': [

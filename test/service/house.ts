@@ -41,6 +41,16 @@ export function workflow(name: string, drawn: string, configs: Record<string, Js
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
 }
 
+/** `crowd`: `a` is followed by ten nodes, each of which calls the workflow `child`, and all of them by `b`. */
+export function crowdOfCalls(): WorkflowVersion {
+  const many = Array.from({ length: 10 }, (_, index) => `k${index}`);
+  return workflow(
+    'crowd',
+    many.map((id) => `a>${id} ${id}>b`).join(' '),
+    Object.fromEntries(many.map((id) => [id, { calls: 'child' }])),
+  );
+}
+
 /** The code of the deployments, as a test plays it. */
 export type Code = (request: BundleRequest, deploymentId: string, signal: AbortSignal) => BundleAnswer | Promise<BundleAnswer>;
 

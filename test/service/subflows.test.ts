@@ -4,12 +4,15 @@ import { type RunAddress, deploymentId, nodeId, nodeKey, topLevel } from '../../
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { callerOf } from '../../lib/engine/log/lineage.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
+import { byRun } from '../../lib/service/collect-results.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { type House, house, scope, workflow } from './house.ts';
+import { type House, crowdOfCalls, house, scope, workflow } from './house.ts';
+import { replaced } from './replaced.ts';
 import { Processes, lives } from './processes.ts';
 
 const calls = (more: JsonObject = {}): Record<string, JsonObject> => ({ k: { calls: 'child', ...more } });
@@ -134,6 +137,15 @@ describe('a call', () => {
   });
 });
 
+/** A run that has called ten, which have ended: what they came to is to be collected. */
+async function ofTen(home: House): Promise<RunAddress> {
+  await home.publish(crowdOfCalls());
+  const run = await home.begin('crowd');
+  await work(home);
+  expect(home.world.jobs.results).toHaveLength(10);
+  return run;
+}
+
 describe('the end of one side', () => {
   it('a run that fails fails its caller’s node, a cancelled one too, or the whole of it', async () => {
     const failing = await furnished({}, 'x>y', {
@@ -181,25 +193,39 @@ describe('the end of one side', () => {
     expect(await statusOf(home, child)).toBe('cancelled');
   });
 
+  it('of more runs than eight is told though one of them cannot be read, and that one when it can', async () => {
+    let unreadable: string | undefined;
+    const home = await furnished({}, 'x>y', {
+      wrap: (deps) => ({
+        ...deps,
+        log: replaced(deps.log, {
+          head: async (run) => {
+            if (run.runId === unreadable) throw new Unavailable('a log');
+            return deps.log.head(run);
+          },
+        }),
+      }),
+    });
+    const run = await ofTen(home);
+    const ends = home.world.jobs.takeResults();
+    unreadable = ends.flatMap((end) => ('childRunId' in end ? [end.childRunId] : []))[3];
+    const collect = () => home.collect(byRun(ends.map((result) => ({ result, isRedelivered: false }))));
+    await expect(collect()).rejects.toThrow('a log');
+    const stillOpen = async () => (await home.fold(run)).state.open.size;
+    expect(await stillOpen()).toBe(1);
+    unreadable = undefined;
+    await collect();
+    await work(home);
+    expect(await statusOf(home, run)).toBe('completed');
+  });
+
   it('of more runs than eight is told by their dead letters where nobody could collect them', async () => {
     const home = await furnished();
-    const many = Array.from({ length: 10 }, (_, index) => `k${index}`);
-    await home.publish(
-      workflow(
-        'crowd',
-        many.map((id) => `a>${id} ${id}>b`).join(' '),
-        Object.fromEntries(many.map((id) => [id, { calls: 'child' }])),
-      ),
-    );
-    const run = await home.begin('crowd');
-    await work(home);
+    const run = await ofTen(home);
     const ends = home.world.jobs.takeResults();
-    expect(ends).toHaveLength(10);
-    for (const end of ends) {
-      await failLostNode(home.worker, end);
-      // Ten that ask after ten others each would be a hundred messages.
-      expect(home.world.jobs.delayed.filter(({ job }) => job.kind === 'child')).toEqual([]);
-    }
+    for (const end of ends) await failLostNode(home.worker, end);
+    // Ten that ask after the others each would be forty-five messages.
+    expect(home.world.jobs.delayed.filter(({ job }) => job.kind === 'child')).toHaveLength(9);
     await work(home);
     expect(await statusOf(home, run)).toBe('completed');
   });

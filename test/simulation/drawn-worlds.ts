@@ -5,7 +5,16 @@ import { join } from 'node:path';
 import { roughWeather } from './faults.ts';
 
 /** What draws workflows, and what clients do to their runs. */
-const drawers = ['random-graph.ts', 'random-code.ts', 'clients.ts', 'lookers.ts', 'senders.ts', 'starters.ts', 'world.ts'];
+const drawers = [
+  'random-graph.ts',
+  'random-code.ts',
+  'clients.ts',
+  'lookers.ts',
+  'senders.ts',
+  'starters.ts',
+  'world.ts',
+  'world-of-seed.ts',
+];
 
 /** Of the classes of faults with their rates, and of all that is drawn. */
 export function fingerprintOfWorlds(): string {

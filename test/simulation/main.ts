@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- --seed 42` replays one seed, in another world with `--calm`, `--runs 6`, `--shared`, `--code 0` or
+ * `npm run simulate -- --seed 42` replays one seed, in another world than its own with `--calm`, `--runs 6`, `--shared`, `--code 0` or
  * `--places 1`; `--kept 102-rough-one-place.json` replays one of `seeds` in the world that it was found in; `--corpus --seeds 10`
  * runs each fixed workflow ten times in rough weather; `--seeds 100000` runs many and prints what was injected, what was
  * decided and how long it took; `--go-on --minutes 10` goes on where the count of all seeds so far stopped, and writes it down
@@ -15,6 +15,7 @@ import { readReport, seedsSchema, writeReport } from './reports.ts';
 import { runSeeds } from './run-seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 import { type Tally, emptyTally, merge } from './tally.ts';
+import { worldOfSeed } from './world-of-seed.ts';
 import { writeProof } from './write-proof.ts';
 
 const { values } = parseArgs({
@@ -45,6 +46,7 @@ else print(...(await timed(Number(values.from ?? 1), Number(values.seeds ?? 200)
 
 function asked(seed: number): SimulationOptions {
   const { calm, runs, shared, code, places } = values;
+  if (!calm && !shared && runs === undefined && code === undefined && places === undefined) return worldOfSeed(seed);
   return {
     seed,
     rates: calm ? noFaults : roughWeather,

@@ -83,7 +83,8 @@ function seedsPart({ seeds }: Reports): string {
   const head = `## Seeded worlds
 
 One seed is one world: real service and engine, simulated ports, virtual time, one source of chance. \`npm run simulate -- --seed 42\`
-replays one, byte for byte.`;
+replays one, byte for byte. They are of three runs in rough weather; behind the 5,000 of CI every fifth has places, a budget, called runs that somebody
+cancels, or eight runs of which nothing goes wrong, so that the stricter judges look on (\`test/simulation/world-of-seed.ts\`).`;
   if (seeds === undefined) return `${head} ${notYet}`;
   const { tally, seconds, commits, earlier } = seeds;
   const { faults, seen, failed } = tally;

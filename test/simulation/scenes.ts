@@ -9,6 +9,7 @@ import { noFaults } from './faults.ts';
 import { fixedTopology } from './fixed-topologies.ts';
 import type { CodeWorkflow } from './random-code.ts';
 import { aRunThatComesLate, aRunThatIsMadeForNobody, endsThatNobodyCanCollect } from './scenes-of-calls.ts';
+import { manyCallsThatNobodyCanCollect, messagesThatComeBackBesideLongWork } from './scenes-of-floods.ts';
 import { simulate } from './simulation.ts';
 import { runInvariant } from './violation.ts';
 
@@ -222,6 +223,8 @@ async function aStartThatNobodyIsToldOf(): Promise<void> {
 export const scenes = {
   'a sleep that ends beside a step at work': aSleepThatEndsBesideAStepAtWork,
   'ends that nobody can collect': endsThatNobodyCanCollect,
+  'many calls that nobody can collect': manyCallsThatNobodyCanCollect,
+  'messages that come back beside long work': messagesThatComeBackBesideLongWork,
   'a run that is made for nobody': aRunThatIsMadeForNobody,
   'a run that comes late': aRunThatComesLate,
   'a start that nobody is told of': aStartThatNobodyIsToldOf,

@@ -13,6 +13,7 @@ interface Happening {
 export class VirtualTime {
   #now: number;
   #order = 0;
+  #happened = 0;
   readonly #heap: Happening[] = [];
   #held: Promise<unknown> | undefined;
 
@@ -26,6 +27,11 @@ export class VirtualTime {
 
   at(moment: number, happen: () => void): void {
     this.#push({ at: Math.max(moment, this.#now), order: (this.#order += 1), happen });
+  }
+
+  /** How many things have happened. */
+  get happened(): number {
+    return this.#happened;
   }
 
   /** How many things are still to happen. */
@@ -48,9 +54,8 @@ export class VirtualTime {
     this.at(this.#now + ms, happen);
   }
 
-  /** Runs until nothing is left, the moment has come, or `isOver` says so. @returns how many things happened */
-  async run(until: number, isOver: () => boolean): Promise<number> {
-    let happened = 0;
+  /** Runs until nothing is left, the moment has come, or `isOver` says so. */
+  async run(until: number, isOver: () => boolean): Promise<void> {
     // Whoever runs this in a row of many must come round to what waits outside.
     await new Promise((resolve) => setImmediate(resolve));
     await boundary();
@@ -58,7 +63,7 @@ export class VirtualTime {
       this.#pop();
       this.#now = next.at;
       next.happen();
-      happened += 1;
+      this.#happened += 1;
       await boundary();
       while (this.#held !== undefined) {
         const held = this.#held;
@@ -67,7 +72,6 @@ export class VirtualTime {
         await boundary();
       }
     }
-    return happened;
   }
 
   #push(entry: Happening): void {

@@ -2,8 +2,7 @@
  * Which open nodes nobody seems to be at work on. Judged node by node, never for the run as a whole: one busy branch
  * must not hide a dead one. Silence never fails anything: a backlog is silent too.
  */
-import type { NodeKey } from '../ids.ts';
-import { nodeKey } from '../ids.ts';
+import { type NodeKey, type NodeRef, nodeId, nodeKey, passKey, topLevel } from '../ids.ts';
 import {
   type DurationMs,
   type Instant,
@@ -42,19 +41,22 @@ const lastPlaceLook: DurationMs = minutes(10);
 
 export type Silence =
   /** not expected to show life before then */
-  | { readonly kind: 'asleep'; readonly until: Instant }
+  | { readonly kind: 'asleep'; readonly node: OpenNode; readonly isAskedAfter: boolean }
   /** its own passes move it on, or the drive of its run, each of which is judged for itself */
   | { readonly kind: 'carried' }
   /** only a signal or a child is expected to move it on, and its wait is not over */
-  | { readonly kind: 'awaiting'; readonly wait: SignalWait | ChildWait }
+  | { readonly kind: 'awaiting'; readonly wait: SignalWait | ChildWait; readonly isAskedAfter: boolean }
   /** asked for or seen at work recently */
   | { readonly kind: 'young' }
   | { readonly kind: 'silent'; readonly node: OpenNode; readonly resends: number };
 
 export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant): Silence {
   if (node.status !== 'waiting' && isOfDrive(node)) return { kind: 'carried' };
+  // A sign from before the attempt was asked for belongs to an earlier one.
+  const current = sign !== undefined && sign.at >= node.dispatchedAt ? sign : undefined;
+  const isAskedAfter = current !== undefined && now - current.at < unaskedFor(node, current);
   const isAwaiting = node.status === 'waiting' && (node.for === 'signal' || node.for === 'child');
-  if (isAwaiting && (node.expiresAt === undefined || node.expiresAt > now)) return { kind: 'awaiting', wait: node };
+  if (isAwaiting && (node.expiresAt === undefined || node.expiresAt > now)) return { kind: 'awaiting', wait: node, isAskedAfter };
   if (node.status === 'waiting' && node.for === 'passes' && node.loop.wakeAt === undefined) return { kind: 'carried' };
   const expectedAt =
     node.status === 'waiting'
@@ -62,15 +64,17 @@ export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant):
       : node.status === 'queued'
         ? (node.notBefore ?? node.dispatchedAt)
         : node.dispatchedAt;
-  if (expectedAt > now) return { kind: 'asleep', until: expectedAt };
-  // A sign from before the attempt was asked for belongs to an earlier one.
-  const current = sign !== undefined && sign.at >= node.dispatchedAt ? sign : undefined;
+  if (expectedAt > now) return { kind: 'asleep', node, isAskedAfter };
   const resends = current?.resends ?? 0;
   const patience =
     node.status === 'waiting' && resends === 0 ? timerGrace : durationMs(Math.min(longestPatience, firstPatience * 2 ** resends));
   const lastLife = instant(Math.max(expectedAt, current?.at ?? expectedAt));
   return now - lastLife >= patience ? { kind: 'silent', node, resends } : { kind: 'young' };
 }
+
+/** At first as long as a node may be silent, then as long as the wait has lasted, as with the looks of the sweep. */
+const unaskedFor = ({ dispatchedAt }: OpenNode, asked: Sign): DurationMs =>
+  durationMs(Math.min(lastSignalLook, Math.max(firstPatience, between(dispatchedAt, asked.at))));
 
 /** What the author's code asked for and is at work on: whoever drives the code has it in hand. */
 const isOfDrive = ({ step }: OpenNode): boolean => step !== undefined && step.kind !== 'drive';
@@ -97,6 +101,18 @@ function signsByNode({ nodes, open }: RunState, signs: readonly Sign[]): Readonl
 
 const laterSign = (own: Sign | undefined, other: Sign): Sign =>
   own === undefined ? other : own.at >= other.at ? own : { ...own, at: other.at };
+
+/** Its sign says when a look at the run last left another one. No loop is in a pass of its own, so that no node has this key. */
+const look: NodeRef = { nodeId: nodeId('.look'), iteration: topLevel };
+export const lookKey: NodeKey = nodeKey({ ...look, iteration: passKey(look, 0) });
+/** How long before its look a nudge is left: longer than the first patience by this. */
+const lookLead: DurationMs = seconds(50);
+
+/** Whether another look was left so lately that whatever is young now has had the first patience when it comes. */
+export function isLookToCome(signs: readonly Sign[], now: Instant): boolean {
+  const left = signs.find(({ node }) => node === lookKey);
+  return left !== undefined && now - left.at < lookLead;
+}
 
 /**
  * When the sweep must look at an open run next: a minute after the next timer, every two minutes while a node is queued

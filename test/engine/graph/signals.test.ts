@@ -159,7 +159,9 @@ test('a stored fold remembers what is awaited, and by which signal a wait ended'
 
 test('nobody is called silent while it awaits a signal; once its wait is over, it is', () => {
   const forEver = waiting();
-  expect(silences(forEver.state, [], after(dawn, days(3)))).toEqual([['wait', { kind: 'awaiting', wait: forEver.node('wait') }]]);
+  expect(silences(forEver.state, [], after(dawn, days(3)))).toEqual([
+    ['wait', { kind: 'awaiting', wait: forEver.node('wait'), isAskedAfter: false }],
+  ]);
   const play = waiting(inTwoHours);
   const kindAt = (at: typeof dawn) => silences(play.state, [], at).map(([, { kind }]) => kind);
   expect(kindAt(after(dawn, ms(hours(2) - 1)))).toEqual(['awaiting']);

@@ -110,7 +110,9 @@ test('an end of the wait that lies behind the deadline is none', () => {
 
 test('a wait is no silence: the sweep looks at it seldom, and finds what it called', () => {
   const play = calling();
-  expect(silences(play.state, [], after(dawn, days(3)))).toEqual([['call', { kind: 'awaiting', wait: play.node('call') }]]);
+  expect(silences(play.state, [], after(dawn, days(3)))).toEqual([
+    ['call', { kind: 'awaiting', wait: play.node('call'), isAskedAfter: false }],
+  ]);
   expect(nextLook(play.state, after(dawn, days(7)), dawn)).toBe(after(dawn, minutes(10)));
   expect(nextLook(play.state, after(dawn, days(7)), after(dawn, days(3)))).toBe(after(after(dawn, days(3)), hours(6)));
   expect(attentionOf(play.state, dawn)).toBe('waiting');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { attempt, commitNo, eventId, nodeKey, nonce } from '../../../lib/engine/ids.ts';
 import { inline } from '../../../lib/engine/json.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
-import { type Sign, minuteOf, nextLook, silenceOf, silences } from '../../../lib/engine/log/silence.ts';
+import { type Sign, isLookToCome, lookKey, minuteOf, nextLook, silenceOf, silences } from '../../../lib/engine/log/silence.ts';
 import { type DurationMs, after, days, durationMs, hours, instant, minutes, seconds } from '../../../lib/engine/time.ts';
 import { type NodeTraits, awaits, calls, failed, graph, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
 import { Play, dawn, foldOf, refOf, started } from '../play.ts';
@@ -176,6 +176,36 @@ test.each(waits)('%s that ends by itself is looked at a minute after its end, wh
   const { state } = waiting(true);
   expect(nextLook(state, later(days(7)), later(minutes(9)))).toBe(later(minutes(11)));
   expect(nextLook(state, later(days(7)), later(minutes(10)))).toBe(later(minutes(12)));
+});
+
+test.each(waits)(
+  '%s is asked after by one look in 100 s, later the longer it lasts, and every six hours at least, whatever an earlier attempt was',
+  (_what, waiting) => {
+    const play = waiting(false);
+    const [wait] = play.open();
+    if (wait === undefined) throw new Error('nothing is open');
+    const isAskedAfter = (last: Sign, at: DurationMs) => silenceOf(wait, last, later(at));
+    expect(isAskedAfter(sign('a', seconds(10)), durationMs(109_999))).toMatchObject({ kind: 'awaiting', isAskedAfter: true });
+    expect(isAskedAfter(sign('a', seconds(10)), seconds(110))).toMatchObject({ kind: 'awaiting', isAskedAfter: false });
+    expect(isAskedAfter(sign('a', seconds(200)), durationMs(399_999))).toMatchObject({ isAskedAfter: true });
+    expect(isAskedAfter(sign('a', seconds(200)), seconds(400))).toMatchObject({ isAskedAfter: false });
+    expect(isAskedAfter(sign('a', hours(9)), durationMs(15 * 3_600_000 - 1))).toMatchObject({ isAskedAfter: true });
+    expect(isAskedAfter(sign('a', hours(9)), hours(15))).toMatchObject({ isAskedAfter: false });
+    expect(isAskedAfter({ ...sign('a', seconds(0)), at: instant(dawn - 1) }, seconds(1))).toMatchObject({
+      kind: 'awaiting',
+      isAskedAfter: false,
+    });
+  },
+);
+
+test('a look that was left counts for 50 s, and no node’s sign counts as one', () => {
+  const [left, node] = [{ node: lookKey, at: dawn, resends: 0 }, sign('a', seconds(0))];
+  expect([seconds(0), durationMs(49_999), seconds(50)].map((at) => isLookToCome([node, left], later(at)))).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(isLookToCome([node], dawn)).toBe(false);
 });
 
 const looping = () =>

@@ -46,7 +46,7 @@ export const inChildren: readonly PlantedBug[] = [
   {
     name: 'the end of one of many called runs that nobody could collect is told by nobody',
     file: 'lib/service/fail-lost-node.ts',
-    find: 'if (!isTerminal(fold.state.progress) && isOfCall) await tellEnd(decider, fold, message);',
+    find: "if (!isTerminal(fold.state.progress) && 'childRunId' in message) await tellEnd(decider, fold, message);",
     replace: 'void tellEnd;',
     scene: 'ends that nobody can collect',
     within: 1,

@@ -25,9 +25,9 @@ export const inOccasions: readonly PlantedBug[] = [
   {
     name: 'a batch of results whose decision could not be carried out counts as done',
     file: collect,
-    find: "const appended = isTerminal(fold.state.progress) ? { kind: 'nothing' as const } : await tell(collector, fold, results);",
+    find: "const appended = facts.length === 0 ? { kind: 'nothing' as const } : await tell(collector, fold, facts);",
     replace:
-      "const appended = isTerminal(fold.state.progress) ? { kind: 'nothing' as const } : await tell(collector, fold, results).catch(() => ({ kind: 'nothing' as const }));",
+      "const appended = facts.length === 0 ? { kind: 'nothing' as const } : await tell(collector, fold, facts).catch(() => ({ kind: 'nothing' as const }));",
     within: 60,
     weather: 'parted batches',
     options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },
@@ -41,12 +41,36 @@ export const inOccasions: readonly PlantedBug[] = [
     within: 1,
   },
   {
+    name: 'each look asks after every call anew',
+    file: 'lib/engine/log/silence.ts',
+    find: 'const isAskedAfter = current !== undefined && now - current.at < unaskedFor(node, current);',
+    replace: 'const isAskedAfter = false;',
+    scene: 'many calls that nobody can collect',
+    within: 1,
+  },
+  {
+    name: 'whoever finds a node young leaves a look of its own',
+    file: 'lib/service/mend-run.ts',
+    find: 'return { resent, wantsLook: isAnyYoung && !isLookToCome(signs, now) };',
+    replace: 'return { resent, wantsLook: isAnyYoung };',
+    scene: 'messages that come back beside long work',
+    within: 1,
+  },
+  {
+    name: 'what was asked after once is not asked after again',
+    file: 'lib/engine/log/silence.ts',
+    find: 'const isAskedAfter = current !== undefined && now - current.at < unaskedFor(node, current);',
+    replace: 'const isAskedAfter = current !== undefined;',
+    within: 250,
+    options: { code: 1, runs: 8 },
+  },
+  {
     // A queue that keeps its order hides it: what ended long before comes long before.
     name: 'a result that comes long behind one of a node that ended later counts as seen',
     file: collect,
-    find: 'results.map((result) => factOf(collector, result))',
+    find: 'await factsOf(collector, results);',
     replace:
-      "results.filter((result) => !('endedAt' in result) || [...fold.state.nodes.entries()].every(([, node]) => !('endedAt' in node) || node.endedAt < result.endedAt + 5_000)).map((result) => factOf(collector, result))",
+      "await factsOf(collector, results.filter((result) => !('endedAt' in result) || [...fold.state.nodes.entries()].every(([, node]) => !('endedAt' in node) || node.endedAt < result.endedAt + 5_000)));",
     within: 60,
     weather: 'overtaken messages',
     options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },

@@ -97,7 +97,7 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'a caller does not look for itself at the run that it called',
     file: 'lib/service/mend-run.ts',
-    find: 'else if (asksCalls) await deps.jobs.sendLater(childJob(fold.head, silence.wait, silence.wait.childRunId), noDelay);',
+    find: 'if (isCall) await deps.jobs.sendLater(childJob(head, node, node.childRunId), noDelay);',
     replace: '',
     within: 60,
     options: { code: 1, runs: 8 },

@@ -1,0 +1,26 @@
+/**
+ * The world that a number stands for where many are run. Those of CI are plain; behind them every fifth has what a plain one never
+ * meets, and what CI looks at by itself in fewer worlds (`places.test.ts`, `simulation.test.ts`).
+ */
+import { noFaults, roughWeather } from './faults.ts';
+import type { SimulationOptions } from './simulation.ts';
+
+/** As many as CI runs. */
+export const plainSeeds = 5_000;
+const plainOnes = 4;
+
+/** By the share of each among those that are not plain: a row of them is passed through again and again. */
+const others: readonly ((turn: number) => Omit<SimulationOptions, 'seed'>)[] = [
+  (turn) => ({ rates: roughWeather, runs: 5, code: 0, isShared: true, limits: { maxConcurrentRuns: 1 + (turn % 3) } }),
+  (turn) => ({ rates: roughWeather, runs: 4, code: 0, limits: { budget: { maxNodeExecutions: 1 + (turn % 12) } } }),
+  () => ({ rates: roughWeather, runs: 4, code: 0.7, cancelsCalled: true }),
+  (turn) => ({ rates: roughWeather, runs: 4, code: 0, limits: { budget: { maxTokens: 5 + (turn % 30) } } }),
+  // The judges are stricter where nothing goes wrong.
+  () => ({ rates: noFaults, runs: 8 }),
+];
+
+export function worldOfSeed(seed: number): SimulationOptions {
+  const turn = Math.floor(seed / (plainOnes + 1));
+  const other = seed > plainSeeds && seed % (plainOnes + 1) === 0 ? others[turn % others.length] : undefined;
+  return { seed, ...(other?.(Math.floor(turn / others.length)) ?? { rates: roughWeather }) };
+}
