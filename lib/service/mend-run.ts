@@ -40,7 +40,6 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
   const run = fold.head.address;
   const now = deps.clock.now();
   const resent: NodeKey[] = [];
-  const waits: SignalWait[] = [];
   const unasked: OpenNode[] = [];
   let isAnyYoung = false;
   const signs = await deps.log.beats(run);
@@ -55,7 +54,6 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
         if (!silence.isAskedAfter) unasked.push(silence.node);
         break;
       case 'awaiting':
-        if (silence.wait.for === 'signal') waits.push(silence.wait);
         if (!silence.isAskedAfter) unasked.push(silence.wait);
         break;
       case 'silent': {
@@ -72,9 +70,16 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
   for (let first = 0; first < unasked.length; first += mostAskedTogether)
     await Promise.all(unasked.slice(first, first + mostAskedTogether).map((node) => askAfter(deps, fold, node)));
   // Last, because a signal that is there moves the run.
-  await keepWaits(meeterOf(decider), fold, waits);
+  await keepWaits(meeterOf(decider), fold, signalWaits(fold));
   return { resent, wantsLook: isAnyYoung && !isLookToCome(signs, now) };
 }
+
+/** Over or not: what was there in time need not lie until a wake comes that does not die as the last one did. */
+const signalWaits = ({ state: { open, nodes } }: RunFold): readonly SignalWait[] =>
+  [...open.keys()].flatMap((key) => {
+    const node = nodes.get(key);
+    return node?.status === 'waiting' && node.for === 'signal' ? [node] : [];
+  });
 
 /**
  * The alarm of a sleeper may never have been set: a second wake finds nothing to do, and a timer has a name. The delayed job

@@ -5,7 +5,8 @@ import { durationMs, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { mendAndHandOn } from '../../lib/service/nudge-run.ts';
-import { type House, crowdOfCalls, house, workflow } from './house.ts';
+import { sendSignal } from '../../lib/service/send-signal.ts';
+import { type House, crowdOfCalls, house, scope, workflow } from './house.ts';
 import { replaced } from './replaced.ts';
 
 /** A run that waits for ten others, whose making was asked for and is taken from the queue. */
@@ -76,5 +77,38 @@ describe('a look at a run with a young node', () => {
     expect(await left(home, run, 'nudge')).toBe(0);
     home.world.clock.advance(durationMs(1));
     expect(await left(home, run, 'nudge')).toBe(1);
+  });
+});
+
+describe('a look at a run with a wait for a signal whose time is over', () => {
+  const place = { name: 'paid', correlation: 'order-7' };
+
+  it.each([
+    ['that its wake will end any moment', 0],
+    ['whose wake has not come', 60],
+    ['whose second wake has not come', 170],
+  ])('gives it what lay there in time, to a wait %s', async (_which, overdueSeconds) => {
+    let isReached = true;
+    const home = house({
+      wrap: (deps) => ({
+        ...deps,
+        signals: replaced(deps.signals, {
+          enter: async (...wait) => {
+            if (!isReached) throw new Unavailable('the store of signals');
+            return deps.signals.enter(...wait);
+          },
+        }),
+      }),
+    });
+    await home.publish(workflow('flow', 's>b', { s: { ...place, expiresInSeconds: 30, onExpiry: 'fail' } }));
+    await sendSignal(home.worker, scope, { ...place, payload: 'in time', bodyHash: 'one' });
+    isReached = false;
+    const run = await home.begin('flow');
+    isReached = true;
+    home.world.clock.advance(seconds(30 + overdueSeconds));
+    if (overdueSeconds > 100) await left(home, run, 'wake');
+    await left(home, run, 'wake');
+    const commits = await home.world.log.commitsAfter(run, (await home.fold(run)).head.commit.number);
+    expect(commits.flatMap(({ events }) => events)).toContainEqual(expect.objectContaining({ type: 'SIGNAL_RECEIVED' }));
   });
 });

@@ -131,7 +131,7 @@ export class Functions implements Takers {
       (trouble: unknown) => {
         if (!process.isAlive) return;
         process.endsAt = Infinity;
-        if (!isExpected(trouble)) this.problems.push(trouble);
+        this.meets(trouble);
         this.#idle.push(warm);
         done(false);
       },
@@ -189,7 +189,7 @@ export class Functions implements Takers {
           try {
             await collectResults(decider, results);
           } catch (trouble) {
-            if (!isExpected(trouble)) this.problems.push(trouble);
+            this.meets(trouble);
             failed.push(...batch.filter(({ body }) => body.run.runId === results.run.runId));
           }
         }
@@ -216,7 +216,7 @@ export class Functions implements Takers {
       'sweep',
       async (decider) => {
         const { failed } = await recoverRuns(decider, after(time.now, sweepMs));
-        for (const { trouble } of failed) if (!isExpected(trouble)) this.problems.push(trouble);
+        for (const { trouble } of failed) this.meets(trouble);
       },
       done,
     );
@@ -273,6 +273,11 @@ export class Functions implements Takers {
         ? { outcome: { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' }, ...tokens }, printed: [] }
         : { outcome: { kind: 'finished', output: { value: answer }, handle: 'output', ...tokens }, printed: [] };
     };
+  }
+
+  /** Of what a world with faults does somebody is told all the time; anything else is a problem. */
+  meets(trouble: unknown): void {
+    if (!isExpected(trouble)) this.problems.push(trouble);
   }
 
   #noting(watch: () => void): void {

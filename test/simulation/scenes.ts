@@ -1,6 +1,7 @@
 /** Scenes: a workflow in which something comes together that hardly a seed draws, and what must hold of it wherever a process dies. */
 import { commitNo } from '../../lib/engine/ids.ts';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { lasting } from '../conformance/topology.ts';
 import { replaced } from '../service/replaced.ts';
@@ -124,6 +125,37 @@ async function aWaitThatItsWorkerDoesNotEnter(): Promise<void> {
   }
 }
 
+/** How long nobody reaches the signals, and how soon the sweep gives what lies there when they are back. */
+const outMs = minutes(10);
+const longestOverdueMs = minutes(3);
+
+/** @throws a violation where a wait whose time is over has its signal from nobody but the wake that ends it */
+async function aWaitWhoseWakesAreLost(): Promise<void> {
+  const isOfWait = (job: Job): boolean => job.kind === 'wake' && job.nodeId === 'wait';
+  let [begunAt, givenAt] = [0, Infinity];
+  await crashRun(entersItsWait, {
+    weather: { seed: 7, rates: { ...noFaults, lostTimer: 1 } },
+    planted: (world, time) => ({
+      ...world,
+      jobs: replaced(world.jobs, {
+        sendLater: async (job, delay) => (isOfWait(job) ? undefined : world.jobs.sendLater(job, delay)),
+      }),
+      signals: replaced(world.signals, {
+        enter: async (...wait) => {
+          begunAt = begunAt === 0 ? time.now : begunAt;
+          if (time.now < begunAt + outMs) throw new Unavailable('the store of signals');
+          return world.signals.enter(...wait);
+        },
+      }),
+    }),
+    onCommit: ({ events }, now) => {
+      if (events.some(({ type }) => type === 'SIGNAL_RECEIVED')) givenAt = now;
+    },
+  });
+  const overdueMs = givenAt - begunAt - outMs;
+  runInvariant(11, overdueMs <= longestOverdueMs, `a signal was given ${overdueMs} ms after somebody could`);
+}
+
 const naps: FixedWorkflow = fixedTopology({
   name: 'naps',
   says: 'A run whose head is shown as waiting, and as completed when it has ended, whichever of both lands first.',
@@ -232,6 +264,7 @@ export const scenes = {
   'a projection that lands late': aProjectionThatLandsLate,
   'a signal whose messages are lost': aSignalWhoseMessagesAreLost,
   'a wait that its worker does not enter': aWaitThatItsWorkerDoesNotEnter,
+  'a wait whose wakes are lost': aWaitWhoseWakesAreLost,
 } as const;
 
 export type Scene = keyof typeof scenes;

@@ -280,7 +280,8 @@ export class Scripted implements Workload {
     const clock: Deps['clock'] = { now: () => time.now, sleep: async () => {} };
     await this.#passEmptyMinutes();
     const decider = { deps: { ...this.#deps, clock }, plans: new Plans(types), folds: new WarmFolds(), by: 'sweep' };
-    await recoverRuns(decider, after(time.now, minutes(1)));
+    const { failed } = await recoverRuns(decider, after(time.now, minutes(1)));
+    for (const { trouble } of failed) this.#parts.functions.meets(trouble);
   }
 
   #noting(world: Deps): Deps {

@@ -159,6 +159,14 @@ export const inSignals: readonly PlantedBug[] = [
     within: 1,
   },
   {
+    name: 'a wait whose time is over is given its signal by nobody but the wake that ends it',
+    file: 'lib/service/mend-run.ts',
+    find: 'signalWaits(fold));',
+    replace: 'signalWaits(fold).filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now));',
+    scene: 'a wait whose wakes are lost',
+    within: 1,
+  },
+  {
     name: 'a key that was used for one signal is taken for another',
     file: 'lib/service/send-signal.ts',
     find: 'else if (reserved.by.bodyHash === request.bodyHash)',
