@@ -30,6 +30,11 @@ const joins = ['test/engine/graph/{joins,dispatch,edge-conditions,endings,failur
 /** First what every run goes through: a mutant that lives there would hurt most. The first area that fits a file has it. */
 export const areas: readonly Area[] = [
   { path: 'lib/engine/log/fold-loop', tests: [...log, 'test/engine/graph/loops.test.ts'] },
+  // Passes of loops are in their states, and what a join waits for.
+  ...['fold.ts', 'run-state', 'silence'].map((name) => ({
+    path: `lib/engine/log/${name}`,
+    tests: [...log, 'test/engine/graph/{loops,joins,failures}.test.ts', 'test/service/mend-run.test.ts'],
+  })),
   { path: 'lib/engine/log/', tests: log },
   { path: 'lib/engine/graph/join', tests: joins },
   { path: 'lib/engine/graph/edge-state', tests: joins },
