@@ -50,29 +50,38 @@ const errorHandling = z
   .enum(['continue', 'fail_workflow', 'retry_then_continue', 'retry_then_fail'])
   .transform((mode) => (mode === 'fail_workflow' || mode === 'retry_then_fail' ? 'fail_workflow' : 'continue'));
 
-const settingNames = {
-  title: ['title'],
-  description: ['description'],
-  outputVariable: ['outputVariable', 'output_variable'],
-  timeoutMs: ['timeoutMs', 'timeout_ms'],
-  timeoutSeconds: ['timeoutSeconds', 'timeout_seconds'],
-  errorHandling: ['errorHandling', 'error_handling'],
-  isDisabled: ['isDisabled', 'is_disabled'],
-  joinMode: ['joinMode', 'join_mode'],
-  onParentFailure: ['onParentFailure', 'on_parent_failure'],
-  merge: ['merge'],
-  retry: ['retry'],
+/** One setting: its spellings, and what it may be. Schemas are made once, as configs are read at every compilation of a graph. */
+interface Setting<Value> {
+  readonly names: readonly [string, ...string[]];
+  readonly schema: z.ZodType<Value>;
+}
+const setting = <Value>(schema: z.ZodType<Value>, ...names: Setting<Value>['names']): Setting<Value> => ({ names, schema });
+
+const settings = {
+  title: setting(z.string().max(256), 'title'),
+  description: setting(z.string().max(4_096), 'description'),
+  outputVariable: setting(variable, 'outputVariable', 'output_variable'),
+  timeoutMs: setting(timeoutMs, 'timeoutMs', 'timeout_ms'),
+  timeoutSeconds: setting(timeoutSeconds, 'timeoutSeconds', 'timeout_seconds'),
+  errorHandling: setting(errorHandling, 'errorHandling', 'error_handling'),
+  isDisabled: setting(z.boolean(), 'isDisabled', 'is_disabled'),
+  joinMode: setting(z.enum(['all', 'any']), 'joinMode', 'join_mode'),
+  onParentFailure: setting(z.enum(['skip', 'propagate', 'substitute_default']), 'onParentFailure', 'on_parent_failure'),
+  merge: setting(z.enum(mergeStrategies), 'merge'),
 } as const;
-const retryNames = {
-  attempts: ['attempts'],
-  backoffMs: ['backoffMs', 'backoff_ms'],
-  maxBackoffMs: ['maxBackoffMs', 'max_backoff_ms'],
-  retryOn: ['retryOn', 'retry_on'],
+const retrySettings = {
+  attempts: setting(z.int().min(1).max(100), 'attempts'),
+  backoffMs: setting(milliseconds(seldom), 'backoffMs', 'backoff_ms'),
+  maxBackoffMs: setting(milliseconds(seldom), 'maxBackoffMs', 'max_backoff_ms'),
+  retryOn: setting(z.array(z.enum(retryableCauses)), 'retryOn', 'retry_on'),
 } as const;
 
+const namesOf = (those: Readonly<Record<string, Setting<unknown>>>): readonly string[] =>
+  Object.values(those).flatMap(({ names }) => names);
+
 /** The keys of a config that are settings, in all their spellings. */
-export const settingKeys: ReadonlySet<string> = new Set(Object.values(settingNames).flat());
-const retryKeys: ReadonlySet<string> = new Set(Object.values(retryNames).flat());
+export const settingKeys: ReadonlySet<string> = new Set([...namesOf(settings), 'retry']);
+const retryKeys: ReadonlySet<string> = new Set(namesOf(retrySettings));
 
 export interface Settings {
   readonly policy: NodePolicy;
@@ -82,20 +91,20 @@ export interface Settings {
 export function readSettings(config: JsonObject, defaults: NodeDefaults): Settings {
   const findings: ConfigFinding[] = [];
   const read = reader(config, [], findings);
-  read(settingNames.title, z.string().max(256));
-  read(settingNames.description, z.string().max(4_096));
-  const outputVariable = read(settingNames.outputVariable, variable) ?? defaults.outputVariable;
-  const limits = { ms: read(settingNames.timeoutMs, timeoutMs), s: read(settingNames.timeoutSeconds, timeoutSeconds) };
+  read(settings.title);
+  read(settings.description);
+  const outputVariable = read(settings.outputVariable) ?? defaults.outputVariable;
+  const limits = { ms: read(settings.timeoutMs), s: read(settings.timeoutSeconds) };
   if (limits.ms !== undefined && limits.s !== undefined) findings.push(twice('timeoutSeconds', 'timeoutMs'));
   const policy: NodePolicy = {
     ...(outputVariable === undefined ? {} : { outputVariable }),
-    joinMode: read(settingNames.joinMode, z.enum(['all', 'any'])) ?? 'all',
-    errorHandling: read(settingNames.errorHandling, errorHandling) ?? 'continue',
-    onParentFailure: read(settingNames.onParentFailure, z.enum(['skip', 'propagate', 'substitute_default'])) ?? 'skip',
-    merge: read(settingNames.merge, z.enum(mergeStrategies)) ?? 'last_write_wins',
+    joinMode: read(settings.joinMode) ?? 'all',
+    errorHandling: read(settings.errorHandling) ?? 'continue',
+    onParentFailure: read(settings.onParentFailure) ?? 'skip',
+    merge: read(settings.merge) ?? 'last_write_wins',
     retry: readRetry(config['retry'], defaults.retry, findings),
     timeoutMs: limits.ms ?? limits.s ?? defaults.timeoutMs,
-    isDisabled: read(settingNames.isDisabled, z.boolean()) ?? false,
+    isDisabled: read(settings.isDisabled) ?? false,
   };
   return { policy, findings };
 }
@@ -110,10 +119,10 @@ function readRetry(config: JsonValue | undefined, defaults: RetryPolicy, finding
     findings.push({ code: 'config_key_unknown', path: ['retry', key], message: `no retry setting is called ${key}` });
   const read = reader(config, ['retry'], findings);
   return {
-    attempts: read(retryNames.attempts, z.int().min(1).max(100)) ?? defaults.attempts,
-    backoffMs: read(retryNames.backoffMs, milliseconds(seldom)) ?? defaults.backoffMs,
-    maxBackoffMs: read(retryNames.maxBackoffMs, milliseconds(seldom)) ?? defaults.maxBackoffMs,
-    retryOn: read(retryNames.retryOn, z.array(z.enum(retryableCauses))) ?? defaults.retryOn,
+    attempts: read(retrySettings.attempts) ?? defaults.attempts,
+    backoffMs: read(retrySettings.backoffMs) ?? defaults.backoffMs,
+    maxBackoffMs: read(retrySettings.maxBackoffMs) ?? defaults.maxBackoffMs,
+    retryOn: read(retrySettings.retryOn) ?? defaults.retryOn,
     jitter: defaults.jitter,
   };
 }
@@ -121,7 +130,7 @@ function readRetry(config: JsonValue | undefined, defaults: RetryPolicy, finding
 /** Reads one setting under whichever of its spellings is there; undefined where it is absent or bad. */
 const reader =
   (config: JsonObject, path: readonly string[], findings: ConfigFinding[]) =>
-  <Value>(names: readonly [string, ...string[]], schema: z.ZodType<Value>): Value | undefined => {
+  <Value>({ names, schema }: Setting<Value>): Value | undefined => {
     const spelled = names.filter((name) => Object.hasOwn(config, name));
     const [name = names[0], other] = spelled;
     if (other !== undefined) findings.push(twice(other, name, path));
