@@ -27,6 +27,16 @@ const log = [
 /** Of the verdict on a node, and of what its edges have become. */
 const joins = ['test/engine/graph/{joins,dispatch,edge-conditions,endings,failures,random-graphs}.test.ts'];
 
+/**
+ * Whoever lives after the tests of its area is judged by all of these: they take minutes, and most mutants are caught long before.
+ * Those that play thousands of commits, or ask other systems, would say the same once more.
+ */
+export const everyTest = [
+  'test/engine/**/*.test.ts',
+  'test/histories/*.test.ts',
+  'test/service/!(wide-joins|many-calls|long-loops|resumed-watch).test.ts',
+];
+
 /** First what every run goes through: a mutant that lives there would hurt most. The first area that fits a file has it. */
 export const areas: readonly Area[] = [
   { path: 'lib/engine/log/fold-loop', tests: [...log, 'test/engine/graph/loops.test.ts'] },

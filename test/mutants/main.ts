@@ -1,7 +1,8 @@
 /**
  * `npm run mutants` changes lib/engine in thousands of small ways and counts which of them no test notices. It goes on where the
- * counts stopped: first files never counted, then those whose text has changed, then those whose tests have. `npm run mutants --
- * lib/engine/retry` keeps to what lies there; `--minutes 30` begins nothing after that time; `--concurrency 2` uses more cores.
+ * counts stopped: first files never counted, then those whose text has changed, then those whose survivors were shown to the tests
+ * of their own area alone, then those whose tests have changed. `npm run mutants -- lib/engine/retry` keeps to what lies there;
+ * `--minutes 30` begins nothing after that time; `--concurrency 2` uses more cores.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -9,9 +10,9 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { writeProof } from '../simulation/write-proof.ts';
-import { type Area, areas } from './areas.ts';
+import { type Area, areas, everyTest } from './areas.ts';
 import { type Report, reportOf, reportSchema } from './report.ts';
-import { type Tried, tryMutants } from './try-mutants.ts';
+import { type Survivor, type Tried, nameOf, tryAgain, tryMutants } from './try-mutants.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const countFile = join(root, 'test', 'simulation', 'proof', 'mutants.json');
@@ -66,7 +67,8 @@ function dueFiles(): readonly Due[] {
 function rankOf(counted: Report['files'][string] | undefined, source: string, tests: string): number | undefined {
   if (counted === undefined) return 0;
   if (counted.source !== source) return 1;
-  return counted.tests === tests ? undefined : 2;
+  if (counted.alive === undefined && counted.survived + counted.noCoverage > 0) return 2;
+  return counted.tests === tests ? undefined : 3;
 }
 
 function batches(due: readonly Due[]): readonly (readonly Due[])[] {
@@ -87,29 +89,39 @@ async function count(batch: readonly Due[]): Promise<void> {
   if (first === undefined) return;
   const startedAt = performance.now();
   const commit = execFileSync('git', ['rev-parse', '--short=10', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
+  const concurrency = Number(values.concurrency);
   const tried = await tryMutants(
     batch.map(({ path }) => path),
     first.area.tests,
-    Number(values.concurrency),
+    concurrency,
   );
+  const left = [...tried].flatMap(([source, { survivors }]) => survivors.map((survivor) => ({ source, survivor })));
+  const still = left.length === 0 ? new Map<string, readonly Survivor[]>() : await tryAgain(left, everyTest, concurrency);
   // Read again: somebody may have counted another part meanwhile.
   const before = countedSoFar();
   const files = { ...before.files };
   for (const { path, source, tests } of batch) {
     const result = tried.get(path);
     if (result === undefined) continue;
-    files[path] = { source, tests, commit, ...result.counts };
-    say(path, result);
+    const alive = still.get(path) ?? [];
+    files[path] = { source, tests, commit, ...countsWith(result, alive), alive: alive.map(nameOf) };
+    say(path, files[path]);
   }
   const seconds = before.seconds + Math.round((performance.now() - startedAt) / 1_000);
   writeFileSync(countFile, `${JSON.stringify(reportOf(seconds, files), undefined, 2)}\n`);
 }
 
-function say(path: string, { counts, survivors }: Tried): void {
-  console.log(`${path}: ${counts.mutants} mutants, ${counts.survived} survived, ${counts.noCoverage} without a test`);
-  for (const { line, column, mutator, replacement, isCovered } of survivors) {
-    console.log(`  ${path}:${line}:${column} ${mutator}${isCovered ? '' : ' (no test)'} -> ${replacement}`);
-  }
+/** What is found to be caught after all counts as caught, whether its area has a test that goes there or not. */
+function countsWith({ counts }: Tried, alive: readonly Survivor[]): Tried['counts'] {
+  const survived = alive.filter(({ isCovered }) => isCovered).length;
+  const noCoverage = alive.length - survived;
+  const caught = counts.survived + counts.noCoverage - alive.length;
+  return { ...counts, killed: counts.killed + caught, survived, noCoverage };
+}
+
+function say(path: string, { mutants, alive = [] }: Report['files'][string]): void {
+  console.log(`${path}: ${mutants} mutants, ${alive.length} alive`);
+  for (const name of alive) console.log(`  ${path}:${name}`);
 }
 
 function pathsOf(globs: readonly string[]): readonly string[] {

@@ -27,6 +27,8 @@ const fileSchema = countsSchema.extend({
   commit: z.string().regex(/^[0-9a-f]{7,}$/),
   /** mutants of what runs once when the module is loaded: constants and tables. They are not tried. */
   constants: count,
+  /** which these are that no test noticed, also none of those that were asked for them alone; absent: those were not asked yet */
+  alive: z.array(z.string()).exactOptional(),
 });
 
 type FileReport = z.infer<typeof fileSchema>;

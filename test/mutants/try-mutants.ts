@@ -9,9 +9,10 @@ type MutantResult = Awaited<ReturnType<Stryker['runMutationTest']>>[number];
 
 const root = join(import.meta.dirname, '..', '..');
 
-interface Survivor {
-  readonly line: number;
-  readonly column: number;
+type Location = MutantResult['location'];
+
+export interface Survivor {
+  readonly location: Location;
   /** Stryker's name of what it does */
   readonly mutator: string;
   readonly replacement: string;
@@ -23,8 +24,41 @@ export interface Tried {
   readonly survivors: readonly Survivor[];
 }
 
+/** One that was tried, and is to be tried again. */
+interface Left {
+  readonly source: string;
+  readonly survivor: Survivor;
+}
+
 /**
- * @param sources paths from the root of the repository
+ * Asks other tests for what is left. Whatever else lies within the same lines is tried again with it, and not counted again.
+ * @returns those that are left still, by their sources
+ */
+export async function tryAgain(
+  left: readonly Left[],
+  tests: readonly string[],
+  concurrency: number,
+): Promise<ReadonlyMap<string, readonly Survivor[]>> {
+  const sources = [...new Set(left.map(({ source }) => source))];
+  const ranges = left.map(({ source, survivor: { location } }) => `${source}:${rangeOf(location)}`);
+  const tried = await tryMutants([...new Set(ranges)], tests, concurrency, sources);
+  return new Map(
+    sources.map((source) => {
+      const asked = new Set(left.filter((each) => each.source === source).map(({ survivor }) => nameOf(survivor)));
+      return [source, (tried.get(source)?.survivors ?? []).filter((survivor) => asked.has(nameOf(survivor)))];
+    }),
+  );
+}
+
+/** Stryker counts columns from 0 where it is told which to try, and from 1 where it says which it tried. */
+const rangeOf = ({ start, end }: Location): string => `${start.line}:${start.column - 1}-${end.line}:${end.column - 1}`;
+
+/** Such as `74:13 ConditionalExpression -> true`. */
+export const nameOf = ({ location: { start }, mutator, replacement }: Survivor): string =>
+  `${start.line}:${start.column} ${mutator} -> ${replacement}`;
+
+/**
+ * @param sources paths from the root of the repository, or such with a range behind them
  * @param tests globs of the tests that judge their mutants
  * @returns what became of each file's mutants
  */
@@ -32,6 +66,7 @@ export async function tryMutants(
   sources: readonly string[],
   tests: readonly string[],
   concurrency: number,
+  files = sources,
 ): Promise<ReadonlyMap<string, Tried>> {
   const folder = mkdtempSync(join(tmpdir(), 'stepwell-mutants-'));
   const clear = () => rmSync(folder, { recursive: true, force: true });
@@ -44,7 +79,7 @@ export async function tryMutants(
       concurrency,
       tempDirName: folder,
     }).runMutationTest();
-    return new Map(sources.map((source) => [source, judge(results.filter(({ fileName }) => pathOf(fileName) === source))]));
+    return new Map(files.map((source) => [source, judge(results.filter(({ fileName }) => pathOf(fileName) === source))]));
   } finally {
     clear();
     process.off('exit', clear);
@@ -69,8 +104,7 @@ function judge(mutants: readonly MutantResult[]): Tried {
       constants: mutants.filter((mutant) => mutant.static === true && mutant.status === 'Ignored').length,
     },
     survivors: [...all('Survived'), ...all('NoCoverage')].map(({ location, mutatorName, replacement, status }) => ({
-      line: location.start.line,
-      column: location.start.column,
+      location,
       mutator: mutatorName,
       replacement: replacement.replaceAll(/\s+/g, ' '),
       isCovered: status === 'Survived',

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { areas } from './areas.ts';
+import { areas, everyTest } from './areas.ts';
 
 /** Dear ones last, the dearest at the end: most mutants are caught before any of them is asked. */
 const dear = [
@@ -37,7 +37,7 @@ export default defineConfig({
     },
   ],
   test: {
-    include: [...new Set(areas.flatMap(({ tests }) => tests))],
+    include: [...new Set([...areas.flatMap(({ tests }) => tests), ...everyTest])],
     // A new thread for each file would cost more than its tests. What modules do when they are loaded is not mutated.
     isolate: false,
     sequence: { sequencer: CheapestFirst },

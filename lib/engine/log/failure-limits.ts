@@ -44,7 +44,7 @@ function told(details: JsonObject): JsonObject {
   const kept = new Map<string, JsonValue>();
   let room = failureLimits.details - roomForNames;
   for (const [key, value] of bySize) {
-    const small = shortened(value, room - sizeOf(key) - 1);
+    const small = shortened(value, room - sizeOf(key) - roundAnEntry);
     const size = sizeOf({ [key]: small });
     if (size > room) continue;
     kept.set(key, small);
@@ -58,6 +58,9 @@ function told(details: JsonObject): JsonObject {
   });
   return { ...Object.fromEntries(all), ...(leftOut.length === 0 ? {} : { leftOut: leftOut.slice(0, mostNames) }) };
 }
+
+/** Two braces and a colon. */
+const roundAnEntry = 3;
 
 const mostNames = 4;
 const longestName = 40;

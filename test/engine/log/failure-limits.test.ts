@@ -42,6 +42,41 @@ describe('details', () => {
     });
   });
 
+  test('are whole up to the limit, and no further', () => {
+    const ofSize = (size: number): JsonObject => ({ text: 'x'.repeat(size - sizeOf({ text: '' })) });
+    expect(details(ofSize(4_096))).toEqual(ofSize(4_096));
+    expect(sizeOf(details(ofSize(4_097)))).toBeLessThan(1_000);
+  });
+
+  test('the smallest have the room first, whichever stands first', () => {
+    const large = { of: 'x'.repeat(2_900) };
+    const small = { of: 'y'.repeat(300) };
+    const longer = { of: 'z'.repeat(2_000) };
+    expect(details({ large, small, longer })).toEqual({ small, longer, leftOut: ['large'] });
+  });
+
+  test('of those that are left out four are named', () => {
+    const deep = { of: 'x'.repeat(5_000) };
+    expect(details({ a: deep, b: deep, c: deep, d: deep, e: deep, small: 1 })).toEqual({
+      small: 1,
+      leftOut: ['a', 'b', 'c', 'd'],
+    });
+  });
+
+  test('a text or a list that takes about all the room that there is, is shortened at most', () => {
+    const deep = { of: 'x'.repeat(5_000) };
+    for (let size = 3_080; size < 3_120; size += 1) {
+      // Each of the numbers takes two units with its comma: one of two digits makes their sum odd.
+      for (const list of [Array.from({ length: size }, () => 1), [10, ...Array.from({ length: size }, () => 1)]]) {
+        const told = details({ list, deep })?.['list'];
+        expect(sizeOf({ list: told })).toBeGreaterThan(3_100);
+        expect(told).toEqual(list.slice(0, Array.isArray(told) ? told.length : 0));
+      }
+      const text = 'y'.repeat(size - 2);
+      expect(details({ text, deep })).toMatchObject({ text: expect.stringMatching(/^y{500,}$/), leftOut: ['deep'] });
+    }
+  });
+
   test('whatever they are, they stay below the limit, and are told the same again', () => {
     fc.assert(
       fc.property(anything, (given) => {
