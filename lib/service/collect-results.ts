@@ -1,7 +1,7 @@
 /** Takes results of many siblings, and ends of many runs that were called, together: each run's are decided in one commit. */
 import { mostDirectSiblings } from '../engine/graph/advance.ts';
 import { type RunAddress, nodeKey } from '../engine/ids.ts';
-import { type RunState, isTerminal } from '../engine/log/fold.ts';
+import { type RunState, isTerminal, openNodes } from '../engine/log/fold.ts';
 import { pinnedVersion } from '../engine/log/head.ts';
 import { type DurationMs, type Instant, between, durationMs, seconds } from '../engine/time.ts';
 import type { Fact } from '../engine/graph/facts.ts';
@@ -113,10 +113,10 @@ const isWorthWaiting = (state: RunState, taken: number): boolean =>
 
 /** A loop at work has siblings to come that are not asked for yet, and each commit of few results asks for as few of them. */
 const passesToCome = (state: RunState): number =>
-  [...state.open.keys()].reduce((sum, key) => {
-    const node = state.nodes.get(key);
-    return node?.status === 'waiting' && node.for === 'passes' ? sum + node.loop.items - node.loop.next : sum;
-  }, 0);
+  openNodes(state).reduce(
+    (sum, node) => (node.status === 'waiting' && node.for === 'passes' ? sum + node.loop.items - node.loop.next : sum),
+    0,
+  );
 
 /** The results of a batch, parted by run, in the order in which they came. */
 export function byRun(

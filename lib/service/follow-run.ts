@@ -5,8 +5,7 @@
 import { type RunAddress, topLevel } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { deltaEventName } from '../engine/log/event-names.ts';
-import { type RunState, applyCommit, emptyState, isTerminal } from '../engine/log/fold.ts';
-import { isOpen } from '../engine/log/node-state.ts';
+import { type RunState, applyCommit, emptyState, isTerminal, openNodes } from '../engine/log/fold.ts';
 import { type PublicEvent, type PublicFact, type Told, envelopeOf, publicFacts } from '../engine/log/public-event.ts';
 import { type DurationMs, durationMs, seconds } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -106,10 +105,7 @@ const nothingNow = (trouble: unknown): readonly Commit[] => {
 };
 
 const longestPause = (state: RunState): DurationMs => {
-  const isAtWork = [...state.open.keys()].some((key) => {
-    const node = state.nodes.get(key);
-    return node !== undefined && isOpen(node) && node.status !== 'waiting';
-  });
+  const isAtWork = openNodes(state).some(({ status }) => status !== 'waiting');
   return isAtWork ? longestAtWork : longestWaiting;
 };
 

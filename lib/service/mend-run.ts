@@ -2,9 +2,10 @@
  * Sending again what may never have been sent: what a redelivered message, a nudge and the sweep do alike.
  * Only silent nodes are sent again, so that a late duplicate cannot multiply.
  */
+import { signalWaitsOf } from '../engine/graph/sleepers.ts';
 import { type NodeKey, nodeKey } from '../engine/ids.ts';
 import { isTerminal, waitsForPlace } from '../engine/log/fold.ts';
-import { type OpenNode, type SignalWait, endsBy } from '../engine/log/node-state.ts';
+import { type OpenNode, endsBy } from '../engine/log/node-state.ts';
 import { isLookToCome, silences } from '../engine/log/silence.ts';
 import { durationMs } from '../engine/time.ts';
 import { type Decider, meeterOf } from './decide-run.ts';
@@ -69,17 +70,11 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
   }
   for (let first = 0; first < unasked.length; first += mostAskedTogether)
     await Promise.all(unasked.slice(first, first + mostAskedTogether).map((node) => askAfter(deps, fold, node)));
-  // Last, because a signal that is there moves the run.
-  await keepWaits(meeterOf(decider), fold, signalWaits(fold));
+  // Last, because a signal that is there moves the run. Over or not: what was there in time need not lie until a wake comes that
+  // does not die as the last one did.
+  await keepWaits(meeterOf(decider), fold, signalWaitsOf(fold.state));
   return { resent, wantsLook: isAnyYoung && !isLookToCome(signs, now) };
 }
-
-/** Over or not: what was there in time need not lie until a wake comes that does not die as the last one did. */
-const signalWaits = ({ state: { open, nodes } }: RunFold): readonly SignalWait[] =>
-  [...open.keys()].flatMap((key) => {
-    const node = nodes.get(key);
-    return node?.status === 'waiting' && node.for === 'signal' ? [node] : [];
-  });
 
 /**
  * The alarm of a sleeper may never have been set: a second wake finds nothing to do, and a timer has a name. The delayed job

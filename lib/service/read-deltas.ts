@@ -1,6 +1,6 @@
 /** Hearing nodes that are at work: each from its first word on, and nothing twice. */
-import type { NodeKey, RunAddress } from '../engine/ids.ts';
-import type { RunState } from '../engine/log/fold.ts';
+import { type NodeKey, type RunAddress, nodeKey } from '../engine/ids.ts';
+import { type RunState, openNodes } from '../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
 import { type DurationMs, type Instant, after, durationMs, seconds } from '../engine/time.ts';
 import type { Delta } from '../ports/streams.ts';
@@ -60,13 +60,10 @@ export class Ears {
   #follow(state: RunState): void {
     for (const key of this.#ears.keys()) if (!state.open.has(key)) this.#ears.delete(key);
     if (this.#ears.size >= mostEars) return;
-    const atWork = [...state.open.keys()].flatMap((key) => {
-      const node = state.nodes.get(key);
-      return node === undefined || !isOpen(node) || node.status === 'waiting' || this.#ears.has(key) ? [] : [{ key, node }];
-    });
-    const running = atWork.filter(({ node }) => node.status === 'running');
-    const others = atWork.filter(({ node }) => node.status !== 'running');
-    for (const { key } of [...running, ...others].slice(0, mostEars - this.#ears.size)) {
+    const unheard = openNodes(state).filter((node) => node.status !== 'waiting' && !this.#ears.has(nodeKey(node)));
+    const running = unheard.filter(({ status }) => status === 'running');
+    const others = unheard.filter(({ status }) => status !== 'running');
+    for (const key of [...running, ...others].slice(0, mostEars - this.#ears.size).map(nodeKey)) {
       this.#ears.set(key, { node: key, next: 0, owner: undefined, pause: firstPause, askAt: this.#deps.clock.now() });
     }
   }

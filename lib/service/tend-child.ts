@@ -7,6 +7,7 @@ import { mostDirectSiblings } from '../engine/graph/advance.ts';
 import type { ChildEnd } from '../engine/graph/facts.ts';
 import { type RunAddress, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
+import { openNodes } from '../engine/log/fold.ts';
 import { callerOf } from '../engine/log/lineage.ts';
 import type { ChildWait } from '../engine/log/node-state.ts';
 import type { ChildJob, ChildResult } from '../ports/jobs.ts';
@@ -42,14 +43,8 @@ export async function tellEnd(decider: Decider, caller: RunFold, called: ChildJo
 }
 
 /** So many runs may end at once that most of those who tell it would lose their puts: the ends are collected. */
-function isCrowded({ state }: RunFold): boolean {
-  let calls = 0;
-  for (const key of state.open.keys()) {
-    const node = state.nodes.get(key);
-    if (node?.status === 'waiting' && node.for === 'child') calls += 1;
-  }
-  return calls > mostDirectSiblings;
-}
+const isCrowded = ({ state }: RunFold): boolean =>
+  openNodes(state).filter((node) => node.status === 'waiting' && node.for === 'child').length > mostDirectSiblings;
 
 function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWait | undefined {
   const node = state.nodes.get(nodeKey(job));

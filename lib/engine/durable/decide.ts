@@ -5,7 +5,7 @@ import { topLevel } from '../ids.ts';
 import { unreachable } from '../invariant.ts';
 import { type JsonValue, type Payload, inline } from '../json.ts';
 import type { RunEvent } from '../log/events.ts';
-import { type RunState, emptyState } from '../log/fold.ts';
+import { type RunState, emptyState, openNodes } from '../log/fold.ts';
 import { type OpenNode, type WaitingNode, endsBy } from '../log/node-state.ts';
 import { type Instant, hours, after } from '../time.ts';
 import { breakDrive } from './break-drive.ts';
@@ -19,7 +19,6 @@ import {
   failedWith,
   hasEnded,
   openDraft,
-  openNodes,
   run,
   wanted,
 } from './draft.ts';
@@ -128,7 +127,7 @@ function decideOne(draft: Draft, fact: CodeFact): void {
     case 'recovered':
       if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
       // Nothing leads here; and were a run ever left with nobody, whoever looks at it puts it right.
-      if (openNodes(draft).every(({ status, step }) => status !== 'waiting' && step?.kind !== 'drive')) askForDrive(draft);
+      if (openNodes(draft.state).every(({ status, step }) => status !== 'waiting' && step?.kind !== 'drive')) askForDrive(draft);
       return;
     default:
       unreachable(fact);
@@ -172,7 +171,7 @@ function expire(draft: Draft, node: WaitingNode): void {
 }
 
 function wakeEarly(draft: Draft, isMeant: (node: OpenNode) => boolean): void {
-  for (const node of openNodes(draft)) {
+  for (const node of openNodes(draft.state)) {
     if (node.status !== 'waiting' || node.for !== 'time' || !isMeant(node)) continue;
     emit(draft, { type: 'NODE_WOKEN', nodeId: node.nodeId, iteration: topLevel, attempt: node.attempt });
     settle(draft, node, inline(null));

@@ -3,8 +3,8 @@ import { type NodeRef, commitNo, firstAttempt, nodeKey, topLevel } from '../ids.
 import { invariant } from '../invariant.ts';
 import { inline } from '../json.ts';
 import type { Ending, Failure, RunEvent } from '../log/events.ts';
-import { type RunState, applyEvent, fork, isTerminal } from '../log/fold.ts';
-import { type NodeState, type OpenNode, isOpen } from '../log/node-state.ts';
+import { type RunState, applyEvent, fork, isTerminal, openNodes } from '../log/fold.ts';
+import { type NodeState, type OpenNode } from '../log/node-state.ts';
 import { wantedNode } from '../log/wanted-node.ts';
 import type { Attempt } from '../ids.ts';
 import type { Instant } from '../time.ts';
@@ -31,12 +31,6 @@ export const nodeOf = ({ state }: Draft, ref: NodeRef): NodeState | undefined =>
 /** The node, where it is open and at this attempt. */
 export const wanted = ({ state }: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined => wantedNode(state, ref, attempt);
 
-export const openNodes = ({ state }: Draft): readonly OpenNode[] =>
-  [...state.open.keys()].flatMap((key) => {
-    const node = state.nodes.get(key);
-    return node !== undefined && isOpen(node) ? [node] : [];
-  });
-
 /** The first sign of work makes the run a running one. */
 export function run(draft: Draft): void {
   if (draft.state.progress.status === 'pending') emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'running' });
@@ -56,7 +50,7 @@ export function dispatchDrive(draft: Draft, notBefore?: Instant): void {
   });
 }
 
-const drivesOf = (draft: Draft): readonly OpenNode[] => openNodes(draft).filter(({ step }) => step?.kind === 'drive');
+const drivesOf = (draft: Draft): readonly OpenNode[] => openNodes(draft.state).filter(({ step }) => step?.kind === 'drive');
 
 const dueAt = (drive: OpenNode): Instant | undefined => (drive.status === 'queued' ? drive.notBefore : undefined);
 

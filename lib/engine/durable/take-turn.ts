@@ -3,21 +3,10 @@ import { topLevel } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import { inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';
+import { openNodes } from '../log/fold.ts';
 import type { OpenNode } from '../log/node-state.ts';
 import { type Instant, earliest } from '../time.ts';
-import {
-  type Draft,
-  askForDrive,
-  dispatchDrive,
-  emit,
-  endAs,
-  endDrive,
-  failedWith,
-  hasEnded,
-  openNodes,
-  run,
-  wanted,
-} from './draft.ts';
+import { type Draft, askForDrive, dispatchDrive, emit, endAs, endDrive, failedWith, hasEnded, run, wanted } from './draft.ts';
 import type { CodeFact } from './facts.ts';
 import { putOff } from './put-off.ts';
 import { endOrRollBack, endUndone, hasSomethingToUndo, withFailures } from './roll-back.ts';
@@ -54,7 +43,7 @@ function leave(draft: Draft, fact: TurnEnded): void {
   const drive = wanted(draft, fact.node, fact.attempt);
   const { turn } = fact;
   if (drive === undefined || turn.next === 'goes_on') return;
-  const isIdle = openNodes(draft).every(({ step }) => step?.kind === 'drive');
+  const isIdle = openNodes(draft.state).every(({ step }) => step?.kind === 'drive');
   // What came at the end of a drive's time is given to the code by the next one.
   const hasNews = turn.next === 'hands_on' && turn.entries.length > 0;
   if (isIdle && turn.wakeAt === undefined && !hasNews) return stall(draft, drive, fact);
@@ -67,7 +56,7 @@ function leave(draft: Draft, fact: TurnEnded): void {
 /** A step that is to be done needs somebody who does it, whatever the drive that leaves it says. */
 function firstTry(draft: Draft): Instant | undefined {
   const { now } = draft.tools;
-  const left = openNodes(draft).filter(({ status, step }) => status !== 'waiting' && step?.kind !== 'drive');
+  const left = openNodes(draft.state).filter(({ status, step }) => status !== 'waiting' && step?.kind !== 'drive');
   return earliest(left.map((node) => (node.status === 'queued' ? (node.notBefore ?? now) : now)));
 }
 

@@ -7,6 +7,7 @@ import { type IterationKey, type NodeKey, firstAttempt, nodeKey, topLevel } from
 import { invariant } from '../invariant.ts';
 import { inline } from '../json.ts';
 import type { SkipReason, Via } from '../log/events.ts';
+import { openNodes } from '../log/fold.ts';
 import { isOpen } from '../log/node-state.ts';
 import { doneHandle } from './bodies.ts';
 import { mayExecute } from './budget.ts';
@@ -142,7 +143,7 @@ function endPinned(draft: Draft, place: Place, { output, handle }: PinnedOutput)
 
 /** Asks for the ready nodes: one goes on here, where it may; many together send their results to be collected. */
 function dispatch(draft: Draft, ready: readonly Place[]): void {
-  const working = [...draft.state.open.keys()].filter((key) => draft.state.nodes.get(key)?.status !== 'waiting').length;
+  const working = openNodes(draft.state).filter(({ status }) => status !== 'waiting').length;
   const isCrowded = working + ready.length > mostDirectSiblings;
   if (
     !mayExecute(

@@ -1,6 +1,6 @@
 /** The nodes that sleep. A node that is queued for later is none: its wait is a retry's policy or the start's own wish. */
 import type { NodeId } from '../ids.ts';
-import type { RunState } from '../log/fold.ts';
+import { type RunState, openNodes } from '../log/fold.ts';
 import type { SignalWait, WaitingNode } from '../log/node-state.ts';
 
 export type Sleeper = Extract<WaitingNode, { for: 'time' }>;
@@ -15,8 +15,4 @@ export const sleepersOf = (state: RunState, nodeIds?: readonly NodeId[]): readon
 export const signalWaitsOf = (state: RunState): readonly SignalWait[] =>
   waitingIn(state).flatMap((node) => (node.for === 'signal' ? [node] : []));
 
-const waitingIn = (state: RunState): readonly WaitingNode[] =>
-  [...state.open.keys()].flatMap((key) => {
-    const node = state.nodes.get(key);
-    return node?.status === 'waiting' ? [node] : [];
-  });
+const waitingIn = (state: RunState): readonly WaitingNode[] => openNodes(state).filter((node) => node.status === 'waiting');

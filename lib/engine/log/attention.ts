@@ -1,16 +1,12 @@
 /** What an open run may be looked for by: that it keeps retrying, or that it waits. Most runs are neither for long. */
 import { firstAttempt } from '../ids.ts';
 import type { Instant } from '../time.ts';
-import { type RunState, waitsForPlace } from './fold.ts';
+import { type RunState, openNodes, waitsForPlace } from './fold.ts';
 import type { HeadProjection } from './head.ts';
-import { isOpen } from './node-state.ts';
 
 export function attentionOf(state: RunState, now: Instant): HeadProjection['attention'] {
   if (waitsForPlace(state)) return 'waiting';
-  const open = [...state.open.keys()].flatMap((key) => {
-    const node = state.nodes.get(key);
-    return node !== undefined && isOpen(node) ? [node] : [];
-  });
+  const open = openNodes(state);
   if (open.some((node) => node.attempt > firstAttempt)) return 'retrying';
   const isWaiting = open.every(
     (node) => node.status === 'waiting' || (node.status === 'queued' && (node.notBefore ?? now) > now),

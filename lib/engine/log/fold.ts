@@ -33,6 +33,7 @@ import {
   end,
   isTerminal,
   put,
+  openNodes,
   running,
   waitsForPlace,
   write,
@@ -47,6 +48,7 @@ export {
   emptyState,
   fork,
   isTerminal,
+  openNodes,
   waitsForPlace,
 } from './run-state.ts';
 
@@ -293,10 +295,7 @@ function endRun(state: RunState, id: EventId, stamp: Stamp, progress: RunProgres
 }
 
 function cancelOpen(state: RunState, id: EventId, stamp: Stamp, isMeant: (node: OpenNode) => boolean): void {
-  for (const key of state.open.keys()) {
-    const node = state.nodes.get(key);
-    invariant(node !== undefined && isOpen(node), () => `${key} is open and has no state`);
-    if (!isMeant(node)) continue;
+  for (const node of openNodes(state).filter(isMeant)) {
     end(state, {
       nodeId: node.nodeId,
       iteration: node.iteration,

@@ -97,6 +97,14 @@ export const isTerminal = (progress: RunProgress): progress is Exclude<RunProgre
 export const waitsForPlace = ({ progress, admission }: RunState): boolean =>
   admission !== undefined && admission.place === undefined && !isTerminal(progress);
 
+/** The nodes that have begun and not ended. */
+export const openNodes = ({ nodes, open }: RunState): readonly OpenNode[] =>
+  [...open.keys()].map((key) => {
+    const node = nodes.get(key);
+    invariant(node !== undefined && isOpen(node), () => `${key} is open and has no state`);
+    return node;
+  });
+
 /** Which commit and when: what the events of one commit share. */
 export interface Stamp {
   readonly commit: CommitNo;

@@ -15,8 +15,8 @@ import {
   minutes,
   seconds,
 } from '../time.ts';
-import { type RunState, waitsForPlace } from './fold.ts';
-import { type ChildWait, type OpenNode, type SignalWait, endsBy, isOpen } from './node-state.ts';
+import { type RunState, openNodes, waitsForPlace } from './fold.ts';
+import { type ChildWait, type OpenNode, type SignalWait, endsBy } from './node-state.ts';
 
 /** The last sign of life of a node, beside what the log says. */
 export interface Sign {
@@ -81,10 +81,7 @@ const isOfDrive = ({ step }: OpenNode): boolean => step !== undefined && step.ki
 
 export function silences(state: RunState, signs: readonly Sign[], now: Instant): readonly (readonly [NodeKey, Silence])[] {
   const byNode = signsByNode(state, signs);
-  return [...state.open.keys()].flatMap((key) => {
-    const node = state.nodes.get(key);
-    return node !== undefined && isOpen(node) ? [[nodeKey(node), silenceOf(node, byNode.get(key), now)] as const] : [];
-  });
+  return openNodes(state).map((node) => [nodeKey(node), silenceOf(node, byNode.get(nodeKey(node)), now)]);
 }
 
 /** One drive of a run is at work at a time, and the message of another waits behind it: while one beats, none is lost. */
@@ -128,9 +125,8 @@ export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): In
         ? after(begins, timerGrace)
         : after(now, placeLook(state.admission?.since ?? now, now)),
     );
-  for (const key of state.open.keys()) {
-    const node = state.nodes.get(key);
-    if (node === undefined || !isOpen(node) || (node.status !== 'waiting' && isOfDrive(node))) continue;
+  for (const node of openNodes(state)) {
+    if (node.status !== 'waiting' && isOfDrive(node)) continue;
     const expectedAt = node.status === 'waiting' ? endsBy(node) : node.status === 'queued' ? node.notBefore : undefined;
     if (node.status === 'waiting' && (node.for === 'signal' || node.for === 'child')) looks.push(awaitedLook(node, now));
     if (node.status === 'waiting' && expectedAt === undefined) continue;

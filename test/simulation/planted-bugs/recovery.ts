@@ -55,9 +55,9 @@ export const inRecovery: readonly PlantedBug[] = [
   {
     name: 'a run is judged as a whole: one node at work hides the others',
     file: silence,
-    find: 'return node !== undefined && isOpen(node) ? [[nodeKey(node), silenceOf(node, byNode.get(key), now)] as const] : [];',
+    find: 'return openNodes(state).map((node) => [nodeKey(node), silenceOf(node, byNode.get(nodeKey(node)), now)]);',
     replace:
-      'const newest = signs.toSorted((one, other) => other.at - one.at)[0];\n    return node !== undefined && isOpen(node) ? [[nodeKey(node), silenceOf(node, newest === undefined ? byNode.get(key) : { ...newest, resends: 0 }, now)] as const] : [];',
+      'const newest = signs.toSorted((one, other) => other.at - one.at)[0];\n  return openNodes(state).map((node) => [nodeKey(node), silenceOf(node, newest === undefined ? byNode.get(nodeKey(node)) : { ...newest, resends: 0 }, now)]);',
     scene: 'a dead branch beside one at work',
     within: 1,
   },

@@ -161,8 +161,8 @@ export const inSignals: readonly PlantedBug[] = [
   {
     name: 'a wait whose time is over is given its signal by nobody but the wake that ends it',
     file: 'lib/service/mend-run.ts',
-    find: 'signalWaits(fold));',
-    replace: 'signalWaits(fold).filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now));',
+    find: 'signalWaitsOf(fold.state));',
+    replace: 'signalWaitsOf(fold.state).filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now));',
     scene: 'a wait whose wakes are lost',
     within: 1,
   },
