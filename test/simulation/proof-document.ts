@@ -251,7 +251,12 @@ Stryker changes \`lib/engine\` in one place at a time, and the tests of the engi
       files.reduce((sum, [, file]) => sum + file[what], 0);
     return [room, files.length, of('mutants'), of('killed'), of('timedOut'), of('survived'), of('noCoverage')];
   });
-  return `${head} ${number(mutants.seconds)} s for the files that are listed in the report.
+  const toShow = Object.values(mutants.files).filter(
+    ({ alive, survived, noCoverage }) => alive === undefined && survived + noCoverage > 0,
+  );
+  return `${head} ${number(mutants.seconds)} s for the files that are listed in the report. Whoever
+survives the tests of its own area is shown to all tests of the engine and of the service, and is named in the report where those do
+not notice it either; of ${toShow.length} of the ${mutants.totals.files} files that is still to be done, and all that their areas let through count as survivors.
 
 ${table(['room', 'files', 'mutants', 'killed', 'timed out', 'survived', 'no test goes there'], rows)}`;
 }
