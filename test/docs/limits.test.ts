@@ -272,7 +272,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Audit entries': [days(numberIn('lib/service/record-audit.ts', 'const keptFor = ')), 'lib/service/record-audit.ts'],
   'Attempts of a node': [
-    `${count(graphDefaults.retry.attempts)}, at most ${count(numberIn(settings, 'retryNames.attempts, z.int().min(1).max('))}`,
+    `${count(graphDefaults.retry.attempts)}, at most ${count(numberIn(settings, 'attempts: setting(z.int().min(1).max('))}`,
     settings,
   ],
   'Wait between attempts': [
