@@ -19,31 +19,3 @@ export const byChanceOfTwo: ReadonlyMap<string, string> = new Map([
   ...byChance,
   ['explicit-termination', 'what two crashes hold up may take longer than the nap of five minutes'],
 ]);
-
-interface EitherWay {
-  readonly node: string;
-  readonly ways: readonly [string, string];
-  readonly says: string;
-}
-
-/** Those of which two crashes leave the end as it is, and one node may come to its own in either of two ways. */
-export const eitherWayOfTwo: ReadonlyMap<string, EitherWay> = new Map([
-  [
-    'code: any of two',
-    {
-      node: 'work-0.0',
-      ways: ['cancelled', 'failed'],
-      says: 'each crash costs the step that fails one of its three tries, and it may have used them up when the other step is done',
-    },
-  ],
-]);
-
-/** The states of nodes, of which that one is said to have come to either where it has. */
-export function asEither(nodes: string, either: EitherWay | undefined): string {
-  if (either === undefined) return nodes;
-  const { node, ways } = either;
-  return nodes
-    .split(' ')
-    .map((each) => (ways.some((way) => each === `${node}=${way}`) ? `${node}=${ways.join('|')}` : each))
-    .join(' ');
-}

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Deps } from '../../lib/service/deps.ts';
 import { replaced } from '../service/replaced.ts';
-import { asEither, byChance, byChanceOfTwo, eitherWayOfTwo } from './by-chance.ts';
+import { byChance, byChanceOfTwo } from './by-chance.ts';
 import { corpus } from './corpus.ts';
 import { matrixOf } from './crash-matrix.ts';
 import type { FixedWorkflow } from './crash-run.ts';
@@ -23,17 +23,8 @@ describe('two crashes', () => {
   });
 
   it('only workflows that there are are left to chance', () => {
-    for (const name of [...byChanceOfTwo.keys(), ...eitherWayOfTwo.keys()]) expect(named(name).name).toBe(name);
+    for (const name of byChanceOfTwo.keys()) expect(named(name).name).toBe(name);
     for (const name of byChance.keys()) expect(byChanceOfTwo.has(name)).toBe(true);
-  });
-
-  it('one node that comes to either of two ends is compared in everything else', () => {
-    const either = eitherWayOfTwo.get('code: any of two');
-    const calm = asEither('work-0.0=cancelled work-0.1=completed', either);
-    expect(asEither('work-0.0=failed work-0.1=completed', either)).toBe(calm);
-    expect(asEither('work-0.0=completed work-0.1=completed', either)).not.toBe(calm);
-    expect(asEither('work-0.0=failed work-0.1=failed', either)).not.toBe(calm);
-    expect(asEither('work-0.0=failed', undefined)).toBe('work-0.0=failed');
   });
 });
 

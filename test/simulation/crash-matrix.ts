@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import type { SimulationOptions } from './simulation.ts';
-import { asEither, byChance, byChanceOfTwo, eitherWayOfTwo } from './by-chance.ts';
+import { byChance, byChanceOfTwo } from './by-chance.ts';
 import { type Came, type CrashRun, type FixedWorkflow, crashRun } from './crash-run.ts';
 import type { Aim } from './faults.ts';
 
@@ -68,9 +68,7 @@ export async function matrixOf(fixed: FixedWorkflow, { mostCallsForPairs: most =
       const struck = run.report.counts.crashBefore + run.report.counts.crashAfter;
       row.struck += struck;
       const isByChance = (aims.length === 1 ? byChance : byChanceOfTwo).has(fixed.name);
-      const either = aims.length === 1 ? undefined : eitherWayOfTwo.get(fixed.name);
-      const cameTo = ({ nodes, ...came }: Came): Came => ({ ...came, nodes: asEither(nodes, either) });
-      const difference = isByChance ? undefined : differenceOf(cameTo(calm.came), cameTo(run.came));
+      const difference = isByChance ? undefined : differenceOf(calm.came, run.came);
       if (difference !== undefined) row.violations.push(`${fixed.name}: ${where}: ${difference}`);
       if (!isByChance) row.compared += 1;
       return run;

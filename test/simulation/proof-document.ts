@@ -2,7 +2,6 @@
 import type * as z from 'zod';
 import { type Count } from '../e2e/kills/count.ts';
 import type { Report as Mutants } from '../mutants/report.ts';
-import { eitherWayOfTwo } from './by-chance.ts';
 import { type Row, addRow, emptyRow } from './crash-matrix.ts';
 import type { Report as Bugs } from './planted-bugs/report.ts';
 import { scenarios } from './planted-bugs/scenarios.ts';
@@ -175,13 +174,6 @@ Time decides of ${Object.keys(pairs.byChance).length} of the corpus where they e
 ${table(
   ['workflow', 'why'],
   Object.entries(pairs.byChance).filter(([name]) => matrix?.byChance[name] === undefined),
-)}
-
-Of one more they leave the end as it is, and time decides how one node comes to its own; everything else of it is compared:
-
-${table(
-  ['workflow', 'node', 'comes to be', 'why'],
-  [...eitherWayOfTwo].map(([name, { node, ways, says }]) => [name, node, ways.join(' or '), says]),
 )}`;
 }
 
