@@ -8,6 +8,7 @@ import type { SimulationOptions } from './simulation.ts';
 import { byChance, byChanceOfTwo } from './by-chance.ts';
 import { type Came, type CrashRun, type FixedWorkflow, crashRun } from './crash-run.ts';
 import type { Aim } from './faults.ts';
+import { asWithoutCrash } from './spent-tries.ts';
 
 export const rowSchema = z.strictObject({
   workflows: z.number(),
@@ -96,7 +97,9 @@ export async function matrixOf(fixed: FixedWorkflow, { mostCallsForPairs: most =
   return row;
 }
 
-function differenceOf(calm: Came, came: Came): string | undefined {
+function differenceOf(calm: Came, { spent, ...crashed }: Came): string | undefined {
+  const nodes = asWithoutCrash(crashed.nodes.split(' '), calm.nodes.split(' '), spent).join(' ');
+  const came = { ...crashed, nodes };
   const differs = (['status', 'output', 'nodes'] as const).find((what) => calm[what] !== came[what]);
   if (differs === undefined) return undefined;
   return `${differs} ${came[differs].slice(0, 200)}, and without a crash ${calm[differs].slice(0, 200)}`;

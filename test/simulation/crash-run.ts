@@ -12,6 +12,7 @@ import type { Workings } from './functions.ts';
 import type { Process } from './process.ts';
 import { type Answers, type Script, Scripted } from './scripted.ts';
 import { type SimulationOptions, type SimulationReport, simulate } from './simulation.ts';
+import { SpentTries } from './spent-tries.ts';
 import type { WorkloadParts } from './workload.ts';
 
 export interface FixedWorkflow extends Script {
@@ -28,6 +29,8 @@ export interface Came {
   readonly output: string;
   /** of each node outside loops how it ended */
   readonly nodes: string;
+  /** steps of code that have failed by themselves as often as they may be tried */
+  readonly spent: ReadonlySet<string>;
 }
 
 export interface CrashRun {
@@ -55,6 +58,7 @@ export async function crashRun(
   { aims = [], told = new Map(), planted, onCommit, weather = { seed: calmSeed, rates: noFaults } }: CrashRunOptions = {},
 ): Promise<CrashRun> {
   const calls: string[] = [];
+  const tries = new SpentTries();
   const made: { scripted?: Scripted; parts?: WorkloadParts } = {};
   const here = (): { scripted: Scripted; parts: WorkloadParts } => {
     const { scripted, parts } = made;
@@ -66,7 +70,10 @@ export async function crashRun(
     ...weather,
     aims,
     onCall: (name) => calls.push(name),
-    ...(onCommit === undefined ? {} : { onCommit: (_run, commit) => onCommit(commit, here().parts.around.time.now) }),
+    onCommit: (run, commit) => {
+      tries.committed(run, commit);
+      onCommit?.(commit, here().parts.around.time.now);
+    },
     ...(fixed.limits === undefined ? {} : { limits: fixed.limits }),
     ...(planted === undefined ? {} : { planted }),
     workings: {
@@ -84,7 +91,7 @@ export async function crashRun(
     },
   });
   const { scripted, parts } = here();
-  return { calls, report, came: await cameTo(scripted, parts), answers: scripted.answers };
+  return { calls, report, came: await cameTo(scripted, parts, tries), answers: scripted.answers };
 }
 
 /** Whatever the order in which its keys were set. */
@@ -93,7 +100,7 @@ const canonical = (value: JsonValue): string =>
     isJsonObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1))) : each,
   );
 
-async function cameTo({ run }: Scripted, { checker, world }: WorkloadParts): Promise<Came> {
+async function cameTo({ run }: Scripted, { checker, world }: WorkloadParts, tries: SpentTries): Promise<Came> {
   const state = run === undefined ? undefined : checker.stateOf(run.runId);
   if (run === undefined || state === undefined) throw new Error('the run is gone');
   const { progress } = state;
@@ -107,5 +114,5 @@ async function cameTo({ run }: Scripted, { checker, world }: WorkloadParts): Pro
     .map(([key, node]) => `${key}=${node.status}`)
     // How often code is driven until it is done is a matter of how many of its waits a drive outlives.
     .filter((each) => !each.includes('@') && !each.startsWith('.drive.'));
-  return { status: progress.status, output: canonical(output), nodes: nodes.toSorted().join(' ') };
+  return { status: progress.status, output: canonical(output), nodes: nodes.toSorted().join(' '), spent: tries.in(run.runId) };
 }
