@@ -171,6 +171,8 @@ ${table(
   ],
 )}
 
+A crash that did not strike was aimed at the later of two calls that one process had made at once, and it had died after the first.
+
 Time decides of ${Object.keys(pairs.byChance).length} of the corpus where they end after two crashes; they are held to the invariants alone. Beside those above these are:
 
 ${table(
