@@ -32,6 +32,7 @@ const joins = ['test/engine/graph/{joins,dispatch,edge-conditions,endings,failur
  * Those that play thousands of commits, or ask other systems, would say the same once more.
  */
 export const everyTest = [
+  'test/mutants/worlds.test.ts',
   'test/engine/**/*.test.ts',
   'test/histories/*.test.ts',
   'test/service/!(wide-joins|many-calls|long-loops|resumed-watch).test.ts',

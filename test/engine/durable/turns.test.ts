@@ -1,0 +1,158 @@
+/** What a turn of the code leaves in its run's log, and which turns are none. */
+import { describe, expect, test } from 'vitest';
+import { mostStepAttempts } from '../../../lib/engine/durable/take-turn.ts';
+import { firstAttempt } from '../../../lib/engine/ids.ts';
+import type { RunEvent } from '../../../lib/engine/log/events.ts';
+import { after, hours, minutes, seconds } from '../../../lib/engine/time.ts';
+import { dawn } from '../play.ts';
+import { PlayedCode, deadlineAt } from './played.ts';
+
+const broke = { cause: 'error', message: 'it broke' } as const;
+const eventsOf = (run: PlayedCode): readonly RunEvent[] => run.commits.at(-1)?.events ?? [];
+
+describe('a step', () => {
+  test('has all told that it did: when it was at work, what it printed, and what it came to', () => {
+    const run = new PlayedCode();
+    run.turn(['done', 'again', 'broken', 'silent'].map((key) => run.asks(key)));
+    run.later(seconds(9));
+    const times = { startedAt: after(dawn, seconds(2)), endedAt: after(dawn, seconds(8)) };
+    const worked = { ...times, attempt: firstAttempt, printed: ['one', 'two'] };
+    const retry = { delayMs: seconds(4), retryAt: after(run.now, seconds(4)) };
+    run.turn([
+      { kind: 'completed', key: 'done', output: { seat: 7 }, ...worked },
+      { kind: 'retried', key: 'again', failure: broke, ...retry, ...worked },
+      { kind: 'failed', key: 'broken', failure: broke, ...worked },
+      run.did('silent'),
+    ]);
+    const node = (nodeId: string) => ({ nodeId, iteration: '', attempt: 1 });
+    const printed = { ...times, printed: ['one', 'two'] };
+    expect(eventsOf(run)).toEqual([
+      { type: 'NODE_COMPLETED', ...node('done'), output: { value: { seat: 7 } }, handle: null, ...printed },
+      { type: 'NODE_RETRIED', ...node('again'), failure: broke, ...retry, via: 'inline', ...printed },
+      { type: 'NODE_FAILED', ...node('broken'), failure: broke, ...printed },
+      {
+        type: 'NODE_COMPLETED',
+        ...node('silent'),
+        output: { value: null },
+        handle: null,
+        startedAt: run.now,
+        endedAt: run.now,
+      },
+    ]);
+  });
+
+  test('that is not at work, or at another attempt, or another step of the same name, is none that a drive can speak of', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('work')]);
+    expect(() => run.turn([run.did('nobody')])).toThrow('step "nobody" is not at attempt 1');
+    expect(() => run.turn([run.did('work', null, 2)])).toThrow('step "work" is not at attempt 2');
+    expect(() => run.turn([run.failed('.drive.1')])).toThrow('is not at attempt 1');
+    run.turn([run.did('work')]);
+    expect(() => run.turn([run.did('work')])).toThrow('step "work" is not at attempt 1');
+  });
+
+  test('is asked for once', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('work')]);
+    expect(() => run.turn([run.asks('work')])).toThrow('step "work" was asked for twice');
+  });
+});
+
+describe('what comes behind the end of the code', () => {
+  test('is of no use any more', () => {
+    const run = new PlayedCode();
+    run.turn([{ kind: 'returned', output: 1 }, run.asks('late')]);
+    expect(run.state.progress.status).toBe('completed');
+    expect(run.node('late')).toBeUndefined();
+  });
+
+  test('nor is what comes behind its failure, where what it did is undone first', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('book', { hasRollback: true })]);
+    run.turn([run.did('book')]);
+    run.turn([{ kind: 'threw', failure: broke }, run.asks('late')], 'rests');
+    expect(run.last).toEqual(['ROLLBACK_STARTED']);
+    expect(run.drives).toMatchObject([{ nodeId: '.drive.1', attempt: 1 }]);
+  });
+});
+
+describe('a drive that stalls', () => {
+  test('while it undoes what the run did is looked at five times, and then what is left is named', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('book', { hasRollback: true })]);
+    run.turn([run.did('book')]);
+    run.turn([{ kind: 'threw', failure: broke }]);
+    for (let looked = 1; looked <= 4; looked += 1) {
+      run.turn([], 'rests');
+      expect(run.drives).toMatchObject([{ attempt: looked + 1 }]);
+      run.later(minutes(5));
+    }
+    run.turn([], 'rests');
+    expect(run.state.progress).toMatchObject({
+      status: 'failed',
+      error: { message: 'it broke', details: { rollbackFailures: [{ step: 'book' }] } },
+    });
+    expect(run.state.open.size).toBe(0);
+  });
+
+  test('does not stall where news came at the end of its time: the next one hears them', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('work')]);
+    run.turn([run.did('work')], 'hands_on');
+    expect(run.drives).toMatchObject([{ nodeId: '.drive.2', status: 'queued', attempt: 1 }]);
+  });
+
+  test('has stalled where it rests after news and asks for nothing', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('work')]);
+    run.turn([run.did('work')], 'rests');
+    expect(run.drives).toMatchObject([{ nodeId: '.drive.1', attempt: 2 }]);
+  });
+});
+
+describe('a run with too many attempts of steps', () => {
+  const withSteps = (count: number): PlayedCode => {
+    const run = new PlayedCode();
+    run.turn(Array.from({ length: count }, (_, index) => run.asks(`s${index}`)));
+    return run;
+  };
+
+  test('goes on with as many as it may have, and fails with one more', () => {
+    const run = withSteps(mostStepAttempts);
+    expect(run.state.progress.status).toBe('running');
+    run.turn([run.asks('one more')]);
+    expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'step_limit_exceeded' } });
+  });
+});
+
+describe('the deadline', () => {
+  test('has not passed before it has, and ends a run that has nothing to undo', () => {
+    const run = new PlayedCode();
+    run.now = after(dawn, hours(7 * 24 - 1));
+    expect(run.say({ kind: 'deadline-passed' })).toEqual([]);
+    run.now = deadlineAt;
+    run.say({ kind: 'deadline-passed' });
+    expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
+  });
+
+  test('gives what undoes an hour, to the millisecond', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('book', { hasRollback: true })]);
+    run.turn([run.did('book')]);
+    run.now = deadlineAt;
+    run.say({ kind: 'deadline-passed' });
+    run.later(hours(1));
+    run.say({ kind: 'deadline-passed' });
+    expect(run.last).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
+  });
+});
+
+test('a drive that is lost while it undoes leaves another to do so only where it was asked for before that began', () => {
+  const run = new PlayedCode();
+  run.turn([run.asks('book', { hasRollback: true })]);
+  run.turn([run.did('book')]);
+  run.say({ kind: 'node-lost', ...run.driven, failure: { cause: 'lost', message: 'gone' } });
+  expect(run.last).toEqual(['NODE_FAILED .drive.1', 'ROLLBACK_STARTED', 'NODE_DISPATCHED .drive.2']);
+  run.say({ kind: 'node-lost', ...run.driven, failure: { cause: 'lost', message: 'gone again' } });
+  expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'drive_lost', message: 'gone' } });
+});

@@ -1,0 +1,31 @@
+/**
+ * Some worlds of the simulation, for mutants of the engine that no test of their own notices: whoever lives here too is either the
+ * same engine written otherwise, or shows what the checker does not look at.
+ */
+import { describe, it } from 'vitest';
+import { corpus } from '../simulation/corpus.ts';
+import { crashRun } from '../simulation/crash-run.ts';
+import { noFaults } from '../simulation/faults.ts';
+import { seeds } from '../simulation/seeds.ts';
+import { simulate } from '../simulation/simulation.ts';
+import { worldOfSeed } from '../simulation/world-of-seed.ts';
+
+describe('a world holds', () => {
+  it.each(seeds(4))('of code, with nothing that goes wrong: seed %i', async (seed) => {
+    await simulate({ seed, rates: noFaults, runs: 4, code: 1 });
+  });
+
+  it.each(seeds(4))('of graphs, with nothing that goes wrong: seed %i', async (seed) => {
+    await simulate({ seed, rates: noFaults, runs: 4, code: 0 });
+  });
+
+  it.each(seeds(16))('in rough weather: seed %i', async (seed) => {
+    await simulate(worldOfSeed(seed));
+  });
+});
+
+describe('a workflow of code comes to its end', () => {
+  it.each(corpus['workflows of code'] ?? [])('$name', async (fixed) => {
+    await crashRun(fixed);
+  });
+});
