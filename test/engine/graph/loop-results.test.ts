@@ -1,0 +1,99 @@
+/** Results of passes go into a store together, and come back in the order of the items. */
+import { describe, expect, test } from 'vitest';
+import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
+import { allResults, storedResults } from '../../../lib/engine/graph/loop-results.ts';
+import type { JsonValue, Payload, PayloadRef } from '../../../lib/engine/json.ts';
+import type { LoopState, PassResult } from '../../../lib/engine/log/loop-state.ts';
+import { seconds } from '../../../lib/engine/time.ts';
+import { dawn } from '../play.ts';
+
+const loopOf = (items: number, kept: readonly Payload[], fresh: readonly PassResult[]): LoopState => ({
+  itemVariable: 'item',
+  indexVariable: 'index',
+  concurrency: 1,
+  delayMs: seconds(0),
+  onItemFailure: 'fail',
+  startedAt: dawn,
+  items,
+  pages: [],
+  pageSize: 1,
+  next: items,
+  open: [],
+  failed: 0,
+  fresh,
+  freshSize: 0,
+  size: 0,
+  kept,
+});
+
+const result = (index: number, value: JsonValue): PassResult => ({ index, payload: { value } });
+const apart = (index: number, ref: PayloadRef): PassResult => ({ index, payload: { ref, bytes: 9 } });
+const nothing = new Map<PayloadRef, JsonValue>();
+
+describe('results that are put away', () => {
+  test('keep their places and values, and of what is stored apart its name and size', () => {
+    expect(storedResults([result(3, { seat: 7 }), result(1, null), apart(2, 'item:out-2')])).toEqual([
+      { index: 3, payload: { value: { seat: 7 } } },
+      { index: 1, payload: { value: null } },
+      { index: 2, payload: { ref: 'item:out-2', bytes: 9 } },
+    ]);
+  });
+
+  test('come back with those that are not, in the order of the items', () => {
+    const pages: readonly (readonly PassResult[])[] = [
+      [result(3, 'three'), result(0, null)],
+      [apart(1, 'blob:one'), apart(5, 'item:five')],
+    ];
+    const kept = pages.map((page): Payload => ({ value: storedResults(page) }));
+    const loaded = new Map<PayloadRef, JsonValue>([
+      ['blob:one', 'one'],
+      ['item:five', 'five'],
+    ]);
+    expect(allResults(loopOf(6, kept, [result(2, 'two')]), loaded)).toEqual([null, 'one', 'two', 'three', null, 'five']);
+  });
+
+  test('are asked for together: first all their pages, then all values that lie apart', () => {
+    const loop = loopOf(
+      3,
+      [
+        { ref: 'item:page-1', bytes: 9 },
+        { ref: 'item:page-2', bytes: 9 },
+      ],
+      [apart(2, 'item:out-2')],
+    );
+    const needed = (loaded: ReadonlyMap<PayloadRef, JsonValue>): readonly PayloadRef[] => {
+      try {
+        allResults(loop, loaded);
+      } catch (trouble) {
+        if (trouble instanceof PayloadsNeeded) return trouble.refs;
+        throw trouble;
+      }
+      return [];
+    };
+    expect(needed(nothing)).toEqual(['item:page-1', 'item:page-2']);
+    const loaded = new Map<PayloadRef, JsonValue>([
+      ['item:page-1', storedResults([apart(1, 'item:out-1')])],
+      ['item:page-2', storedResults([result(0, 'none')])],
+    ]);
+    expect(needed(loaded)).toEqual(['item:out-1', 'item:out-2']);
+  });
+});
+
+describe('a page that nobody can have written', () => {
+  const page = (value: JsonValue) => () => allResults(loopOf(1, [{ value }], []), nothing);
+
+  test.each<[string, JsonValue, string]>([
+    ['is no array', { 0: 1 }, 'as what is no array'],
+    ['holds what is no object', [7], 'as what is no object'],
+    ['has a result without its index', [{ payload: { value: 1 } }], 'without its index'],
+    ['has a result without anything', [{ index: 0 }], 'without its index'],
+    ['has a result without its value', [{ index: 0, payload: {} }], 'without its value'],
+    ['names a value without its size', [{ index: 0, payload: { ref: 'item:out' } }], 'without its value'],
+    ['has a size and no name', [{ index: 0, payload: { bytes: 9 } }], 'without its value'],
+    ['names a value by no text', [{ index: 0, payload: { ref: 7, bytes: 9 } }], 'without its value'],
+    ['names a value in no store', [{ index: 0, payload: { ref: 'my item:out', bytes: 9 } }], 'without its value'],
+    ['names no value of its store', [{ index: 0, payload: { ref: 'blob:', bytes: 9 } }], 'without its value'],
+  ])('%s', (_how, value, message) => {
+    expect(page(value)).toThrow(message);
+  });
+});
