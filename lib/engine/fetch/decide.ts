@@ -185,9 +185,9 @@ function tryAgain(draft: Draft, fact: Answered, failure: Failure): void {
   });
 }
 
-/** 1, 2, 4 … seconds, at most 15 minutes, less up to a quarter. */
+/** 1, 2, 4 … seconds, at most 15 minutes, less up to a quarter, in whole milliseconds. */
 const backoff = (attempt: Attempt, chance: number): DurationMs =>
-  durationMs(Math.min(longestBackoffMs, 1_000 * 2 ** (attempt - 1)) * (1 - jitter * chance));
+  durationMs(Math.round(Math.min(longestBackoffMs, 1_000 * 2 ** (attempt - 1)) * (1 - jitter * chance)));
 
 /** A message that cannot be delivered ends the run: nobody else knows what it was to do. */
 function giveUp(

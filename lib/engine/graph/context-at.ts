@@ -42,6 +42,8 @@ const nodePrefix = '__node_';
  */
 export function contextAt(state: RunState, iteration: IterationKey, before: EventId, loaded: LoadedPayloads): ContextView {
   const scopes = outwards(iteration);
+  const writtenAt = (scope: IterationKey, key: string): Payload | undefined =>
+    writtenIn(state, scope, key)?.findLast(({ by }) => by < before)?.payload;
 
   /** How much of what is looked up at once would have to be loaded. */
   const apartIn = (keys: readonly string[]): number => {
@@ -53,15 +55,14 @@ export function contextAt(state: RunState, iteration: IterationKey, before: Even
           .find((found) => found !== undefined);
         return node?.status === 'completed' ? [node.output] : [];
       }
-      const written = scopes.map((scope) => writtenIn(state, scope, key)).find((found) => found !== undefined);
-      return written?.findLast(({ by }) => by < before)?.payload ?? [];
+      return scopes.map((scope) => writtenAt(scope, key)).find((found) => found !== undefined) ?? [];
     });
     return payloads.reduce((sum, payload) => sum + ('ref' in payload ? payload.bytes : 0), 0);
   };
 
   const valueAt = (key: string): JsonValue | undefined => {
     for (const scope of scopes) {
-      const payload = writtenIn(state, scope, key)?.findLast((written) => written.by < before)?.payload;
+      const payload = writtenAt(scope, key);
       if (payload !== undefined) return valueOf(payload, loaded);
       const own = ofPass(state, scope, key, loaded);
       if (own !== undefined) return own;

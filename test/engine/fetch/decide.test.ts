@@ -1,65 +1,14 @@
 /** Fetch runs decided in any order of facts: their logs fold, a message ends once, and nothing follows the end. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type FetchFact,
-  type NewMessage,
-  decideFetch,
-  decideFetchStart,
-  mostDeliveries,
-} from '../../../lib/engine/fetch/decide.ts';
-import { isStepMessage, laneOf, messageId, messageIn, storedMessage, workflowQueue } from '../../../lib/engine/fetch/message.ts';
+import { type FetchFact, mostDeliveries } from '../../../lib/engine/fetch/decide.ts';
+import { isStepMessage, laneOf, messageId, messageIn, storedMessage } from '../../../lib/engine/fetch/message.ts';
 import { type Verdict, verdictOf } from '../../../lib/engine/fetch/verdict.ts';
-import { type NodeId, commitNo, nodeKey, nonce, runId, topLevel } from '../../../lib/engine/ids.ts';
-import type { Commit } from '../../../lib/engine/log/commit.ts';
-import type { RunEvent } from '../../../lib/engine/log/events.ts';
+import { nodeKey, topLevel } from '../../../lib/engine/ids.ts';
 import { attemptOf, isTerminal } from '../../../lib/engine/log/fold.ts';
-import { after, days, minutes, seconds } from '../../../lib/engine/time.ts';
-import { dawn, foldOf, plain } from '../play.ts';
-
-const deadlineAt = after(dawn, days(7));
-const drawn = (count: number) => runId(`wrun_01ARZ3NDEKTSV4RRFF${String(count).padStart(8, '0')}`);
-const message = (count: number): NewMessage => ({
-  id: messageId(count % 2 === 0 ? 'workflow' : 'step', drawn(count)),
-  message: { queueName: workflowQueue('greet'), body: { count } },
-});
-
-/** Commits what is decided, as the service does. */
-class Played {
-  readonly commits: Commit[] = [];
-  now = dawn;
-
-  constructor() {
-    this.#commit(decideFetchStart({ value: {} }, {}, message(0), this.tools));
-  }
-
-  get tools() {
-    return { now: this.now, deadlineAt, chance: () => 0.5 };
-  }
-
-  get state() {
-    return foldOf(this.commits);
-  }
-
-  say(...facts: readonly FetchFact[]): readonly RunEvent[] {
-    const events = decideFetch(this.state, facts, this.tools);
-    if (events.length > 0) this.#commit(events);
-    return events;
-  }
-
-  answered(id: NodeId, verdict: Verdict, again: NewMessage = message(900)): FetchFact {
-    const node = { nodeId: id, iteration: topLevel };
-    const attempt = attemptOf(this.state.nodes.get(nodeKey(node)));
-    return { kind: 'message-answered', node, attempt, verdict, again, startedAt: this.now, endedAt: this.now };
-  }
-
-  #commit(events: readonly RunEvent[]): void {
-    const before = this.commits.length === 0 ? undefined : this.state;
-    const number = commitNo((before?.asOf ?? 0) + 1);
-    const firstEventId = before?.nextEventId ?? foldOf([]).nextEventId;
-    this.commits.push({ number, firstEventId, events, at: this.now, by: 'test', nonce: nonce(`n${number}`) });
-  }
-}
+import { after, minutes, seconds } from '../../../lib/engine/time.ts';
+import { foldOf, plain } from '../play.ts';
+import { PlayedFetch, deadlineAt, drawn, message } from './played.ts';
 
 const failed: Verdict = { kind: 'failed', failure: { cause: 'error', message: 'no' } };
 const verdicts: readonly Verdict[] = [
@@ -82,7 +31,7 @@ test('whatever happens in whatever order, the log folds, a message ends once and
   const seen = new Map<string, number>();
   fc.assert(
     fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
-      const play = new Played();
+      const play = new PlayedFetch();
       steps.forEach(({ what, which, verdict }, index) => {
         const hadEnded = isTerminal(play.state.progress);
         const known = [...play.state.nodes.entries()].map(([, { nodeId }]) => nodeId);
@@ -118,7 +67,7 @@ test('whatever happens in whatever order, the log folds, a message ends once and
 });
 
 test('the waits double from a second to a quarter of an hour, less an eighth at the middle of chance', () => {
-  const play = new Played();
+  const play = new PlayedFetch();
   const waits: number[] = [];
   for (let attempt = 1; attempt < 14; attempt += 1) {
     const retried = play.say(play.answered(message(0).id, failed)).find(({ type }) => type === 'NODE_RETRIED');
@@ -129,7 +78,7 @@ test('the waits double from a second to a quarter of an hour, less an eighth at 
 });
 
 test('a wait that would pass the deadline is not begun: the run fails then and there', () => {
-  const play = new Played();
+  const play = new PlayedFetch();
   play.now = after(deadlineAt, seconds(0));
   expect(play.say(play.answered(message(0).id, failed)).map(({ type }) => type)).toEqual([
     'RUN_STATUS_CHANGED',

@@ -75,6 +75,22 @@ describe('a context', () => {
     expect(() => withTwo(most / 2).all({ hidden: true })).toThrow(ContextTooLarge);
   });
 
+  test('is as large as what is seen of it: what was written later counts no more than it is read', () => {
+    const play = started(
+      graph({
+        nodes: { start: passes, half: { outputVariable: 'half' }, a: { outputVariable: 'x' }, b: { outputVariable: 'x' } },
+        edges: ['start -> half', 'start -> a', 'start -> b'],
+      }),
+    );
+    play.ends('half', apart(most / 2 + 1));
+    play.ends('a', finished('small'));
+    const before = play.state.nextEventId;
+    play.ends('b', apart(most / 2 + 1));
+    const loaded = new Map([['blob:large', 'here'] as const]);
+    expect(contextAt(play.state, topLevel, before, loaded).all()).toMatchObject({ half: 'here', x: 'small' });
+    expect(() => contextAt(play.state, topLevel, play.state.nextEventId, loaded).all()).toThrow(ContextTooLarge);
+  });
+
   test('is no larger in one text, however often a value is looked up in it', () => {
     const context = { get: () => 'y'.repeat(1_000_000), keys: () => [], all: () => ({}) };
     expect(resolveTemplate('{{ctx.big}},'.repeat(16), context)).toHaveLength(16_000_016);

@@ -65,8 +65,8 @@ export const inGiven: readonly PlantedBug[] = [
   {
     name: 'what was written first stands, whatever is written later',
     file: contextAt,
-    find: 'const payload = writtenIn(state, scope, key)?.findLast((written)',
-    replace: 'const payload = writtenIn(state, scope, key)?.find((written)',
+    find: 'writtenIn(state, scope, key)?.findLast(({ by })',
+    replace: 'writtenIn(state, scope, key)?.find(({ by })',
     within: 40,
     options: { code: 0 },
   },
