@@ -27,6 +27,8 @@ describe('each field', () => {
     ['0 12 * * ? *', '2026-01-01T12:00:00Z', ['2026-01-02T12:00', '2026-01-03T12:00']],
     ['0/20 9-10 ? * MON-FRI *', '2026-01-02T10:30:00Z', ['2026-01-02T10:40', '2026-01-05T09:00', '2026-01-05T09:20']],
     ['*/30 0 1 JAN,jul ? 2026-2027', '2026-01-01T00:00:00Z', ['2026-01-01T00:30', '2026-07-01T00:00', '2026-07-01T00:30']],
+    ['30,5,30 0 1 1 ? 2027', '2026-01-01T00:00:00Z', ['2027-01-01T00:05', '2027-01-01T00:30']],
+    ['  0 \t12  *  * ? * ', '2026-01-01T00:00:00Z', ['2026-01-01T12:00']],
     ['0 0 L * ? *', '2028-01-31T12:00:00Z', ['2028-02-29T00:00', '2028-03-31T00:00']],
     ['0 0 ? * L *', '2026-01-01T00:00:00Z', ['2026-01-03T00:00', '2026-01-10T00:00']],
     ['0 10 ? * 6L *', '2026-01-01T00:00:00Z', ['2026-01-30T10:00', '2026-02-27T10:00']],
@@ -48,6 +50,11 @@ describe('each field', () => {
 test.each([
   ['* * * * *', 'six fields'],
   ['* * * * ? * *', 'six fields'],
+  ['', 'six fields'],
+  ['0', 'six fields'],
+  ['0 0', 'six fields'],
+  ['0 0 1', 'six fields'],
+  ['0 0 1 1', 'six fields'],
   ['* * * * * *', 'exactly one'],
   ['* * ? * ? *', 'exactly one'],
   ['* * 1 * MON *', 'exactly one'],
@@ -76,7 +83,14 @@ test.each([
 });
 
 test('all that is wrong is said at once', () => {
-  expect(readCron('60 24 1 * MON *')).toMatchObject({ kind: 'refused', faults: { length: 3 } });
+  expect(readCron('60 24 1 * MON *')).toEqual({
+    kind: 'refused',
+    faults: [
+      'the field minutes takes 0 to 59, and not "60"',
+      'the field hours takes 0 to 23, and not "24"',
+      'exactly one of the fields day of month and day of week must be ?',
+    ],
+  });
 });
 
 describe('clocks that change', () => {

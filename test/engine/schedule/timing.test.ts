@@ -14,11 +14,22 @@ test.each([
   ['90 minutes', minutes(90)],
   ['6 hours', hours(6)],
   ['365 days', days(365)],
+  [' 7 days\n', days(7)],
 ])('%s is a rate', (text, length) => expect(readRate(text)).toBe(length));
-test.each(['0 minutes', '1 second', '-1 days', '1.5 hours', '366 days', '999999 days', 'daily', '5minutes', ''])(
-  '%s is none',
-  (text) => expect(readRate(text)).toBeUndefined(),
-);
+test.each([
+  '0 minutes',
+  '1 second',
+  '-1 days',
+  '1.5 hours',
+  '366 days',
+  '999999 days',
+  'daily',
+  '5minutes',
+  '5 minutes past',
+  'every 5 minutes',
+  '5  minutes',
+  '',
+])('%s is none', (text) => expect(readRate(text)).toBeUndefined());
 
 test('a rate keeps to its anchor, whenever it is asked', () => {
   fc.assert(
@@ -42,6 +53,30 @@ test('nothing is due before the start, and nothing at the end or after it', () =
   expect(nextFire(timing, at('2026-01-02T01:00:00Z'))).toBeUndefined();
 });
 
+test('a rate counts from its start, or from the minute in which it was asked for', () => {
+  const anchorOf = (asked: TimingAsked) => {
+    const verdict = judgeTiming(asked, now, now);
+    return verdict.kind === 'accepted' ? verdict.timing : verdict;
+  };
+  const recurrence = { kind: 'rate', rate: '1 day', anchor: at('2026-01-01T00:00:00Z') };
+  expect(anchorOf({ rate: '1 day' })).toStrictEqual({ recurrence });
+  const startAt = at('2026-03-01T07:00:07Z');
+  expect(anchorOf({ rate: '1 day', startAt })).toStrictEqual({ recurrence: { ...recurrence, anchor: startAt }, startAt });
+});
+
+test('a rate that has not begun begins at its anchor', () => {
+  const recurrence = { kind: 'rate', rate: '5 minutes', anchor: at('2026-03-01T07:00:00Z') } as const;
+  expect(nextFire({ recurrence }, now)).toBe(recurrence.anchor);
+  expect(nextFire({ recurrence }, recurrence.anchor)).toBe(at('2026-03-01T07:05:00Z'));
+});
+
+test('a stored timing that is none stops whoever asks it', () => {
+  const cron = { kind: 'cron', cron: '99 * * * ? *', timeZone: 'UTC' } as const;
+  expect(() => nextFire({ recurrence: cron }, now)).toThrow('a schedule has a cron expression that is none: 99 * * * ? *');
+  const rate = { kind: 'rate', rate: '5 parsecs', anchor: now } as const;
+  expect(() => nextFire({ recurrence: rate }, now)).toThrow('a schedule has a rate that is none: 5 parsecs');
+});
+
 describe('a timing that is none', () => {
   test.each<[TimingAsked, ...(readonly [place: string, code: string])[]]>([
     [{}, ['', 'timing_missing']],
@@ -53,6 +88,7 @@ describe('a timing that is none', () => {
     [{ cron: '0 0 * * ? *', timeZone: 'Europe/berlin' }, ['/timeZone', 'time_zone_unknown']],
     [{ rate: '1 day', timeZone: 'Europe/Berlin' }, ['/timeZone', 'time_zone_unused']],
     [{ rate: '1 day', startAt: instant(now + 2), endAt: instant(now + 1) }, ['/endAt', 'ends_before_start']],
+    [{ rate: '1 day', startAt: instant(now + 1), endAt: instant(now + 1) }, ['/endAt', 'ends_before_start']],
     [{ rate: '1 day', endAt: instant(now + 1_000) }, ['/endAt', 'never_fires']],
     [{ cron: '0 0 30 2 ? *' }, ['/cron', 'never_fires']],
     [
@@ -77,5 +113,5 @@ test.each<TimingAsked>([
 ])('%j is a timing, and is shown as it was asked for', (asked) => {
   const verdict = judgeTiming(asked, now, now);
   if (verdict.kind === 'refused') throw new Error(JSON.stringify(verdict.faults));
-  expect(askedOf(verdict.timing)).toEqual(asked);
+  expect(askedOf(verdict.timing)).toStrictEqual(asked);
 });
