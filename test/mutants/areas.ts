@@ -20,7 +20,7 @@ const engine = [
 const log = [
   'test/engine/log/*.test.ts',
   'test/engine/places.test.ts',
-  'test/engine/durable/decide.test.ts',
+  'test/engine/durable/*.test.ts',
   'test/engine/graph/{endings,retries,signals,sleeps,subflow}.test.ts',
 ];
 
