@@ -6,8 +6,8 @@
 import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { Worker } from 'node:worker_threads';
 import type * as z from 'zod';
+import { AskedThread } from './asked-thread.ts';
 import { byChance, byChanceOfTwo } from './by-chance.ts';
 import { corpus } from './corpus.ts';
 import { type Row, addRow, emptyRow, rowSchema } from './crash-matrix.ts';
@@ -38,17 +38,13 @@ const asked = all.filter(isSmall);
 const left = asked.filter(({ group, name }) => groups[group]?.[name] === undefined);
 await Promise.all(
   Array.from({ length: availableParallelism() }, async () => {
-    const thread = new Worker(new URL('./matrix-thread.ts', import.meta.url));
-    try {
-      for (let next = left.shift(); next !== undefined && Date.now() < until; next = left.shift()) {
-        const { group, name, index } = next;
-        const row = await answerOf(thread, { group, index, mostCallsForPairs });
-        (groups[group] ??= {})[name] = row;
-        for (const violation of row.violations) console.log(violation);
-        keep();
-      }
-    } finally {
-      await thread.terminate();
+    await using thread = new AskedThread(new URL('./matrix-thread.ts', import.meta.url), rowSchema);
+    for (let next = left.shift(); next !== undefined && Date.now() < until; next = left.shift()) {
+      const { group, name, index } = next;
+      const row = await thread.ask({ group, index, mostCallsForPairs });
+      (groups[group] ??= {})[name] = row;
+      for (const violation of row.violations) console.log(violation);
+      keep();
     }
   }),
 );
@@ -83,15 +79,4 @@ function print(): void {
 
 function lineOf({ violations, aimed, struck, compared: _compared, ...row }: Row): object {
   return { ...row, covered: `${aimed === 0 ? 0 : Math.floor((100 * struck) / aimed)} %`, violations: violations.length };
-}
-
-function answerOf(thread: Worker, asked: object): Promise<Row> {
-  return new Promise((resolve, reject) => {
-    thread.once('error', reject);
-    thread.once('message', (answer: unknown) => {
-      thread.off('error', reject);
-      resolve(rowSchema.parse(answer));
-    });
-    thread.postMessage(asked);
-  });
 }

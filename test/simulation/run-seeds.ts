@@ -1,6 +1,6 @@
 /** Runs many seeds, on as many threads as there are cores. */
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { AskedThread } from './asked-thread.ts';
 import { type Tally, emptyTally, merge, tallySchema } from './tally.ts';
 
 /** Seeds that a thread is given at a time. */
@@ -22,29 +22,15 @@ export async function runSeeds({ from, count, isCalm, until = Infinity, onPart }
   let next = from;
   await Promise.all(
     Array.from({ length: availableParallelism() }, async () => {
-      const thread = new Worker(new URL('./seeds-thread.ts', import.meta.url));
-      try {
-        while (next < end && Date.now() < until) {
-          const part = { from: next, count: Math.min(atATime, end - next), isCalm };
-          next += part.count;
-          merge(whole, await answerOf(thread, part));
-          onPart?.(whole);
-        }
-      } finally {
-        await thread.terminate();
+      await using thread = new AskedThread(new URL('./seeds-thread.ts', import.meta.url), tallySchema);
+      while (next < end && Date.now() < until) {
+        const part = { from: next, count: Math.min(atATime, end - next), isCalm };
+        next += part.count;
+        merge(whole, await thread.ask(part));
+        onPart?.(whole);
       }
     }),
   );
   whole.failed.sort((one, other) => one.seed - other.seed);
   return whole;
 }
-
-const answerOf = (thread: Worker, part: object): Promise<Tally> =>
-  new Promise((resolve, reject) => {
-    thread.once('error', reject);
-    thread.once('message', (answer: unknown) => {
-      thread.off('error', reject);
-      resolve(tallySchema.parse(answer));
-    });
-    thread.postMessage(part);
-  });

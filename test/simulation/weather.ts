@@ -1,8 +1,9 @@
 /** Many seeds in rough weather, and what came of them all together. */
 import { expect } from 'vitest';
 import { type FaultKind, noFaults } from './faults.ts';
-import { simulate } from './simulation.ts';
-import { plainSeeds, worldOfSeed } from './world-of-seed.ts';
+import { AskedThread } from './asked-thread.ts';
+import { tallySchema } from './tally.ts';
+import { plainSeeds } from './world-of-seed.ts';
 
 /** Kinds that need an occasion, and how often they strike at least, of each seed: a dead letter, several messages at once, a timer, a client that was answered. */
 const leastOf: Partial<Record<string, number>> = {
@@ -23,34 +24,16 @@ const leastOf: Partial<Record<string, number>> = {
 /** How many seeds a part of the whole has; there are four parts, which run beside each other. */
 export const seedsInPart = plainSeeds / 4;
 
-/** @throws the first violation, which names its invariant */
+/** @throws violations by their seeds, each with its invariant */
 export async function holdInRoughWeather(part: number, count = seedsInPart): Promise<void> {
-  const totals = new Map<string, number>(Object.keys(noFaults).map((kind) => [kind, 0]));
-  const seen = {
-    woken: 0,
-    resumptions: 0,
-    partialBatches: 0,
-    eventsRead: 0,
-    signalsGiven: 0,
-    waitsUnmet: 0,
-    rolledBack: 0,
-    foretold: 0,
-    answered: 0,
-    outOfTime: 0,
-    pastDeadline: 0,
-    inPasses: 0,
-  };
-  for (let seed = 1 + (part - 1) * count; seed <= part * count; seed += 1) {
-    const report = await simulate(worldOfSeed(seed)).catch((trouble: unknown) => {
-      throw new Error(`seed ${seed}`, { cause: trouble });
-    });
-    for (const [kind, number] of Object.entries(report.counts)) totals.set(kind, (totals.get(kind) ?? 0) + number);
-    for (const name of counted) seen[name] += report[name];
-  }
+  await using thread = new AskedThread(new URL('./seeds-thread.ts', import.meta.url), tallySchema);
+  const { seeds, failed, faults, seen } = await thread.ask({ from: 1 + (part - 1) * count, count, isCalm: false });
+  expect(failed).toEqual([]);
+  expect(seeds).toBe(count);
   // A part that meets nothing shows nothing: what is counted is what the checker had to look at.
-  for (const [kind, number] of totals)
-    expect(number, `${kind} was hardly ever injected`).toBeGreaterThan(count * (leastOf[kind] ?? 0.5));
-  for (const name of counted) expect(seen[name], `hardly any ${name}`).toBeGreaterThan(count * least[name]);
+  for (const kind of Object.keys(noFaults))
+    expect(faults[kind] ?? 0, `${kind} was hardly ever injected`).toBeGreaterThan(count * (leastOf[kind] ?? 0.5));
+  for (const name of counted) expect(seen[name] ?? 0, `hardly any ${name}`).toBeGreaterThan(count * least[name]);
 }
 
 const counted = [
