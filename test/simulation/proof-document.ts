@@ -251,8 +251,8 @@ Stryker changes \`lib/engine\` in one place at a time, and the tests of the engi
     ({ alive, survived, noCoverage }) => alive === undefined && survived + noCoverage > 0,
   );
   return `${head} ${number(mutants.seconds)} s for the files that are listed in the report. Whoever
-survives the tests of its own area is shown to all tests of the engine and of the service, and is named in the report where those do
-not notice it either; of ${toShow.length} of the ${mutants.totals.files} files that is still to be done, and all that their areas let through count as survivors.
+survives the tests of its own area is shown to all tests of the engine and of the service and to some worlds of this simulation, and is named in the report where those
+do not notice it either; of ${toShow.length} of the ${mutants.totals.files} files that is still to be done, and all that their areas let through count as survivors.
 
 ${table(['room', 'files', 'mutants', 'killed', 'timed out', 'survived', 'no test goes there'], rows)}`;
 }
