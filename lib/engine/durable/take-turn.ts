@@ -9,7 +9,7 @@ import { type Instant, earliest } from '../time.ts';
 import { type Draft, askForDrive, dispatchDrive, emit, endAs, endDrive, failedWith, hasEnded, run, wanted } from './draft.ts';
 import type { CodeFact } from './facts.ts';
 import { putOff } from './put-off.ts';
-import { endOrRollBack, endUndone, hasSomethingToUndo, withFailures } from './roll-back.ts';
+import { endOrRollBack, hasSomethingToUndo, withFailures } from './roll-back.ts';
 import { stepNodeId } from './step.ts';
 import type { TurnEntry } from './turn.ts';
 import { ask } from './ask.ts';
@@ -62,13 +62,10 @@ function firstTry(draft: Draft): Instant | undefined {
 
 function stall(draft: Draft, drive: OpenNode, fact: TurnEnded): void {
   if (drive.attempt < mostStalls) return putOff(draft, drive, { ...fact, failure: stalled });
-  const ending = draft.state.code?.ending;
-  if (ending === undefined) return fail(draft, drive, stalled, fact);
-  endDrive(draft, drive, fact);
-  endUndone(draft, ending, stalled.message);
+  fail(draft, drive, stalled, fact);
 }
 
-/** The run ends here; or this drive goes on and undoes what the code did. */
+/** The run ends here, also where it could not be undone to its end; or this drive goes on and undoes what the code did. */
 function fail(draft: Draft, drive: OpenNode, failure: Failure, times: Span): void {
   if (!hasSomethingToUndo(draft)) endDrive(draft, drive, times);
   endOrRollBack(draft, failedWith(failure));

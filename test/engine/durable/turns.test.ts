@@ -1,6 +1,7 @@
 /** What a turn of the code leaves in its run's log, and which turns are none. */
 import { describe, expect, test } from 'vitest';
 import { mostStepAttempts } from '../../../lib/engine/durable/take-turn.ts';
+import type { TurnEntry } from '../../../lib/engine/durable/turn.ts';
 import { firstAttempt } from '../../../lib/engine/ids.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
 import { after, hours, minutes, seconds } from '../../../lib/engine/time.ts';
@@ -95,6 +96,13 @@ describe('a drive that stalls', () => {
     expect(run.state.open.size).toBe(0);
   });
 
+  test('has not where it says when it is to go on', () => {
+    const run = new PlayedCode();
+    const wakeAt = after(run.now, seconds(9));
+    run.turn([], 'rests', wakeAt);
+    expect(run.drives).toMatchObject([{ nodeId: '.drive.2', notBefore: wakeAt }]);
+  });
+
   test('does not stall where news came at the end of its time: the next one hears them', () => {
     const run = new PlayedCode();
     run.turn([run.asks('work')]);
@@ -107,6 +115,60 @@ describe('a drive that stalls', () => {
     run.turn([run.asks('work')]);
     run.turn([run.did('work')], 'rests');
     expect(run.drives).toMatchObject([{ nodeId: '.drive.1', attempt: 2 }]);
+  });
+});
+
+describe('a drive that rests, and does not say for how long', () => {
+  const retriesAfter = (run: PlayedCode, key: string, wait: number): TurnEntry => {
+    const retryAt = after(run.now, seconds(wait));
+    const times = { startedAt: run.now, endedAt: run.now };
+    return { kind: 'retried', key, attempt: firstAttempt, failure: broke, delayMs: seconds(wait), retryAt, ...times };
+  };
+
+  test('is followed by one for the first step that is to be tried again', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('a'), run.asks('b'), run.sleeps('nap', seconds(1))]);
+    run.turn([retriesAfter(run, 'a', 64), retriesAfter(run, 'b', 8)], 'rests');
+    expect(run.drives).toMatchObject([{ nodeId: '.drive.2', notBefore: after(run.now, seconds(8)) }]);
+  });
+
+  test('is followed by one at once where a step was left at work', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('a'), run.asks('b')]);
+    run.turn([retriesAfter(run, 'a', 64)], 'rests');
+    expect(run.drives).toMatchObject([{ nodeId: '.drive.2' }]);
+    expect(run.drives[0]).not.toHaveProperty('notBefore');
+  });
+});
+
+describe('code that fails', () => {
+  test('has nothing to undo: its drive has done its work, and the run ends with it', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('work')]);
+    run.turn([run.failed('work'), { kind: 'threw', failure: broke }]);
+    expect(run.last).toEqual(['NODE_FAILED work', 'NODE_COMPLETED .drive.1', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
+  });
+
+  test('has its drive undo what it did, and be done with that', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('book', { hasRollback: true })]);
+    run.turn([run.did('book')]);
+    run.turn([{ kind: 'threw', failure: broke }]);
+    for (let looked = 1; looked <= 5; looked += 1)
+      run.say({ kind: 'drive-put-off', ...run.driven, failure: { ...broke, code: 'replay_diverged' } });
+    expect(run.last).toEqual(['NODE_COMPLETED .drive.1', 'RUN_STATUS_CHANGED', 'RUN_FAILED']);
+  });
+
+  test('and whose drive is lost before it began was running even so', () => {
+    const run = new PlayedCode();
+    const lost = { cause: 'lost', message: 'gone' } as const;
+    run.say({ kind: 'node-lost', node: run.driven.node, attempt: firstAttempt, failure: lost });
+    expect(eventsOf(run)).toMatchObject([
+      { type: 'RUN_STATUS_CHANGED', status: 'running' },
+      { type: 'NODE_FAILED', nodeId: '.drive.1' },
+      { type: 'RUN_STATUS_CHANGED', status: 'failed' },
+      { type: 'RUN_FAILED', error: { code: 'drive_lost' } },
+    ]);
   });
 });
 

@@ -86,6 +86,7 @@ describe('a timing that is none', () => {
     [{ cron: '0 0 * * ? *', timeZone: 'Middle/Earth' }, ['/timeZone', 'time_zone_unknown']],
     [{ cron: '0 0 * * ? *', timeZone: '+01:00' }, ['/timeZone', 'time_zone_unknown']],
     [{ cron: '0 0 * * ? *', timeZone: 'Europe/berlin' }, ['/timeZone', 'time_zone_unknown']],
+    [{ cron: '0 0 * * ? *', timeZone: 'Europe/BERLIN' }, ['/timeZone', 'time_zone_unknown']],
     [{ rate: '1 day', timeZone: 'Europe/Berlin' }, ['/timeZone', 'time_zone_unused']],
     [{ rate: '1 day', startAt: instant(now + 2), endAt: instant(now + 1) }, ['/endAt', 'ends_before_start']],
     [{ rate: '1 day', startAt: instant(now + 1), endAt: instant(now + 1) }, ['/endAt', 'ends_before_start']],
