@@ -1,7 +1,4 @@
-/**
- * A thread that answers one question after another, each with one message. It is loaded by Node alone: what a test imports goes
- * through its runner, and takes a quarter longer for it.
- */
+/** A thread that answers one question after another, each with one message: tests and commands run their worlds in the same ones. */
 import { Worker } from 'node:worker_threads';
 import type * as z from 'zod';
 
