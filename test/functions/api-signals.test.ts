@@ -94,8 +94,8 @@ describe('a signal', () => {
 
   test('of one project or environment reaches no other, and no run by its id', async () => {
     const { api, run, runId } = await waiting();
-    for (const of of [{ project: 'rival', env: 'test' }, { env: 'live' }]) {
-      const other = await api.key(['admin'], of);
+    for (const scope of [{ project: 'rival', env: 'test' }, { env: 'live' }]) {
+      const other = await api.key(['admin'], scope);
       expect((await api.call('POST', '/v1/signals', { key: other, body: paid })).body).toMatchObject({ delivered: false });
       expect((await api.call('POST', `/v1/runs/${runId}/signals`, { key: other, body: { name: 'paid' } })).status).toBe(404);
     }
