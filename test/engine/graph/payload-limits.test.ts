@@ -12,7 +12,7 @@ import { seconds } from '../../../lib/engine/time.ts';
 import { decided } from '../../nodes/given.ts';
 import { largestCommitBytes } from '../../../lib/service/payloads.ts';
 import { ends, finished, graph, names, passes, threeAttempts } from '../graphs.ts';
-import { started } from '../play.ts';
+import { refOf, started } from '../play.ts';
 
 const most = payloadLimits.outputBytes;
 /** Its JSON has that many bytes. */
@@ -89,6 +89,28 @@ describe('a context', () => {
     const loaded = new Map([['blob:large', 'here'] as const]);
     expect(contextAt(play.state, topLevel, before, loaded).all()).toMatchObject({ half: 'here', x: 'small' });
     expect(() => contextAt(play.state, topLevel, play.state.nextEventId, loaded).all()).toThrow(ContextTooLarge);
+  });
+
+  test('is as large inside a pass as what is seen there: of a name that the pass writes later, what stands outside', () => {
+    const play = started(
+      graph({
+        nodes: {
+          start: passes,
+          half: { outputVariable: 'half' },
+          other: { outputVariable: 'x' },
+          each: { loop: { over: [1] } },
+          work: { outputVariable: 'x' },
+        },
+        edges: ['start -> half -> other -> each', 'each/loop -> work -> more'],
+      }),
+    );
+    for (const id of ['half', 'other']) play.ends(id, apart(most / 2 + 1));
+    const before = play.state.nextEventId;
+    play.ends('work@each[0]', finished('small'));
+    const pass = refOf('work@each[0]').iteration;
+    const loaded = new Map([['blob:large', 'here'] as const]);
+    expect(() => contextAt(play.state, pass, before, loaded).all()).toThrow(ContextTooLarge);
+    expect(contextAt(play.state, pass, play.state.nextEventId, loaded).all()).toMatchObject({ half: 'here', x: 'small' });
   });
 
   test('is no larger in one text, however often a value is looked up in it', () => {
