@@ -103,7 +103,8 @@ test('watches of one run are one group, and runs of the same id in two projects 
   const watches = new SqsWatches(services.sqs, services.queue('grouped-watches.fifo'));
   const ids = new MemoryIds(9);
   const run = freshRun();
-  for (const each of [run, run, { ...run, projectId: projectId('another') }]) await watches.send({ run: each, turn: ids.nonce() });
+  for (const each of [run, run, { ...run, projectId: projectId('another') }])
+    await watches.send({ run: each, turn: ids.nonce() });
   const groups = services.server.inspectQueue('grouped-watches.fifo')?.messages.ready.map(({ messageGroupId }) => messageGroupId);
   expect(groups?.map((group) => groups.indexOf(group))).toEqual([0, 0, 2]);
 });
