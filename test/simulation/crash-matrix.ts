@@ -98,6 +98,7 @@ export async function matrixOf(fixed: FixedWorkflow, { mostCallsForPairs: most =
 }
 
 function differenceOf(calm: Came, { spent, ...crashed }: Came): string | undefined {
+  if (crashed.givenUp.length > 0) return `${crashed.givenUp.join(', ')} failed before the last try`;
   const nodes = asWithoutCrash(crashed.nodes.split(' '), calm.nodes.split(' '), spent).join(' ');
   const came = { ...crashed, nodes };
   const differs = (['status', 'output', 'nodes'] as const).find((what) => calm[what] !== came[what]);

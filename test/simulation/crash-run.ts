@@ -31,6 +31,8 @@ export interface Came {
   readonly nodes: string;
   /** steps of code that have failed by themselves as often as they may be tried */
   readonly spent: ReadonlySet<string>;
+  /** steps of code that failed by themselves before their last try */
+  readonly givenUp: readonly string[];
 }
 
 export interface CrashRun {
@@ -114,5 +116,11 @@ async function cameTo({ run }: Scripted, { checker, world }: WorkloadParts, trie
     .map(([key, node]) => `${key}=${node.status}`)
     // How often code is driven until it is done is a matter of how many of its waits a drive outlives.
     .filter((each) => !each.includes('@') && !each.startsWith('.drive.'));
-  return { status: progress.status, output: canonical(output), nodes: nodes.toSorted().join(' '), spent: tries.in(run.runId) };
+  return {
+    status: progress.status,
+    output: canonical(output),
+    nodes: nodes.toSorted().join(' '),
+    spent: tries.in(run.runId),
+    givenUp: tries.givenUpIn(run.runId),
+  };
 }

@@ -125,7 +125,7 @@ function matrixPart({ matrix }: Reports): string {
 Each workflow of the corpus is run once, and its port calls are counted; then once for each call with a crash before it, and once with a
 crash after it. It must come to the same end, as a whole and node by node, and hold every invariant on its way. One node may differ: a
 step of code that is cancelled between two of its tries, when its run is decided, may have failed instead where the log shows that
-it has spent all of them by its own failures.`;
+it has spent all of them by its own failures. A step that failed by itself with a try left is a violation, whatever came of its run.`;
   if (matrix === undefined) return `${head} ${notYet}`;
   const rows = Object.entries(matrix.groups).map(([group, of]) => {
     const sum = emptyRow();

@@ -64,6 +64,25 @@ describe('a step has spent its tries', () => {
   });
 });
 
+describe('a step is given up', () => {
+  const givenUpBy = (...events: readonly RunEvent[]): readonly string[] => {
+    const tries = new SpentTries();
+    for (const event of events) tries.committed({ runId: run }, { events: [event] });
+    return tries.givenUpIn(run);
+  };
+
+  it('where it fails by itself before its last try', () => {
+    expect(givenUpBy(asked(3), ended(1, 'NODE_RETRIED'), ended(2, 'NODE_FAILED'))).toEqual(['work-0']);
+    expect(givenUpBy(asked(0), ended(1, 'NODE_FAILED'))).toEqual(['work-0']);
+  });
+
+  it('not at its last one, not by its code, which may say that another is of no use, and not in another run', () => {
+    expect(givenUpBy(asked(2), ended(1, 'NODE_RETRIED'), ended(2, 'NODE_FAILED'))).toEqual([]);
+    expect(givenUpBy(asked(3), ended(1, 'NODE_FAILED', 'invalid'))).toEqual([]);
+    expect(new SpentTries().givenUpIn(another)).toEqual([]);
+  });
+});
+
 describe('what nodes came to after a crash', () => {
   const calm = ['a=cancelled', 'b=completed', 'c=failed'];
   const spent = new Set(['a', 'b', 'c']);

@@ -5,6 +5,7 @@ import type { Commit } from '../../lib/engine/log/commit.ts';
 
 export class SpentTries {
   readonly #left = new Map<string, Map<string, number>>();
+  readonly #givenUp = new Map<string, Set<string>>();
 
   committed({ runId }: Pick<RunAddress, 'runId'>, { events }: Pick<Commit, 'events'>): void {
     const left = this.#left.get(runId) ?? new Map<string, number>();
@@ -15,14 +16,25 @@ export class SpentTries {
       if (event.type !== 'NODE_RETRIED' && event.type !== 'NODE_FAILED') continue;
       const were = left.get(nodeKey(event));
       // A try that is lost with its machine is no failure of the step.
-      if (were !== undefined && event.failure.cause === 'error') left.set(nodeKey(event), were - 1);
+      if (were === undefined || event.failure.cause !== 'error') continue;
+      left.set(nodeKey(event), were - 1);
+      if (event.type === 'NODE_FAILED' && were > 1) this.#givesUp(runId, nodeKey(event));
     }
+  }
+
+  #givesUp(runId: string, key: string): void {
+    this.#givenUp.set(runId, (this.#givenUp.get(runId) ?? new Set()).add(key));
   }
 
   /** @returns keys of nodes */
   in(runId: string): ReadonlySet<string> {
     const spent = [...(this.#left.get(runId) ?? [])].filter(([, left]) => left === 0);
     return new Set(spent.map(([key]) => key));
+  }
+
+  /** @returns keys of steps that failed by themselves though they had a try left */
+  givenUpIn(runId: string): readonly string[] {
+    return [...(this.#givenUp.get(runId) ?? [])];
   }
 }
 

@@ -60,8 +60,8 @@ export class StepWatch {
     for (const event of events) this.#drives(runId, run, event);
     const writer = this.#writers.get(nonce);
     if (writer === undefined) return;
-    if (events.some(isAsking)) this.#asks(runId, run, writer);
     for (const event of events) this.#one(runId, run, event);
+    if (events.some(isAsking)) this.#asks(runId, run, writer);
   }
 
   #drives(runId: string, run: Watched, event: RunEvent): void {

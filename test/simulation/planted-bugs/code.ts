@@ -143,6 +143,14 @@ export const inCode: readonly PlantedBug[] = [
     options: { codes: [stubborn] },
   },
   {
+    name: 'a step is given up before its last try',
+    file: 'lib/engine/durable/step-retry.ts',
+    find: 'failed >= policy.maximumAttempts',
+    replace: 'failed + 1 >= policy.maximumAttempts',
+    within: 10,
+    options: { codes: [stubborn] },
+  },
+  {
     name: 'a step that is lost with its machine has used up a try',
     file: 'lib/program/steps-under-way.ts',
     find: '(wasLost ? 1 : 0)',
