@@ -20,7 +20,7 @@ interface Tried {
 
 interface Watched {
   readonly steps: Map<string, Tried>;
-  /** steps that were given up before their last try: nothing is asked for after that, because the code is over */
+  /** steps that were given up before their last try: nothing is asked for behind that, not in the same commit either, because the code is over */
   readonly givenUp: string[];
   /** who has asked for steps, the last at the end */
   readonly askers: Process[];
@@ -60,8 +60,10 @@ export class StepWatch {
     for (const event of events) this.#drives(runId, run, event);
     const writer = this.#writers.get(nonce);
     if (writer === undefined) return;
-    for (const event of events) this.#one(runId, run, event);
-    if (events.some(isAsking)) this.#asks(runId, run, writer);
+    for (const event of events) {
+      this.#one(runId, run, event);
+      if (isAsking(event)) this.#asks(runId, run, writer);
+    }
   }
 
   #drives(runId: string, run: Watched, event: RunEvent): void {
