@@ -64,7 +64,7 @@ export const areas: readonly Area[] = [
   { path: 'lib/engine/retry/', tests: ['test/engine/retry/*.test.ts', 'test/engine/graph/retries.test.ts'] },
   { path: 'lib/engine/places', tests: ['test/engine/places.test.ts', 'test/service/places.test.ts'] },
   { path: 'lib/engine/fetch/', tests: ['test/engine/fetch/*.test.ts', 'test/service/fetch-runs.test.ts'] },
-  { path: 'lib/engine/polled/', tests: ['test/contract/memory.test.ts', 'test/openworkflow/*.test.ts'] },
+  { path: 'lib/engine/polled/', tests: ['test/engine/polled/*.test.ts'] },
   { path: 'lib/engine/schedule/', tests: ['test/engine/schedule/*.test.ts', 'test/service/schedules.test.ts'] },
   {
     path: 'lib/engine/query/',

@@ -1,0 +1,86 @@
+/** A run that workers poll for, played by hand: what is decided is put into its log and folded, as the backend does. */
+import { expect } from 'vitest';
+import { nonce } from '../../../lib/engine/ids.ts';
+import { type Decision, type PolledRetry, decideClaim, decideStep } from '../../../lib/engine/polled/decide.ts';
+import type { PolledCreation, PolledEntry, PolledFact } from '../../../lib/engine/polled/entry.ts';
+import { type PolledState, foldPolled } from '../../../lib/engine/polled/fold.ts';
+import { type StepAttemptId, polledRunId, stepAttemptId } from '../../../lib/engine/polled/ids.ts';
+import type { StepAttemptContext, StepKind } from '../../../lib/engine/polled/run.ts';
+import { type DurationMs, after, seconds } from '../../../lib/engine/time.ts';
+import { dawn } from '../play.ts';
+
+export const theRun = polledRunId('0f8fad5b-d9cb-469f-a165-70867728950e');
+export const nonceOf = (number: number) => nonce(`01ARZ3NDEKTSV4RRFF${String(number).padStart(8, '0')}`);
+export const lease = seconds(30);
+export const refused: Decision = { kind: 'refused' };
+export const stands: Decision = { kind: 'stands' };
+export const commits = (fact: PolledFact): Decision => ({ kind: 'commit', fact });
+export const retry: PolledRetry = {
+  initialInterval: 1_000,
+  backoffCoefficient: 2,
+  maximumInterval: 100_000,
+  maximumAttempts: 0,
+};
+
+const creation: PolledCreation = {
+  workflowName: 'greet',
+  version: 'v1',
+  idempotencyKey: 'once',
+  config: {},
+  context: null,
+  input: { name: 'Ada' },
+  parent: null,
+  deadlineAt: null,
+  availableAt: dawn,
+};
+
+export class PlayedRun {
+  readonly entries: PolledEntry[] = [];
+  now = dawn;
+
+  constructor(given: Partial<PolledCreation> = {}) {
+    this.put({ type: 'created', ...creation, ...given });
+  }
+
+  get state(): PolledState {
+    const state = foldPolled(theRun, undefined, this.entries);
+    if (state === undefined) throw new Error('the run has no entries');
+    return state;
+  }
+
+  get run(): PolledState['run'] {
+    return this.state.run;
+  }
+
+  later(wait: DurationMs): this {
+    this.now = after(this.now, wait);
+    return this;
+  }
+
+  put(...facts: readonly PolledFact[]): this {
+    for (const fact of facts) {
+      const number = this.entries.length + 1;
+      this.entries.push({ number, nonce: nonceOf(number), at: this.now, fact });
+    }
+    return this;
+  }
+
+  claimed(by = 'one'): this {
+    const decision = decideClaim(this.state, by, lease, this.now);
+    expect(decision).toMatchObject({ kind: 'commit', fact: { type: 'claimed' } });
+    return this.#commit(decision);
+  }
+
+  /** By the worker who has the run. */
+  begins(kind: StepKind, context: StepAttemptContext | null = null): StepAttemptId {
+    const stepName = `step-${this.entries.length}`;
+    const decision = decideStep(this.state, this.run.workerId ?? 'nobody', { stepName, kind, config: {}, context });
+    this.#commit(decision);
+    return stepAttemptId(theRun, this.entries.length);
+  }
+
+  #commit(decision: Decision): this {
+    if (decision.kind !== 'commit') throw new Error(`it is ${decision.kind}`);
+    return this.put(decision.fact);
+  }
+}
