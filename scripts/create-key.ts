@@ -3,7 +3,6 @@
  * The key is printed once and kept nowhere; the table holds the SHA-256 of its secret.
  */
 import { randomBytes } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { newKey } from '../lib/api/auth/key-format.ts';
 import { dynamoClient } from '../lib/aws/clients.ts';
@@ -12,6 +11,7 @@ import { Table } from '../lib/aws/table.ts';
 import { environment, environmentPattern, projectId, projectIdPattern } from '../lib/engine/ids.ts';
 import { after, days, instant } from '../lib/engine/time.ts';
 import { keyScopes } from '../lib/ports/control.ts';
+import { optionsOrEnd } from './options.ts';
 
 const usage = `usage: npm run create-key -- --table <control table> --scopes <scope,scope …>
          [--project default] [--environment prod] [--expires-in-days <n>] [--rate <requests a minute> | --rate none]
@@ -30,30 +30,18 @@ const optionsShape = z.object({
   rate: z.union([z.literal('none').transform(() => null), count]).exactOptional(),
 });
 
-function options(): z.output<typeof optionsShape> | string {
-  try {
-    const { values } = parseArgs({
-      options: {
-        table: { type: 'string' },
-        scopes: { type: 'string' },
-        project: { type: 'string', default: 'default' },
-        environment: { type: 'string', default: 'prod' },
-        'expires-in-days': { type: 'string' },
-        rate: { type: 'string' },
-      },
-    });
-    const read = optionsShape.safeParse({ ...values });
-    return read.success ? read.data : z.prettifyError(read.error);
-  } catch (fault) {
-    return fault instanceof Error ? fault.message : String(fault);
-  }
-}
-
-const read = options();
-if (typeof read === 'string') {
-  console.error(`${read}\n\n${usage}`);
-  process.exit(2);
-}
+const read = optionsOrEnd({
+  usage,
+  options: {
+    table: { type: 'string' },
+    scopes: { type: 'string' },
+    project: { type: 'string', default: 'default' },
+    environment: { type: 'string', default: 'prod' },
+    'expires-in-days': { type: 'string' },
+    rate: { type: 'string' },
+  },
+  shape: optionsShape,
+});
 const now = instant(Date.now());
 const { text, keyId, secretHash } = newKey(read.environment, randomBytes);
 const lifeInDays = read['expires-in-days'];

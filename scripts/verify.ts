@@ -1,20 +1,23 @@
 /** `npm run verify -- --url https://… --key sw_…`: the end-to-end checks against any installation. Ends with 1 if one fails. */
-import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import { optionsOrEnd, wholeNumber } from './options.ts';
 import { checks } from './verify-checks.ts';
 
-const { values } = parseArgs({
-  options: { url: { type: 'string' }, key: { type: 'string' }, patience: { type: 'string', default: '60' } },
+const fromEnvironment = process.env['STEPWELL_API_KEY'];
+const { url, key, patience } = optionsOrEnd({
+  usage: `usage: npm run verify -- --url <https://…> --key <sw_…> [--patience <seconds>]   (or the key in STEPWELL_API_KEY)`,
+  options: {
+    url: { type: 'string' },
+    key: { type: 'string', ...(fromEnvironment === undefined ? {} : { default: fromEnvironment }) },
+    patience: { type: 'string', default: '60' },
+  },
+  shape: z.object({ url: z.url({ protocol: /^https?$/ }), key: z.string().min(1), patience: wholeNumber }),
 });
-const apiKey = values.key ?? process.env['STEPWELL_API_KEY'];
-if (values.url === undefined || apiKey === undefined) {
-  console.error('usage: npm run verify -- --url <https://…> --key <sw_…>   (or the key in STEPWELL_API_KEY)');
-  process.exit(2);
-}
 const at = {
-  url: values.url.replace(/\/+$/, ''),
-  apiKey,
+  url: url.replace(/\/+$/, ''),
+  apiKey: key,
   mark: Date.now().toString(36),
-  patienceMs: Number(values.patience) * 1_000,
+  patienceMs: patience * 1_000,
 };
 let failed = 0;
 for (const check of checks) {

@@ -8,7 +8,8 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import { optionsOrEnd, wholeNumber } from '../../scripts/options.ts';
 import { writeProof } from '../simulation/write-proof.ts';
 import { type Area, areas, everyTest } from './areas.ts';
 import { type Report, reportOf, reportSchema } from './report.ts';
@@ -30,12 +31,14 @@ interface Due {
   readonly rank: number;
 }
 
-const { values, positionals } = parseArgs({
+const { minutes, concurrency, positionals } = optionsOrEnd({
+  usage: 'usage: npm run mutants -- [--minutes <n>] [--concurrency <n>] [<beginnings of paths> …]',
   allowPositionals: true,
   options: { minutes: { type: 'string' }, concurrency: { type: 'string', default: '1' } },
+  shape: z.object({ minutes: wholeNumber.exactOptional(), concurrency: wholeNumber, positionals: z.array(z.string()) }),
 });
 
-const until = Date.now() + Number(values.minutes ?? Infinity) * 60_000;
+const until = Date.now() + (minutes ?? Infinity) * 60_000;
 for (const batch of batches(dueFiles())) {
   if (Date.now() >= until) break;
   await count(batch);
@@ -89,7 +92,6 @@ async function count(batch: readonly Due[]): Promise<void> {
   if (first === undefined) return;
   const startedAt = performance.now();
   const commit = execFileSync('git', ['rev-parse', '--short=10', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
-  const concurrency = Number(values.concurrency);
   const tried = await tryMutants(
     batch.map(({ path }) => path),
     first.area.tests,

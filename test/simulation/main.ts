@@ -6,7 +6,8 @@
  * as it goes.
  */
 import { execFileSync } from 'node:child_process';
-import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import { optionsOrEnd, wholeNumber } from '../../scripts/options.ts';
 import { corpusInWeather } from './corpus-weather.ts';
 import { fingerprintOfWorlds } from './drawn-worlds.ts';
 import { noFaults, roughWeather } from './faults.ts';
@@ -18,7 +19,13 @@ import { type Tally, emptyTally, merge } from './tally.ts';
 import { worldOfSeed } from './world-of-seed.ts';
 import { writeProof } from './write-proof.ts';
 
-const { values } = parseArgs({
+const given = wholeNumber.exactOptional();
+const values = optionsOrEnd({
+  usage: `usage: npm run simulate -- --seed <n> [--calm] [--shared] [--runs <n>] [--code <n>] [--places <n>]
+                            --kept <file of test/simulation/seeds>
+                            --corpus [--from <n>] [--seeds <n>]
+                            --go-on [--seeds <n>] [--minutes <n>]
+                            [--seeds <n>] [--from <n>] [--calm] [--minutes <n>]`,
   options: {
     seed: { type: 'string' },
     seeds: { type: 'string' },
@@ -33,16 +40,30 @@ const { values } = parseArgs({
     'go-on': { type: 'boolean', default: false },
     minutes: { type: 'string' },
   },
+  shape: z.object({
+    seed: given,
+    seeds: given,
+    from: given,
+    corpus: z.boolean(),
+    calm: z.boolean(),
+    runs: given,
+    shared: z.boolean(),
+    code: given,
+    places: given,
+    kept: z.string().exactOptional(),
+    'go-on': z.boolean(),
+    minutes: given,
+  }),
 });
 
 /** Seeds after which the count is written down: what is lost by whoever stops this is a minute. */
 const seedsAtATime = 1_000;
 
 if (values.kept !== undefined) await replay(worldOf(keptSeedIn(values.kept)));
-else if (values.seed !== undefined) await replay(asked(Number(values.seed)));
-else if (values.corpus) await runCorpus(Number(values.from ?? 1), Number(values.seeds ?? 1));
+else if (values.seed !== undefined) await replay(asked(values.seed));
+else if (values.corpus) await runCorpus(values.from ?? 1, values.seeds ?? 1);
 else if (values['go-on']) await goOn();
-else print(...(await timed(Number(values.from ?? 1), Number(values.seeds ?? 200))));
+else print(...(await timed(values.from ?? 1, values.seeds ?? 200)));
 
 function asked(seed: number): SimulationOptions {
   const { calm, runs, shared, code, places } = values;
@@ -51,9 +72,9 @@ function asked(seed: number): SimulationOptions {
     seed,
     rates: calm ? noFaults : roughWeather,
     isShared: shared,
-    ...(runs === undefined ? {} : { runs: Number(runs) }),
-    ...(code === undefined ? {} : { code: Number(code) }),
-    ...(places === undefined ? {} : { limits: { maxConcurrentRuns: Number(places) } }),
+    ...(runs === undefined ? {} : { runs }),
+    ...(code === undefined ? {} : { code }),
+    ...(places === undefined ? {} : { limits: { maxConcurrentRuns: places } }),
   };
 }
 
@@ -94,8 +115,7 @@ async function runCorpus(from: number, count: number): Promise<void> {
 }
 
 function endOfTime(): number | undefined {
-  const minutes = Number(values.minutes ?? Infinity);
-  return Number.isFinite(minutes) ? Date.now() + minutes * 60_000 : undefined;
+  return values.minutes === undefined ? undefined : Date.now() + values.minutes * 60_000;
 }
 
 /** Towards a million: each seed once, whatever the session. Where other worlds are drawn than before, it begins anew beside the earlier count. */
@@ -109,7 +129,7 @@ async function goOn(): Promise<void> {
   const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' }).trim();
   const commits = [...new Set([...before.commits, commit])];
   const until = endOfTime();
-  const last = before.next + Number(values.seeds ?? 1_000_000);
+  const last = before.next + (values.seeds ?? 1_000_000);
   const session = emptyTally();
   let [from, seconds] = [before.next, before.seconds];
   while (from < last && Date.now() < (until ?? Infinity)) {

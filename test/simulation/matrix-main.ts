@@ -5,8 +5,8 @@
  */
 import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
-import type * as z from 'zod';
+import * as z from 'zod';
+import { optionsOrEnd, wholeNumber } from '../../scripts/options.ts';
 import { AskedThread } from './asked-thread.ts';
 import { byChance, byChanceOfTwo } from './by-chance.ts';
 import { corpus } from './corpus.ts';
@@ -14,17 +14,19 @@ import { type Row, addRow, emptyRow, rowSchema } from './crash-matrix.ts';
 import { matrixSchema, readReport, writeReport } from './reports.ts';
 import { writeProof } from './write-proof.ts';
 
-const { values } = parseArgs({
+const values = optionsOrEnd({
+  usage: 'usage: npm run crash-matrix -- [--anew] [--minutes <n>] [--pairs <most calls of a workflow>]',
   options: {
     anew: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '600' },
     pairs: { type: 'string', default: '0' },
   },
+  shape: z.object({ anew: z.boolean(), minutes: wholeNumber, pairs: wholeNumber }),
 });
 
-const mostCallsForPairs = Number(values.pairs);
+const mostCallsForPairs = values.pairs;
 const startedAt = performance.now();
-const until = Date.now() + Number(values.minutes) * 60_000;
+const until = Date.now() + values.minutes * 60_000;
 const reportName = mostCallsForPairs === 0 ? 'crash-matrix' : 'crash-pairs';
 const before = values.anew ? undefined : readReport(reportName, matrixSchema);
 const groups: Record<string, Record<string, Row>> = before?.groups ?? {};

@@ -7,7 +7,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import { optionsOrEnd, wholeNumber } from '../../../scripts/options.ts';
 import { synthesize } from '../../../lib/local/synth/synthesize.ts';
 import { Prng } from '../../simulation/prng.ts';
 import { writeProof } from '../../simulation/write-proof.ts';
@@ -16,7 +17,12 @@ import { root } from './mortal-cloud.ts';
 import { prepare } from './prepared.ts';
 import { type Kill, playRound } from './round.ts';
 
-const { values } = parseArgs({ options: { minutes: { type: 'string' }, kills: { type: 'string' }, seed: { type: 'string' } } });
+const given = wholeNumber.exactOptional();
+const values = optionsOrEnd({
+  usage: 'usage: npm run kills -- [--minutes <n>] [--kills <n>] | --seed <n>',
+  options: { minutes: { type: 'string' }, kills: { type: 'string' }, seed: { type: 'string' } },
+  shape: z.object({ minutes: given, kills: given, seed: given }),
+});
 
 const countFile = join(root, 'test/simulation/proof/kills.json');
 const killsInRound = 30;
@@ -35,7 +41,7 @@ try {
   if (values.seed === undefined) {
     await goOn();
     writeProof();
-  } else console.dir(await playRound({ seed: Number(values.seed), kills: killsOf(Number(values.seed)), prepared }), { depth: 4 });
+  } else console.dir(await playRound({ seed: values.seed, kills: killsOf(values.seed), prepared }), { depth: 4 });
 } finally {
   rmSync(prepared, { recursive: true, force: true });
 }
@@ -43,8 +49,8 @@ try {
 async function goOn(): Promise<void> {
   const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim();
   const count = readCount(countFile, commit);
-  const until = Date.now() + Number(values.minutes ?? Infinity) * 60_000;
-  const enough = count.kills.all + Number(values.kills ?? (values.minutes === undefined ? 100 : Infinity));
+  const until = Date.now() + (values.minutes ?? Infinity) * 60_000;
+  const enough = count.kills.all + (values.kills ?? (values.minutes === undefined ? 100 : Infinity));
   while (Date.now() < until && count.kills.all < enough) {
     const seed = count.next;
     const startedAt = performance.now();

@@ -1,0 +1,56 @@
+/** What is typed behind a script is read as a whole, or answered with what is wrong with it. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { readOptions, wholeNumber } from '../../scripts/options.ts';
+
+const asked = {
+  usage: 'usage: …',
+  options: { seed: { type: 'string' }, calm: { type: 'boolean', default: false } },
+  shape: z.object({ seed: wholeNumber.exactOptional(), calm: z.boolean(), positionals: z.array(z.string()) }),
+} as const;
+const read = (...typed: readonly string[]) => readOptions(asked, typed);
+
+test('numbers come as numbers, and what is not typed as what stands for it', () => {
+  expect(read('--seed', '42')).toEqual({ kind: 'read', values: { seed: 42, calm: false, positionals: [] } });
+  expect(read('--calm')).toEqual({ kind: 'read', values: { calm: true, positionals: [] } });
+  expect(readOptions({ ...asked, allowPositionals: true }, ['one', 'two'])).toMatchObject({
+    values: { positionals: ['one', 'two'] },
+  });
+});
+
+test.each([
+  ['a number that is none', ['--seed', 'many'], '✖ a whole number is wanted\n  → at seed'],
+  ['a part of one', ['--seed', '1.5'], '✖ a whole number is wanted\n  → at seed'],
+  ['one beyond what numbers hold', ['--seed', '1234567890123456'], '✖ a whole number is wanted\n  → at seed'],
+  ['an option without its value', ['--seed'], 'argument missing'],
+  ['an option that there is not', ['--seeed', '1'], "Unknown option '--seeed'"],
+  ['a word that nobody asked for', ['42'], "Unexpected argument '42'"],
+])('%s is mistyped, and it is said where', (_what, typed, message) => {
+  expect(read(...typed)).toEqual({ kind: 'mistyped', message: expect.stringContaining(message) });
+});
+
+test('help is asked for by either of its names', () => {
+  expect([read('--help'), read('-h')]).toEqual([{ kind: 'help' }, { kind: 'help' }]);
+});
+
+describe('a script', () => {
+  const root = join(import.meta.dirname, '..', '..');
+  const run = (...typed: readonly string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, typed, { cwd: root, encoding: 'utf8' });
+    return { status, stdout, stderr };
+  };
+
+  test.each(['scripts/create-key.ts', 'scripts/verify.ts'])(
+    '%s does nothing where it is mistyped, and shows its form',
+    (script) => {
+      expect(run(script, '--bogus')).toEqual({
+        status: 2,
+        stdout: '',
+        stderr: expect.stringMatching(/^Unknown option '--bogus'.*\n\nusage: npm run /s),
+      });
+      expect(run(script, '--help')).toEqual({ status: 0, stdout: expect.stringMatching(/^usage: npm run /), stderr: '' });
+    },
+  );
+});
