@@ -20,6 +20,9 @@ describe('a template alone keeps the type of what it finds', () => {
     [String.raw`{{ctx.order["a\"b"]}}`, 1],
     [String.raw`{{ctx.order['a"b']}}`, 1],
     [String.raw`{{ctx.order['it\'s']}}`, 2],
+    [String.raw`{{ctx.order['a\"b']}}`, 1],
+    [String.raw`{{ctx.order["it's"]}}`, 2],
+    [String.raw`{{ctx.order['l\u0069nes'][0]['sku']}}`, 'a'],
     ['{{ctx}}', { order }],
     ['{{ctx.order.note}}', null],
     ['{{ctx.nothing.at.all}}', null],
@@ -154,6 +157,18 @@ describe('for all values', () => {
       fc.property(key, key, json, (first, second, value) => {
         const context: JsonObject = Object.fromEntries([[first, Object.fromEntries([[second, value]])]]);
         expect(resolve(`{{ctx[${JSON.stringify(first)}][${JSON.stringify(second)}]}}`, context)).toEqual(value);
+      }),
+    );
+  });
+
+  it('so does one in single quotes, with the same escapes', () => {
+    const inSingle = (name: string): string =>
+      `'${JSON.stringify(name)
+        .slice(1, -1)
+        .replaceAll("'", String.raw`\'`)}'`;
+    fc.assert(
+      fc.property(fc.oneof(key, fc.string({ unit: fc.constantFrom('"', "'", '\\', 'n', '\n') })), json, (name, value) => {
+        expect(resolve(`{{ctx[${inSingle(name)}]}}`, Object.fromEntries([[name, value]]))).toEqual(value);
       }),
     );
   });

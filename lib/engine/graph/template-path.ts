@@ -66,12 +66,18 @@ export function readPath(text: string, start: number): PathReading {
 const expected = (text: string, at: number, what: string): string =>
   `expected ${what}, and found ${at < text.length ? JSON.stringify(text.slice(at, at + 12)) : 'the end'} at character ${at + 1}; calls and arithmetic are not part of templates`;
 
+/** How the two quotes, where they stand between single ones, are written between double ones. */
+const inDoubleQuotes: ReadonlyMap<string, string> = new Map([
+  ['"', String.raw`\"`],
+  [String.raw`\'`, "'"],
+]);
+
 /** JSON's escapes between double quotes; between single quotes the same, and the quote itself escaped. */
 const unquoted = (literal: string): string | undefined => {
   const inner = literal.slice(1, -1);
   const json = literal.startsWith('"')
     ? literal
-    : `"${inner.replaceAll(/\\'|"/g, (found) => (found === '"' ? String.raw`\"` : "'"))}"`;
+    : `"${inner.replaceAll(/\\.|"/gs, (found) => inDoubleQuotes.get(found) ?? found)}"`;
   try {
     const key: unknown = JSON.parse(json);
     return typeof key === 'string' ? key : undefined;
