@@ -9,6 +9,12 @@ export const isJsonObject = (value: JsonValue | undefined): value is JsonObject 
 
 export const isJsonArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
 
+/** One step into a value: an object's own key, or an array's place by its digits. Undefined where there is nothing. */
+export function stepInto(value: JsonValue | undefined, step: string | number): JsonValue | undefined {
+  if (isJsonArray(value)) return /^\d+$/.test(String(step)) ? value[Number(step)] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+}
+
 /**
  * A value in the log: in place, or stored once beside it and named by a reference.
  * `bytes` is the length of its JSON text in UTF-8.

@@ -2,7 +2,7 @@
  * Conditions on edges. They are judged on what the edge would carry; where it is not met, the edge is dead, as if its source
  * had ended another way. A failure carries nothing, so on an error edge no condition is ever met.
  */
-import { type JsonValue, isJsonObject } from '../json.ts';
+import { type JsonValue, isJsonArray, isJsonObject, stepInto } from '../json.ts';
 import type { NodeState } from '../log/node-state.ts';
 import { type LoadedPayloads, valueOf } from './context-at.ts';
 import type { EdgeCondition, EdgeDefinition } from './definition.ts';
@@ -11,7 +11,7 @@ type Carrying = Pick<EdgeDefinition, 'sourceOutputKey' | 'condition'>;
 
 /**
  * What an edge brings of its source's output: `output`, or no key, is all of it, or the text of a lens's answer; a dotted path
- * leads into the output, or into the data of such an answer, and gives null where it leads nowhere.
+ * leads into the output, or into the data of such an answer, and gives null where it leads nowhere. Digits are a place in a list.
  */
 export function carried({ sourceOutputKey: path }: Carrying, output: JsonValue): JsonValue {
   const answer = answerIn(output);
@@ -20,11 +20,8 @@ export function carried({ sourceOutputKey: path }: Carrying, output: JsonValue):
   return at(output, steps) ?? at(answer?.data, steps) ?? null;
 }
 
-function at(output: JsonValue | undefined, steps: readonly string[]): JsonValue | undefined {
-  let value = output;
-  for (const key of steps) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  return value;
-}
+const at = (output: JsonValue | undefined, steps: readonly string[]): JsonValue | undefined =>
+  steps.reduce<JsonValue | undefined>(stepInto, output);
 
 /** An envelope, as lens nodes bring it, is known by its three texts. */
 function answerIn(output: JsonValue): { readonly text: string; readonly data: JsonValue | undefined } | undefined {
@@ -54,7 +51,7 @@ export function isMet(condition: EdgeCondition, value: JsonValue): boolean {
 
 /** A part of a text, an item of a list, a key of an object. */
 function contains(value: JsonValue, wanted: JsonValue): boolean {
-  if (isList(value)) return value.some((item) => isEqual(item, wanted));
+  if (isJsonArray(value)) return value.some((item) => isEqual(item, wanted));
   if (typeof wanted !== 'string') return false;
   return typeof value === 'string' ? value.includes(wanted) : isJsonObject(value) && Object.hasOwn(value, wanted);
 }
@@ -62,7 +59,7 @@ function contains(value: JsonValue, wanted: JsonValue): boolean {
 /** The same JSON, whatever the order of keys. */
 function isEqual(one: JsonValue, other: JsonValue): boolean {
   if (one === other) return true;
-  if (isList(one) && isList(other))
+  if (isJsonArray(one) && isJsonArray(other))
     return one.length === other.length && one.every((item, at) => isEqual(item, other[at] ?? null));
   if (!isJsonObject(one) || !isJsonObject(other)) return false;
   const entries = Object.entries(one);
@@ -71,5 +68,3 @@ function isEqual(one: JsonValue, other: JsonValue): boolean {
     entries.every(([key, item]) => Object.hasOwn(other, key) && isEqual(item, other[key] ?? null))
   );
 }
-
-const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);

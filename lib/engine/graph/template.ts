@@ -6,7 +6,7 @@
  * finds is never read as a template again, so no value of a run can name one.
  */
 import { ContextTooLarge, payloadLimits } from './payload-limits.ts';
-import { type JsonObject, type JsonValue, isJsonArray, isJsonObject } from '../json.ts';
+import { type JsonObject, type JsonValue, isJsonArray, isJsonObject, stepInto } from '../json.ts';
 import type { ContextView } from './context.ts';
 import { pointer } from './findings.ts';
 import { type Path, readPath } from './template-path.ts';
@@ -74,10 +74,7 @@ export const asText = (value: JsonValue | undefined): string => {
 export function lookUp(path: Path, context: ContextView): JsonValue | undefined {
   const [key, ...steps] = path;
   let value: JsonValue | undefined = key === undefined ? context.all() : context.get(String(key));
-  for (const step of steps) {
-    if (isJsonArray(value)) value = /^\d+$/.test(String(step)) ? value[Number(step)] : undefined;
-    else value = isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
-  }
+  for (const step of steps) value = stepInto(value, step);
   return value;
 }
 

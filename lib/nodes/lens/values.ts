@@ -2,7 +2,7 @@
 import { type ContextView } from '../../engine/graph/context.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
-import { type JsonObject, type JsonValue, isJsonArray, isJsonObject } from '../../engine/json.ts';
+import { type JsonObject, type JsonValue, isJsonObject, stepInto } from '../../engine/json.ts';
 import { labelKey } from '../../lens/placeholders.ts';
 import type { LensConfig } from './shape.ts';
 
@@ -23,11 +23,6 @@ function overrideOf(value: JsonValue, context: ContextView): JsonValue {
   if (nodeId === undefined) return resolveTemplate(value, context);
   const result = context.get(`__node_${nodeId}`);
   let found: JsonValue | undefined = isJsonObject(result) ? result['output'] : undefined;
-  for (const step of path.split('.').slice(1)) found = at(found, step);
+  for (const step of path.split('.').slice(1)) found = stepInto(found, step);
   return found ?? null;
 }
-
-const at = (value: JsonValue | undefined, step: string): JsonValue | undefined => {
-  if (isJsonArray(value)) return /^\d+$/.test(step) ? value[Number(step)] : undefined;
-  return isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
-};

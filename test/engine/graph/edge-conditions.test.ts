@@ -76,6 +76,11 @@ test('the value is what the edge carries', () => {
   expect(carried({ sourceOutputKey: 'a.b' }, { a: { b: 2 } })).toBe(2);
   expect(carried({ sourceOutputKey: 'a.c' }, { a: { b: 2 } })).toBeNull();
   expect(carried({}, { a: 1 })).toEqual({ a: 1 });
+  const rows = { rows: [{ id: 'first' }, { id: 'second' }] };
+  expect(carried({ sourceOutputKey: 'rows.1.id' }, rows)).toBe('second');
+  expect(['rows.2', 'rows.length', 'rows.-1', 'rows.1.5', 'rows.'].map((key) => carried({ sourceOutputKey: key }, rows))).toEqual(
+    Array.from({ length: 5 }, () => null),
+  );
 });
 
 const statuses = (drawing: Parameters<typeof graph>[0], output: JsonValue): Record<string, string> => {
