@@ -1,7 +1,7 @@
 /** How a run ends once nothing of it is open: its leaves say whether it went well, its end nodes what it brought. */
 import { type IterationKey, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { type JsonObject, inline, isJsonObject } from '../json.ts';
+import { inline, isJsonObject } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import { type NodeState, isOpen } from '../log/node-state.ts';
 import { together, valueOf } from './context-at.ts';
@@ -109,5 +109,6 @@ function outputOf(draft: Draft) {
   if (ends.length === 1) return only.output;
   const inOrder = ends.toSorted((a, b) => a.endedBy - b.endedBy);
   const parts = together(inOrder.map((node) => () => valueOf(node.output, draft.tools.loaded)));
-  return inline(Object.assign({}, ...parts.filter(isJsonObject)) as JsonObject);
+  // `fromEntries` defines own keys, `__proto__` included, where an assignment would call a setter.
+  return inline(Object.fromEntries(parts.filter(isJsonObject).flatMap((part) => Object.entries(part))));
 }

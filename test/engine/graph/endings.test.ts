@@ -98,6 +98,17 @@ test.each([
   expect(play.output).toEqual({ value: { a: 1, b: 1, last: order[1] } });
 });
 
+test('a name that objects have a setter for is one of the outputs like any other', () => {
+  const end = (text: string) => ({ pure: ends(JSON.parse(text)) });
+  const play = started(
+    graph({
+      nodes: { start: passes, endA: end('{"__proto__":{"a":1}}'), endB: end('{"b":2}') },
+      edges: ['start -> endA', 'start -> endB'],
+    }),
+  );
+  expect(JSON.stringify(play.output)).toBe('{"value":{"__proto__":{"a":1},"b":2}}');
+});
+
 test('an end node with status error fails the run and is named', () => {
   const play = started(
     graph({ nodes: { start: passes, end: { pure: ends({}, 'error') } }, edges: ['start -> a -> end', 'start -> b'] }),

@@ -208,3 +208,17 @@ test('the details of a failure are kept beside the name of its node', () => {
     details: { status: 503, nodeId: 'a' },
   });
 });
+
+test.each([
+  ['before', ['start -> strict', 'start -> pure', 'start -> work']],
+  ['after', ['start -> work', 'start -> pure', 'start -> strict']],
+])('a node that ends the run %s its siblings were looked at leaves them as they are', (_when, edges) => {
+  const nodes: Record<string, NodeTraits> = {
+    start: passes,
+    strict: { pure: failed('invalid'), errorHandling: 'fail_workflow' },
+    pure: passes,
+  };
+  const play = started(graph({ nodes, edges: [...edges, 'pure -> more', 'strict/error -> rescue'] }));
+  expect(play.status).toBe('failed');
+  expect(play.statuses('work', 'more', 'rescue')).toEqual(['pending', 'pending', 'pending']);
+});

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { nodeId } from '../../../lib/engine/ids.ts';
 import { after, hours, seconds } from '../../../lib/engine/time.ts';
 import type { Fact } from '../../../lib/engine/graph/facts.ts';
-import { type NodeTraits, failed, graph, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
+import { type NodeTraits, failed, finished, graph, passes, sleepsUntil, threeAttempts } from '../graphs.ts';
 import { dawn, plain, started, told } from '../play.ts';
 
 const nap = (output: string): NodeTraits => ({ pure: (_input, now) => sleepsUntil(after(now, hours(2)), output) });
@@ -104,4 +104,22 @@ test('the log of a run that was woken folds to the same state', () => {
   const play = pair();
   play.say(wakeAll);
   expect(plain(play.refold())).toEqual(plain(play.state));
+});
+
+test('passes that are woken together: what one of them leads to is not asked for where another fails their loop', () => {
+  const play = started(
+    graph({
+      nodes: {
+        start: passes,
+        each: { loop: { over: ['fine', 'bad', 'fine'], concurrency: 3 } },
+        sleep: nap(''),
+        check: { pure: ({ context }) => (context.get('item') === 'bad' ? failed('invalid') : finished()) },
+      },
+      edges: ['start -> each', 'each/loop -> sleep -> check -> work', 'each/done -> after'],
+    }),
+  );
+  const events = told(play.say(wakeAll));
+  expect(events.filter((event) => event.startsWith('NODE_FAILED'))).toEqual(['NODE_FAILED check@each[1]', 'NODE_FAILED each']);
+  expect(events.filter((event) => event.startsWith('NODE_DISPATCHED'))).toEqual([]);
+  expect([play.status, play.statusOf('after')]).toEqual(['failed', 'skipped']);
 });
