@@ -222,3 +222,9 @@ test.each([
   expect(play.status).toBe('failed');
   expect(play.statuses('work', 'more', 'rescue')).toEqual(['pending', 'pending', 'pending']);
 });
+
+test('a root that ends the run leaves the roots that come after it as they are', () => {
+  const strict: NodeTraits = { pure: failed('invalid'), errorHandling: 'fail_workflow' };
+  const play = started(graph({ nodes: { strict, pure: passes, work: {} }, edges: ['strict -> a', 'pure -> b', 'work -> c'] }));
+  expect([play.status, ...play.statuses('pure', 'work', 'b')]).toEqual(['failed', 'pending', 'pending', 'pending']);
+});
