@@ -108,22 +108,38 @@ test.each<[string, RunEvent]>([
   expect(() => foldOf([commit(1, 1, [ending, started])])).toThrow('after the run had ended');
 });
 
-test.each<[string, readonly RunEvent[]]>([
-  ['a second dispatch', [dispatchedAs(a), dispatchedAs(a)]],
-  ['a start before the dispatch', [startedAs(a)]],
-  ['a retry before the dispatch', [retriedAs(a)]],
-  ['a start of another attempt', [dispatchedAs(a), startedAs(a, 2)]],
-  ['a retry of another attempt', [dispatchedAs(a), retriedAs(a, 2)]],
-  ['a retry of an attempt that was retried', [dispatchedAs(a), retriedAs(a), retriedAs(a)]],
-  ['a completion of another attempt', [dispatchedAs(a), completedAs(a, 2)]],
-  ['a failure of an attempt that was retried', [dispatchedAs(a), retriedAs(a), failedAs(a)]],
-  ['a second completion', [dispatchedAs(a), completedAs(a), completedAs(a)]],
-  ['a failure after the completion', [dispatchedAs(a), completedAs(a), failedAs(a)]],
-  ['a dispatch after the completion', [dispatchedAs(a), completedAs(a), dispatchedAs(a)]],
-  ['a skip after the completion', [dispatchedAs(a), completedAs(a), { type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }]],
-  ['a completion after being skipped', [{ type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }, completedAs(a)]],
-])('%s of a node is refused', (_what, events) => {
-  expect(() => foldOf([commit(1, 1, events)])).toThrow();
+test.each<[string, readonly RunEvent[], string]>([
+  ['a second dispatch', [dispatchedAs(a), dispatchedAs(a)], 'a was dispatched twice'],
+  ['a start before the dispatch', [startedAs(a)], 'a has not begun'],
+  ['a retry before the dispatch', [retriedAs(a)], 'a has not begun'],
+  ['a start of another attempt', [dispatchedAs(a), startedAs(a, 2)], 'a is at attempt 1, not 2'],
+  ['a retry of another attempt', [dispatchedAs(a), retriedAs(a, 2)], 'a is at attempt 1, not 2'],
+  ['a retry of an attempt that was retried', [dispatchedAs(a), retriedAs(a), retriedAs(a)], 'a is at attempt 2, not 1'],
+  ['a completion of another attempt', [dispatchedAs(a), completedAs(a, 2)], 'a is at attempt 1, not 2'],
+  ['a failure of an attempt that was retried', [dispatchedAs(a), retriedAs(a), failedAs(a)], 'a is at attempt 2, not 1'],
+  ['a second completion', [dispatchedAs(a), completedAs(a), completedAs(a)], 'NODE_COMPLETED of a, which had ended as completed'],
+  [
+    'a failure after the completion',
+    [dispatchedAs(a), completedAs(a), failedAs(a)],
+    'NODE_FAILED of a, which had ended as completed',
+  ],
+  [
+    'a dispatch after the completion',
+    [dispatchedAs(a), completedAs(a), dispatchedAs(a)],
+    'NODE_DISPATCHED of a, which had ended as completed',
+  ],
+  [
+    'a skip after the completion',
+    [dispatchedAs(a), completedAs(a), { type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }],
+    'NODE_SKIPPED of a, which had ended as completed',
+  ],
+  [
+    'a completion after being skipped',
+    [{ type: 'NODE_SKIPPED', ...a, reason: 'branch_not_taken' }, completedAs(a)],
+    'NODE_COMPLETED of a, which had ended as skipped',
+  ],
+])('%s of a node is refused', (_what, events, why) => {
+  expect(() => foldOf([commit(1, 1, events)])).toThrow(why);
 });
 
 test('one event cancels all that was open, and leaves what had ended', () => {

@@ -95,6 +95,10 @@ test.each([
   expect(JSON.stringify(read)).toContain(JSON.stringify(why).slice(1, -1));
 });
 
+test('room between the fields and around them means nothing', () => {
+  expect(readCron('  0  12 \t* * ? *\n')).toEqual(readCron('0 12 * * ? *'));
+});
+
 test('all that is wrong is said at once', () => {
   expect(readCron('60 24 1 * MON *')).toEqual({
     kind: 'refused',
