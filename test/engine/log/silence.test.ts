@@ -278,6 +278,24 @@ test('a drive whose message waits behind a drive at work is young as long as tha
   expect(kindsAt(seconds(150), sign('second', seconds(120), 1))).toEqual(['silent', 'young']);
 });
 
+test('a drive that waits behind another keeps what is known of itself: how often it was sent again, and a later sign', () => {
+  const state = logOf(asked('first', 'drive'), asked('second', 'drive'));
+  const at = (wait: DurationMs, ...signs: readonly Sign[]) => silences(state, signs, later(wait)).map(([, found]) => found);
+  const [again, beat] = [sign('first', seconds(100), 1), sign('second', seconds(120))];
+  expect(at(seconds(319), again, beat)[0]).toEqual({ kind: 'young' });
+  expect(at(seconds(320), again, beat)[0]).toMatchObject({ kind: 'silent', resends: 1 });
+  const sentLater = sign('first', seconds(150), 1);
+  expect(at(seconds(349), sentLater, beat)[0]).toEqual({ kind: 'young' });
+  expect(at(seconds(350), sentLater, beat)[0]).toMatchObject({ kind: 'silent', resends: 1 });
+  // Of two that beat the later one counts for both, whichever is named first.
+  const other = sign('first', seconds(200));
+  for (const signs of [
+    [beat, other],
+    [other, beat],
+  ])
+    expect(at(seconds(299), ...signs)).toEqual([{ kind: 'young' }, { kind: 'young' }]);
+});
+
 test('a step at work asks for no look of its own; a drive and a step that sleeps do', () => {
   const look = (...events: readonly RunEvent[]) => nextLook(logOf(...events), later(days(7)), dawn);
   expect(look(asked('charge', 'function'))).toBe(later(days(7)));
