@@ -1,10 +1,12 @@
 /** A node that calls a workflow ends once, with what the called run came to or with the end of its wait. */
 import { expect, test } from 'vitest';
+import { failureOfChild } from '../../../lib/engine/graph/call-subflow.ts';
 import type { ChildEnd } from '../../../lib/engine/graph/facts.ts';
 import { nodeId, nodeKey, runId, topLevel } from '../../../lib/engine/ids.ts';
 import { attentionOf } from '../../../lib/engine/log/attention.ts';
 import { nextLook, silences } from '../../../lib/engine/log/silence.ts';
 import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
+import { type FailureCause, failureCauses } from '../../../lib/engine/retry/causes.ts';
 import { after, days, hours, minutes } from '../../../lib/engine/time.ts';
 import { calls, graph, passes, threeAttempts } from '../graphs.ts';
 import { type Settings, dawn, started, told } from '../play.ts';
@@ -23,6 +25,7 @@ const calling = (traits: Call = {}, settings: Settings = {}, attempts = false) =
     settings,
   );
 const inTwoHours = { expiresAt: after(dawn, hours(2)) };
+const child = runId('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV');
 const broken: ChildEnd = { status: 'failed', error: { cause: 'provider_error', code: 'http_503', message: 'it broke' } };
 
 test('a call is made in the commit that makes the node ready, and the run it makes has one id for each attempt', () => {
@@ -130,4 +133,41 @@ test('a stored fold keeps the wait', () => {
   expect(restoreFold(storeFold(play.state)).nodes.get(nodeKey({ nodeId: nodeId('call'), iteration: topLevel }))).toEqual(
     play.node('call'),
   );
+});
+
+test.each(failureCauses)(
+  'a run that failed by %s fails its caller by a cause that is tried again only where that may help',
+  (cause) => {
+    const above: Partial<Record<FailureCause, FailureCause>> = {
+      deadline: 'timeout',
+      invalid: 'invalid',
+      forbidden: 'invalid',
+      budget: 'invalid',
+    };
+    expect(failureOfChild({ status: 'failed', error: { cause, message: 'it broke' } }, child)).toEqual({
+      cause: above[cause] ?? 'error',
+      code: 'subflow_failed',
+      message: 'the run it called failed: it broke',
+      details: { childRunId: child, code: cause },
+    });
+  },
+);
+
+test.each([
+  [undefined, 'the run it called was cancelled'],
+  ['not needed', 'the run it called was cancelled: not needed'],
+])('a run that was cancelled (%s) is named by its caller’s failure', (reason, message) => {
+  const end: ChildEnd = { status: 'cancelled', ...(reason === undefined ? {} : { reason }) };
+  expect(failureOfChild(end, child)).toEqual({
+    cause: 'error',
+    code: 'subflow_cancelled',
+    message,
+    details: { childRunId: child },
+  });
+});
+
+test('a call that could not be made fails with what was said of it, and a run that is completed with nothing', () => {
+  const error = { cause: 'invalid', message: 'no such workflow' } as const;
+  expect(failureOfChild({ status: 'refused', error }, child)).toEqual(error);
+  expect(failureOfChild({ status: 'completed', output: 1 }, child)).toBeUndefined();
 });
