@@ -6,7 +6,7 @@ import { stepAttemptId } from '../../../lib/engine/polled/ids.ts';
 import { endOfLife, forgetAt, hasEnded, polledStatuses } from '../../../lib/engine/polled/run.ts';
 import { after, days, instant, minutes, seconds } from '../../../lib/engine/time.ts';
 import { dawn } from '../play.ts';
-import { PlayedRun, lease, nonceOf, theRun } from './played.ts';
+import { PlayedRun, creation, lease, nonceOf, theRun } from './played.ts';
 
 const broke = { message: 'no', name: 'Broken' };
 const child = { namespaceId: 'home', runId: 'a child' };
@@ -17,16 +17,8 @@ describe('a run', () => {
     expect(foldPolled(theRun, undefined, [])).toBeUndefined();
     expect(new PlayedRun().state).toEqual({
       run: {
+        ...creation,
         id: theRun,
-        workflowName: 'greet',
-        version: 'v1',
-        idempotencyKey: 'once',
-        config: {},
-        context: null,
-        input: { name: 'Ada' },
-        parent: null,
-        deadlineAt: null,
-        availableAt: dawn,
         status: 'pending',
         output: null,
         error: null,

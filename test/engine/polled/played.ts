@@ -22,7 +22,8 @@ export const retry: PolledRetry = {
   maximumAttempts: 0,
 };
 
-const creation: PolledCreation = {
+/** What is asked for where a test does not say otherwise. */
+export const creation: PolledCreation = {
   workflowName: 'greet',
   version: 'v1',
   idempotencyKey: 'once',
