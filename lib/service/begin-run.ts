@@ -39,6 +39,7 @@ import type { Reservation } from '../ports/control.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { isWon, untilDefinite } from './append.ts';
 import { carryOut } from './carry-out.ts';
+import { leaveDeadlineRecheck, startLeavesRecheckWithin } from './deadline.ts';
 import { codeTools } from './decide-code-run.ts';
 import { newMessage } from './decide-fetch-run.ts';
 import { type Decider, keepWaitsOf } from './decide-run.ts';
@@ -207,6 +208,7 @@ export async function createHead(
   };
   // Before the head: a run that exists is always one the sweep will look at.
   await markFirstLook(deps, headOf(creation));
+  await leaveDeadlineRecheck(deps, creation, startLeavesRecheckWithin);
   const result = await untilDefinite(deps, () => deps.log.create(creation));
   if (!isWon(result, creation.commit)) return { kind: 'run_exists', runId: standing.runId };
   if (result.kind === 'occupied') return goOnWithWritten(decider, creation);

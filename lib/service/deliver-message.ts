@@ -16,6 +16,7 @@ import { type Instant, durationMs, instant } from '../engine/time.ts';
 import type { Bundles } from '../ports/bundles.ts';
 import type { MessageJob } from '../ports/jobs.ts';
 import { decideFetchRun, newMessage } from './decide-fetch-run.ts';
+import { isPastDeadline, passDeadline } from './deadline.ts';
 import type { Decider } from './decide-run.ts';
 import { later } from './later.ts';
 import { mendAndHandOn } from './nudge-run.ts';
@@ -38,7 +39,9 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
   const { head } = fold;
   invariant(head.kind === 'fetch', `${head.address.runId} is no run of a deployment's code`);
   const open = wantedNode(fold.state, job, job.attempt);
-  if (open === undefined) {
+  if (open !== undefined && isPastDeadline(deps, fold)) {
+    await passDeadline(deliverer, fold);
+  } else if (open === undefined) {
     // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit.
     if (delivery.isRedelivered) await mendAndHandOn(deliverer, fold);
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > deps.clock.now()) {

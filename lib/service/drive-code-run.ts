@@ -9,12 +9,14 @@ import { invariant, unreachable } from '../engine/invariant.ts';
 import type { Failure } from '../engine/log/events.ts';
 import { toldFailure } from '../engine/log/failure-limits.ts';
 import type { CodeHead } from '../engine/log/head.ts';
+import { isTerminal } from '../engine/log/fold.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { wantedNode } from '../engine/log/wanted-node.ts';
 import { type Instant, between, durationMs, instant, seconds } from '../engine/time.ts';
 import type { Manifest } from '../ports/deployments.ts';
 import type { DriveJob } from '../ports/jobs.ts';
 import type { DriveEnd, DriveTask, Programs } from '../ports/programs.ts';
+import { passDeadline } from './deadline.ts';
 import type { Decider } from './decide-run.ts';
 import { type DriveEnding, DriveLog } from './drive-log.ts';
 import { later, nudgeLater } from './later.ts';
@@ -50,6 +52,8 @@ export async function driveCodeRun(driver: Driver, job: DriveJob, delivery: Deli
   const wait = asked.status === 'queued' && asked.notBefore !== undefined ? between(deps.clock.now(), asked.notBefore) : 0;
   if (asked.status === 'queued' && asked.notBefore !== undefined && wait > earlyMs) return later(deps, asked.notBefore, job);
   if (wait > 0) await deps.clock.sleep(durationMs(wait));
+  await passDeadline(driver, fold);
+  if (isTerminal(fold.state.progress)) return;
   if (delivery.isRedelivered) await lookBeside(driver, fold, asked);
   await drive(driver, { fold, head, open: asked }, delivery);
 }

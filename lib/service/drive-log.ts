@@ -31,6 +31,7 @@ import { saveSnapshot } from './snapshots.ts';
 /** What a drive says of itself. */
 type DriveFact = Extract<CodeFact, { kind: 'turn-ended' | 'drive-broke' | 'drive-put-off' }>;
 export type DriveEnding = Exclude<DriveFact, { kind: 'turn-ended' }>;
+type DeadlinePassed = Extract<CodeFact, { kind: 'deadline-passed' }>;
 
 export type Looked =
   | { readonly kind: 'nothing' }
@@ -119,6 +120,25 @@ export class DriveLog {
     });
   }
 
+  /** Ends the run, or begins its rollback, once its deadline has passed. */
+  passDeadline(): Promise<void> {
+    return this.#alone(async () => {
+      while (this.#isPastDeadline && !this.#isStopped) if (!(await this.#putDeadline())) return;
+    });
+  }
+
+  get #isPastDeadline(): boolean {
+    const { head } = this.#fold;
+    return this.isOurs && this.ending === undefined && this.#decider.deps.clock.now() >= head.deadlineAt;
+  }
+
+  /** @returns false where nothing was left to decide */
+  async #putDeadline(): Promise<boolean> {
+    const put = await this.#put({ kind: 'deadline-passed' });
+    if (put.kind === 'won') await this.#carryOut(put.commit);
+    return put.kind !== 'nothing';
+  }
+
   /** Puts on the record how the drive ended, where it ended otherwise than by a turn. @throws what turns had trouble with */
   close(ending: (() => DriveEnding) | undefined): Promise<void> {
     return this.#alone(async () => {
@@ -142,6 +162,7 @@ export class DriveLog {
     if (turn.heard === this.#hints && this.#hinted > this.#told) this.#told = this.#hinted;
     for (;;) {
       if (!this.isOurs || this.#isStopped) return { kind: 'stop' };
+      if (this.#isPastDeadline && (await this.#putDeadline())) continue;
       if (state.asOf !== this.#told) {
         const history = await this.history();
         this.#told = state.asOf;
@@ -164,7 +185,7 @@ export class DriveLog {
   }
 
   /** Decides on the fold as it is, and tries the next slot, once. */
-  async #put(fact: DriveFact): Promise<Put> {
+  async #put(fact: DriveFact | DeadlinePassed): Promise<Put> {
     const { deps, by } = this.#decider;
     const { head, state } = this.#fold;
     const decided = decideCode(state, [fact], codeTools(deps.clock.now(), head));

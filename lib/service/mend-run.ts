@@ -8,6 +8,7 @@ import { isTerminal, waitsForPlace } from '../engine/log/fold.ts';
 import { type OpenNode, endsBy } from '../engine/log/node-state.ts';
 import { isLookToCome, silences } from '../engine/log/silence.ts';
 import { durationMs } from '../engine/time.ts';
+import { passDeadline } from './deadline.ts';
 import { type Decider, meeterOf } from './decide-run.ts';
 import type { Deps } from './deps.ts';
 import { finishRun } from './finish-run.ts';
@@ -33,6 +34,8 @@ export interface Mended {
  */
 export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> {
   const { deps } = decider;
+  // First of all: what a run waits for may be much, and some of it out of reach.
+  await passDeadline(decider, fold);
   if (isTerminal(fold.state.progress)) {
     await finishUnlessDone(deps, fold);
     return { resent: [], wantsLook: false };

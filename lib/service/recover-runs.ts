@@ -9,6 +9,7 @@ import { minuteOf, nextLook } from '../engine/log/silence.ts';
 import { callerOf } from '../engine/log/lineage.ts';
 import { type Instant, durationMs, instant, minutes } from '../engine/time.ts';
 import type { DueRun } from '../ports/run-index.ts';
+import { leaveDeadlineRecheck, passDeadline, sweepLeavesRecheckWithin } from './deadline.ts';
 import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
 import { childJob } from './jobs-of.ts';
@@ -90,16 +91,15 @@ export async function recoverRun(decider: Decider, { isSecondLook, ...run }: Due
     return false;
   }
   const wasTerminal = isTerminal(fold.state.progress);
-  // First of all: what a run waits for may be much, and some of it out of reach.
-  const isLate = !wasTerminal && deps.clock.now() >= fold.head.deadlineAt;
-  if (isLate) await tellRun(decider, fold, [{ kind: 'deadline-passed' }]);
-  if (!wasTerminal) await askCaller(deps, fold);
+  if (!wasTerminal) {
+    await passDeadline(decider, fold);
+    await askCaller(deps, fold);
+  }
   const { resent } = await mendRun(decider, fold);
   if (wasTerminal) return false;
-  if (resent.length > 0 || deps.clock.now() >= fold.head.deadlineAt) {
-    await tellRun(decider, fold, [{ kind: 'recovered', nodes: resent }, { kind: 'deadline-passed' }]);
-  }
+  if (resent.length > 0) await tellRun(decider, fold, [{ kind: 'recovered', nodes: resent }]);
   if (isTerminal(fold.state.progress)) return resent.length > 0;
+  await leaveDeadlineRecheck(deps, fold.head, sweepLeavesRecheckWithin);
   const now = deps.clock.now();
   const next = Math.max(minuteOf(nextLook(fold.state, fold.head.deadlineAt, now)), minuteOf(now) + 1, minute + 1);
   await markDue(deps, fold.head, instant(minutes(next)));

@@ -14,6 +14,7 @@ import { silenceOf } from '../engine/log/silence.ts';
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
+import { isPastDeadline, passDeadline } from './deadline.ts';
 import { decideCodeRun } from './decide-code-run.ts';
 import { type Decider, decideRun, meeterOf } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
@@ -48,7 +49,10 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
   const fold = await worker.folds.take(worker.deps, job.run, { atLeast: job.commit, isFresh: delivery.isRedelivered });
   if (fold === undefined) return;
   const open = wanted(fold, job);
-  if (open === undefined) {
+  if (open !== undefined && isPastDeadline(worker.deps, fold)) {
+    await freshen(worker, fold, job);
+    await passDeadline(worker, fold);
+  } else if (open === undefined) {
     // A duplicate sends nothing. A redelivery may be all that is left of a worker that died after its commit.
     if (delivery.isRedelivered) await mendAndHandOn(worker, fold);
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > worker.deps.clock.now()) {
@@ -136,6 +140,11 @@ async function goOn(worker: Worker, fold: RunFold, plan: Plan, from: Commit, del
       break;
     }
     if (wait > 0) await worker.deps.clock.sleep(wait);
+    if (isPastDeadline(worker.deps, fold)) {
+      await freshen(worker, fold, next);
+      await passDeadline(worker, fold);
+      break;
+    }
     commit = await runOne(worker, fold, plan, next);
   }
   await saveSnapshot(worker.deps, fold);

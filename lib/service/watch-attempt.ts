@@ -3,8 +3,9 @@ import type { Plan, PlanNode } from '../engine/graph/plan.ts';
 import { nodeKey } from '../engine/ids.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
-import { between, durationMs, seconds } from '../engine/time.ts';
+import { between, seconds } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { isPastDeadline, untilNextLook } from './deadline.ts';
 import { type Decider, decideRun } from './decide-run.ts';
 import { type RunFold, readTail } from './read-log.ts';
 
@@ -18,7 +19,7 @@ const lookEvery = seconds(5);
 const announcedAfter = seconds(1);
 
 /**
- * Aborts the attempt through `stop` at its time limit, or when its run has ended.
+ * Aborts the attempt through `stop` at its time limit, at the deadline of its run, or when its run has ended.
  * @param done ends the watching
  */
 export async function watchAttempt(
@@ -35,10 +36,11 @@ export async function watchAttempt(
   for (;;) {
     const left = node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now());
     if (left <= 0) return stop.abort();
-    await deps.clock.sleep(durationMs(Math.min(left, isAnnounced ? lookEvery : announcedAfter)), done);
+    await deps.clock.sleep(untilNextLook(deps, fold, Math.min(left, isAnnounced ? lookEvery : announcedAfter)), done);
     if (done.aborted) return;
     try {
       await readTail(deps, fold);
+      if (isPastDeadline(deps, fold)) await decideRun(decider, fold, plan, [{ kind: 'deadline-passed' }]);
       if (isTerminal(fold.state.progress) || !isWanted(fold, open)) return stop.abort();
       if (!isAnnounced) {
         await announceStart(decider, fold, plan, open);

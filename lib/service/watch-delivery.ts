@@ -4,6 +4,7 @@ import { isTerminal } from '../engine/log/fold.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { between, seconds } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { isPastDeadline, untilNextLook } from './deadline.ts';
 import { decideFetchRun } from './decide-fetch-run.ts';
 import type { Decider } from './decide-run.ts';
 import { type RunFold, readTail } from './read-log.ts';
@@ -15,7 +16,7 @@ const lookEvery = seconds(5);
 const announcedAfter = seconds(1);
 
 /**
- * Aborts the delivery through `stop` when its run has ended.
+ * Aborts the delivery through `stop` at the deadline of its run, or when its run has ended.
  * @param done ends the watching
  */
 export async function watchDelivery(
@@ -30,10 +31,11 @@ export async function watchDelivery(
   let lastBeat = startedAt;
   let isAnnounced = open.status === 'running';
   while (!done.aborted) {
-    await deps.clock.sleep(isAnnounced ? lookEvery : announcedAfter, done);
+    await deps.clock.sleep(untilNextLook(deps, fold, isAnnounced ? lookEvery : announcedAfter), done);
     if (done.aborted) return;
     try {
       await readTail(deps, fold);
+      if (isPastDeadline(deps, fold)) await decideFetchRun(decider, fold, [{ kind: 'deadline-passed' }]);
       if (isTerminal(fold.state.progress)) return stop.abort();
       if (!isAnnounced) {
         const node = { nodeId: open.nodeId, iteration: open.iteration };

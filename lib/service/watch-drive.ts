@@ -4,6 +4,7 @@ import type { Head } from '../engine/log/head.ts';
 import { type DurationMs, type Instant, after, between, durationMs, instant, seconds } from '../engine/time.ts';
 import type { Drive } from '../ports/programs.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { untilNextLook } from './deadline.ts';
 import type { Deps } from './deps.ts';
 import type { DriveLog } from './drive-log.ts';
 
@@ -20,12 +21,13 @@ const mostPatience = seconds(10);
  */
 export async function watchDrive(
   deps: Pick<Deps, 'clock' | 'log'>,
-  { address, expiresAt }: Pick<Head, 'address' | 'expiresAt'>,
+  head: Pick<Head, 'address' | 'deadlineAt' | 'expiresAt'>,
   log: DriveLog,
   drive: Drive,
   { killAt, done }: { readonly killAt: Instant; readonly done: AbortSignal },
 ): Promise<void> {
   const { clock } = deps;
+  const { address, expiresAt } = head;
   const alarm = alarmOf(clock, done);
   log.onStop = alarm.ring;
   let lastBeat = clock.now();
@@ -35,9 +37,10 @@ export async function watchDrive(
   while (!done.aborted) {
     const left = between(clock.now(), endBy);
     if (left <= 0) return drive.kill('the code did not end in time');
-    await alarm.sleep(shorter(left, lookEvery));
+    await alarm.sleep(untilNextLook(deps, { head }, shorter(left, lookEvery)));
     if (done.aborted) return;
     try {
+      await log.passDeadline();
       const looked = await log.look();
       if (looked.kind === 'over' && !isToldToEnd) {
         isToldToEnd = true;

@@ -7,6 +7,7 @@ import { type JsonValue, type Payload, inline } from '../json.ts';
 import type { RunEvent } from '../log/events.ts';
 import { type RunState, emptyState, openNodes } from '../log/fold.ts';
 import { type OpenNode, type WaitingNode, endsBy } from '../log/node-state.ts';
+import { deadlineExceeded } from '../retry/deadline.ts';
 import { type Instant, hours, after } from '../time.ts';
 import { breakDrive } from './break-drive.ts';
 import {
@@ -45,12 +46,18 @@ export function decideCodeStart(
   return draft.events;
 }
 
-/** What follows from these facts, in their order. No event: nothing is to be committed. */
+/**
+ * What follows from these facts, in their order. No event: nothing is to be committed.
+ * After the deadline the first fact ends the run or begins its rollback, and a turn that was made before that is not taken:
+ * its drive reads the log and goes on from there.
+ */
 export function decideCode(state: RunState, facts: readonly CodeFact[], tools: CodeTools): readonly RunEvent[] {
   const draft = openDraft(state, tools);
+  if (facts.length > 0 && !hasEnded(draft)) passDeadline(draft);
+  const isOvertaken = draft.events.length > 0;
   for (const fact of facts) {
     if (hasEnded(draft)) break;
-    decideOne(draft, fact);
+    if (!isOvertaken || fact.kind !== 'turn-ended') decideOne(draft, fact);
   }
   return draft.events;
 }
@@ -123,7 +130,8 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       endOrRollBack(draft, { status: 'cancelled', ...(fact.reason === undefined ? {} : { reason: fact.reason }) });
       return hasEnded(draft) ? undefined : askForDriveAtOnce(draft);
     case 'deadline-passed':
-      return passDeadline(draft);
+      // Too early: a deadline that has passed has been seen to before.
+      return;
     case 'recovered':
       if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
       // Nothing leads here; and were a run ever left with nobody, whoever looks at it puts it right.
@@ -158,7 +166,7 @@ function passDeadline(draft: Draft): void {
   if (now < deadlineAt) return;
   const ending = draft.state.code?.ending;
   if (ending === undefined)
-    return leaveUndone(draft, { cause: 'deadline', code: 'deadline_exceeded', message: 'the deadline of the run has passed' });
+    return leaveUndone(draft, deadlineExceeded);
   if (now >= after(deadlineAt, rollbackGrace)) endUndone(draft, ending, 'the deadline of the run has passed by an hour');
 }
 

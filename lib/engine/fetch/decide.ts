@@ -9,6 +9,7 @@ import type { Failure, RunEvent } from '../log/events.ts';
 import { type RunState, applyEvent, emptyState, fork, isTerminal } from '../log/fold.ts';
 import type { OpenNode } from '../log/node-state.ts';
 import { wantedNode } from '../log/wanted-node.ts';
+import { deadlineExceeded } from '../retry/deadline.ts';
 import { type DurationMs, type Instant, after, durationMs } from '../time.ts';
 import { type Message, messageKey, storedMessage } from './message.ts';
 import type { Verdict } from './verdict.ts';
@@ -85,9 +86,13 @@ export function decideFetchStart(
   return draft.events;
 }
 
-/** What follows from these facts, in their order. No event: nothing is to be committed. */
+/**
+ * What follows from these facts, in their order. No event: nothing is to be committed.
+ * After the deadline each fact ends the run: nothing is sent or completed then.
+ */
 export function decideFetch(state: RunState, facts: readonly FetchFact[], tools: FetchTools): readonly RunEvent[] {
   const draft = openDraft(state, tools);
+  if (facts.length > 0 && tools.now >= tools.deadlineAt && !isTerminal(state.progress)) timeOut(draft);
   for (const fact of facts) {
     if (isTerminal(draft.state.progress)) break;
     decideOne(draft, fact);
@@ -127,15 +132,16 @@ function decideOne(draft: Draft, fact: FetchFact): void {
       emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
       return emit(draft, { type: 'RUN_CANCELLED', ...(fact.reason === undefined ? {} : { reason: fact.reason }) });
     case 'deadline-passed':
-      if (draft.tools.now < draft.tools.deadlineAt) return;
-      emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
-      return emit(draft, {
-        type: 'RUN_TIMED_OUT',
-        error: { cause: 'deadline', code: 'deadline_exceeded', message: 'the deadline of the run has passed' },
-      });
+      // Too early: a deadline that has passed has ended the run before.
+      return;
     case 'recovered':
       if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
   }
+}
+
+function timeOut(draft: Draft): void {
+  emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
+  emit(draft, { type: 'RUN_TIMED_OUT', error: deadlineExceeded });
 }
 
 type Answered = Extract<FetchFact, { kind: 'message-answered' }>;

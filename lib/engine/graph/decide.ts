@@ -11,6 +11,7 @@ import { type ChildWait, type OpenNode, type SignalWait, type WaitingNode, endsB
 import { wantedNode } from '../log/wanted-node.ts';
 import { backoff } from '../retry/backoff.ts';
 import { retryableCauses } from '../retry/causes.ts';
+import { deadlineExceeded } from '../retry/deadline.ts';
 import { type Instant, after } from '../time.ts';
 import { advance, mostDirectSiblings } from './advance.ts';
 import { beginLoop } from './begin-loop.ts';
@@ -61,9 +62,13 @@ function dispatchLater(draft: Draft, notBefore: Instant): void {
     });
 }
 
-/** What follows from these facts, in their order. No event: nothing is to be committed. */
+/**
+ * What follows from these facts, in their order. No event: nothing is to be committed.
+ * After the deadline each fact ends the run: nothing is dispatched or completed then, whichever worker knows of it first.
+ */
 export function decide(state: RunState, facts: readonly Fact[], tools: DecideTools): readonly RunEvent[] {
   const draft = openDraft(state, tools);
+  if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);
   for (const fact of facts) {
     if (hasEnded(draft)) break;
     decideOne(draft, fact);
@@ -137,15 +142,16 @@ function decideOne(draft: Draft, fact: Fact): void {
       emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
       return emit(draft, { type: 'RUN_CANCELLED', ...(fact.reason === undefined ? {} : { reason: fact.reason }) });
     case 'deadline-passed':
-      if (draft.tools.now < draft.tools.deadlineAt) return;
-      emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
-      return emit(draft, {
-        type: 'RUN_TIMED_OUT',
-        error: { cause: 'deadline', code: 'deadline_exceeded', message: 'the deadline of the run has passed' },
-      });
+      // Too early: a deadline that has passed has ended the run before.
+      return;
     case 'recovered':
       if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
   }
+}
+
+function timeOut(draft: Draft): void {
+  emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
+  emit(draft, { type: 'RUN_TIMED_OUT', error: deadlineExceeded });
 }
 
 function nodeEnded(draft: Draft, ended: Extract<Fact, { kind: 'node-ended' }>): void {

@@ -114,10 +114,10 @@ export function isLookToCome(signs: readonly Sign[], now: Instant): boolean {
 /**
  * When the sweep must look at an open run next: a minute after the next timer, every two minutes while a node is queued
  * or running, ten minutes to six hours while a signal or a child is awaited, two to ten
- * minutes while a place is, and at the deadline in any case.
+ * minutes while a place is, and in any case shortly before the deadline and at it.
  */
 export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): Instant {
-  const looks: Instant[] = [deadlineAt];
+  const looks: Instant[] = [deadlineLook(deadlineAt, now)];
   const begins = state.admission?.notBefore;
   if (waitsForPlace(state))
     looks.push(
@@ -134,6 +134,12 @@ export function nextLook(state: RunState, deadlineAt: Instant, now: Instant): In
   }
   return earliest(looks) ?? after(now, workingLook);
 }
+
+/** The sweep takes a minute once it has passed, and may begin a minute late: it looks at the run two minutes before, at the latest. */
+const deadlineLead: DurationMs = minutes(4);
+
+const deadlineLook = (deadlineAt: Instant, now: Instant): Instant =>
+  instant(deadlineAt - deadlineLead > now ? deadlineAt - deadlineLead : deadlineAt);
 
 const awaitedLook = (wait: SignalWait | ChildWait, now: Instant): Instant =>
   after(now, durationMs(Math.min(lastSignalLook, Math.max(firstSignalLook, between(wait.dispatchedAt, now)))));

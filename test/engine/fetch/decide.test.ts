@@ -6,7 +6,7 @@ import { isStepMessage, laneOf, messageId, messageIn, storedMessage } from '../.
 import { type Verdict, verdictOf } from '../../../lib/engine/fetch/verdict.ts';
 import { nodeKey, topLevel } from '../../../lib/engine/ids.ts';
 import { attemptOf, isTerminal } from '../../../lib/engine/log/fold.ts';
-import { after, minutes, seconds } from '../../../lib/engine/time.ts';
+import { instant, minutes } from '../../../lib/engine/time.ts';
 import { foldOf, plain } from '../play.ts';
 import { PlayedFetch, deadlineAt, drawn, message } from './played.ts';
 
@@ -79,7 +79,7 @@ test('the waits double from a second to a quarter of an hour, less an eighth at 
 
 test('a wait that would pass the deadline is not begun: the run fails then and there', () => {
   const play = new PlayedFetch();
-  play.now = after(deadlineAt, seconds(0));
+  play.now = instant(deadlineAt - 1);
   expect(play.say(play.answered(message(0).id, failed)).map(({ type }) => type)).toEqual([
     'RUN_STATUS_CHANGED',
     'NODE_FAILED',
@@ -87,6 +87,15 @@ test('a wait that would pass the deadline is not begun: the run fails then and t
     'RUN_FAILED',
   ]);
   expect(mostDeliveries).toBe(50);
+});
+
+test('at the deadline an answer ends the run, whatever it says', () => {
+  const play = new PlayedFetch();
+  play.now = deadlineAt;
+  expect(play.say(play.answered(message(0).id, { kind: 'done' })).map(({ type }) => type)).toEqual([
+    'RUN_STATUS_CHANGED',
+    'RUN_TIMED_OUT',
+  ]);
 });
 
 describe('what an answer means', () => {

@@ -111,7 +111,7 @@ test('the sweep looks at a sleeper a minute after its time', () => {
   expect(nextLook(sleeping(days(3)).state, later(days(7)), later(days(4)))).toBe(later(durationMs(4 * 86_400_000 + 120_000)));
 });
 
-test('the sweep looks at the earliest of all that is open, and at the deadline at the latest', () => {
+test('the sweep looks at the earliest of all that is open, some minutes before the deadline, and at it', () => {
   const play = started(
     graph({
       edges: ['start -> nap', 'start -> work'],
@@ -120,7 +120,12 @@ test('the sweep looks at the earliest of all that is open, and at the deadline a
   );
   expect(nextLook(play.state, later(days(7)), dawn)).toBe(later(seconds(90)));
   expect(nextLook(play.state, later(seconds(45)), dawn)).toBe(later(seconds(45)));
-  expect(nextLook(sleeping(days(3)).state, later(days(2)), dawn)).toBe(later(days(2)));
+  const asleep = sleeping(days(3)).state;
+  expect(nextLook(asleep, later(days(2)), dawn)).toBe(later(durationMs(days(2) - minutes(4))));
+  expect(nextLook(asleep, later(days(2)), later(durationMs(days(2) - minutes(4) - 1)))).toBe(
+    later(durationMs(days(2) - minutes(4))),
+  );
+  expect(nextLook(asleep, later(days(2)), later(durationMs(days(2) - minutes(4))))).toBe(later(days(2)));
 });
 
 test('a retry that waits is looked for a minute after its time', () => {
@@ -296,9 +301,12 @@ test('a drive that waits behind another keeps what is known of itself: how often
     expect(at(seconds(299), ...signs)).toEqual([{ kind: 'young' }, { kind: 'young' }]);
 });
 
+/** The sweep's look before a deadline in seven days. */
+const beforeDeadline = later(durationMs(days(7) - minutes(4)));
+
 test('a step at work asks for no look of its own; a drive and a step that sleeps do', () => {
   const look = (...events: readonly RunEvent[]) => nextLook(logOf(...events), later(days(7)), dawn);
-  expect(look(asked('charge', 'function'))).toBe(later(days(7)));
+  expect(look(asked('charge', 'function'))).toBe(beforeDeadline);
   expect(look(asked('charge', 'function'), rests)).toBe(later(minutes(61)));
   expect(look(asked('charge', 'function'), asked('drive', 'drive'), rests)).toBe(later(minutes(2)));
 });
@@ -313,8 +321,8 @@ test('a run that waits for a place is looked at in two to ten minutes; one that 
     minutes(10),
     minutes(10),
   ]);
-  expect(nextLook(logOf(waiting, { type: 'PLACE_TAKEN', place: 0 }), later(days(7)), dawn)).toBe(later(days(7)));
-  expect(nextLook(logOf(waiting, { type: 'RUN_CANCELLED' }), later(days(7)), dawn)).toBe(later(days(7)));
+  expect(nextLook(logOf(waiting, { type: 'PLACE_TAKEN', place: 0 }), later(days(7)), dawn)).toBe(beforeDeadline);
+  expect(nextLook(logOf(waiting, { type: 'RUN_CANCELLED' }), later(days(7)), dawn)).toBe(beforeDeadline);
 });
 
 test('a run that starts later and needs a place then is looked at a minute after its time, and from then on as the others', () => {

@@ -1,0 +1,8 @@
+/** The failure of a run that its deadline ends, the same for every kind of run. */
+import type { Failure } from '../log/events.ts';
+
+export const deadlineExceeded: Failure = {
+  cause: 'deadline',
+  code: 'deadline_exceeded',
+  message: 'the deadline of the run has passed',
+};
