@@ -1,9 +1,11 @@
 /** Finding runs in DynamoDB: two indexes of keys for people, partitions of due minutes for the sweep. */
 import * as z from 'zod';
+import * as schema from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys, runsTableKeys } from '../contract/environment.ts';
 import type { RunAddress, Scope } from '../engine/ids.ts';
-import { days, minutes } from '../engine/time.ts';
+import type { WorkerDeath } from '../engine/log/deliveries.ts';
+import { type Instant, days, minutes } from '../engine/time.ts';
 import {
   type DueEntry,
   type DueRun,
@@ -14,9 +16,11 @@ import {
   listedState,
 } from '../ports/run-index.ts';
 import type { RunLog } from '../ports/run-log.ts';
-import { type Item, expiry, number, numberAttribute, text, textAttribute } from './attributes.ts';
+import { type Item, expiry, instantAttribute, number, numberAttribute, text, textAttribute } from './attributes.ts';
 import { itemVersion } from './item-version.ts';
 import {
+  deathKey,
+  deathPartitions,
   dueNoteKey,
   dueNoteSorts,
   duePartition,
@@ -27,6 +31,7 @@ import {
   projectPartition,
   runDue,
   runIn,
+  runOfDeath,
   runPartition,
   shards,
   statePartition,
@@ -54,6 +59,8 @@ interface Row {
 const dueKeptMs = days(30);
 /** Runs that note theirs are short-lived. */
 const notedKeptMs = days(2);
+/** A verdict looks back by some hours. */
+const deathKeptMs = days(2);
 
 const sweptKey: Key = { pk: '~sweep', sk: 'minute' };
 
@@ -127,6 +134,36 @@ export class DynamoRunIndex implements RunIndex {
     );
   }
 
+  async noteDeath(run: RunAddress, death: Omit<WorkerDeath, 'runId'>): Promise<void> {
+    const { node, begunAt, lastSignAt, noticedAt } = death;
+    await this.#tables.runs.put(deathKey(run, node, noticedAt), {
+      v: itemVersion,
+      n: text(node),
+      b: number(begunAt),
+      l: number(lastSignAt),
+      a: number(noticedAt),
+      [runsTableKeys.expiry]: expiry(noticedAt + deathKeptMs),
+    });
+  }
+
+  async deathsBetween(from: Instant, to: Instant): Promise<readonly WorkerDeath[]> {
+    const found = await Promise.all(
+      deathPartitions(from, to).map((partition) =>
+        allOf(
+          this.#tables.runs.query({
+            ConsistentRead: true,
+            KeyConditionExpression: 'pk = :pk',
+            ExpressionAttributeValues: { ':pk': text(partition) },
+          }),
+        ),
+      ),
+    );
+    return found
+      .flat()
+      .map(deathIn)
+      .filter(({ noticedAt }) => noticedAt >= from && noticedAt <= to);
+  }
+
   /** One row more than asked for, so that it is known whether the list goes on. */
   async #rows(
     index: (typeof runsTableKeys)['byProject' | 'byState'],
@@ -158,6 +195,17 @@ const dueItem = z.object({ sk: textAttribute, look: numberAttribute.optional() }
 const dueRunIn = (item: Item): DueRun => {
   const { sk, look } = read('a due entry', dueItem, item);
   return look === undefined ? runDue(sk) : { ...runDue(sk), isSecondLook: true };
+};
+const deathItem = z.object({
+  sk: textAttribute.transform(runOfDeath),
+  n: textAttribute.pipe(schema.nodeKey),
+  b: instantAttribute,
+  l: instantAttribute,
+  a: instantAttribute,
+});
+const deathIn = (item: Item): WorkerDeath => {
+  const { sk, n, b, l, a } = read('a death of a worker', deathItem, item);
+  return { runId: sk.runId, node: n, begunAt: b, lastSignAt: l, noticedAt: a };
 };
 const sweptItem = z.object({ swept: numberAttribute });
 

@@ -51,6 +51,19 @@ export const dueKey = (run: RunAddress, minute: number): Key => ({
   pk: duePartition(minute, shardOf(run)),
   sk: `${scopeKey(run)}#${run.runId}`,
 });
+/** Deaths of workers, by the ten minutes in which they were noticed: they are few. */
+const deathSpanMs = 600_000;
+const deathPartition = (span: number): string => `deaths#${span}`;
+const deathSpan = (moment: Instant): number => Math.floor(moment / deathSpanMs);
+export const deathPartitions = (from: Instant, to: Instant): readonly string[] =>
+  Array.from({ length: Math.max(0, deathSpan(to) - deathSpan(from) + 1) }, (_, index) => deathPartition(deathSpan(from) + index));
+export const deathKey = (run: RunAddress, node: NodeKey, noticedAt: Instant): Key => ({
+  pk: deathPartition(deathSpan(noticedAt)),
+  sk: `${scopeKey(run)}#${run.runId}#${noticedAt}#${node}`,
+});
+/** The run in the sort key of a death. */
+export const runOfDeath = (sort: string): RunAddress => addressOf(sort.split('#'));
+
 /** The run in the sort key of a due entry. */
 export const runDue = (sort: string): RunAddress => addressOf(sort.split('#'));
 /** The run in the partition key of its items. */

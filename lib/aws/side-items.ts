@@ -2,10 +2,12 @@
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { jsonValue } from '../codec/events.ts';
+import { exactly } from '../codec/exact.ts';
 import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import type { JsonValue } from '../engine/json.ts';
+import type { Begun, Deliveries, LostDelivery } from '../engine/log/deliveries.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Beat, Snapshot } from '../ports/run-log.ts';
 import {
@@ -30,21 +32,38 @@ export const attachmentAttributes = (value: JsonValue, expiresAt: Instant): Item
 export const attachmentIn = (item: Item): JsonValue =>
   readJson('an attachment', jsonValue, unpack('an attachment', read('an attachment', attachmentItem, item).j));
 
+const begun = exactly<Begun>()(z.strictObject({ at: schema.instant, lastSignAt: schema.instant, ended: z.int().min(0) }));
+const lostDelivery = exactly<LostDelivery>()(
+  z.strictObject({
+    begunAt: schema.instant.exactOptional(),
+    lastSignAt: schema.instant,
+    noticedAt: schema.instant,
+    hasProgressed: z.literal(true).exactOptional(),
+    reason: z.string().exactOptional(),
+  }),
+);
+const deliveries = exactly<Deliveries>()(
+  z.strictObject({ begun: begun.exactOptional(), lost: z.array(lostDelivery).readonly() }),
+);
+
 const beatItem = z.object({
   v: itemVersionAttribute,
   sk: textAttribute.transform(nodeIn).pipe(schema.nodeKey),
   a: instantAttribute,
   r: numberAttribute,
+  d: packedAttribute.optional(),
 });
 export const beatAttributes = (beat: Beat, expiresAt: Instant): Item => ({
   v: itemVersion,
   a: number(beat.at),
   r: number(beat.resends),
+  ...(beat.deliveries === undefined ? {} : { d: packed(beat.deliveries) }),
   [runsTableKeys.expiry]: expiry(expiresAt),
 });
 export const beatIn = (item: Item): Beat => {
-  const { sk, a, r } = read('a beat', beatItem, item);
-  return { node: sk, at: a, resends: r };
+  const { sk, a, r, d } = read('a beat', beatItem, item);
+  const known = d === undefined ? {} : { deliveries: readJson('a beat', deliveries, unpack('a beat', d)) };
+  return { node: sk, at: a, resends: r, ...known };
 };
 
 const snapshotItem = z.object({

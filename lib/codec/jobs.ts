@@ -47,7 +47,7 @@ const jobs = {
   node: exactly<NodeJob>()(z.strictObject({ kind: z.literal('node'), ...ofAttempt, resend: z.int().min(0) })),
   message: exactly<MessageJob>()(z.strictObject({ kind: z.literal('message'), ...ofAttempt, resend: z.int().min(0) })),
   drive: exactly<DriveJob>()(z.strictObject({ kind: z.literal('drive'), ...ofAttempt, resend: z.int().min(0) })),
-  wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt })),
+  wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt, resend: z.int().min(1).exactOptional() })),
   nudge: exactly<NudgeJob>()(z.strictObject({ kind: z.literal('nudge'), run: runAddress, ...traced })),
   child: exactly<ChildJob>()(
     z.strictObject({

@@ -1,6 +1,8 @@
 /** Finding runs in memory. The lists are never late here; a caller may not count on that. */
 import type { RunAddress, Scope } from '../engine/ids.ts';
+import type { WorkerDeath } from '../engine/log/deliveries.ts';
 import type { Head } from '../engine/log/head.ts';
+import type { Instant } from '../engine/time.ts';
 import {
   type DueEntry,
   type DueRun,
@@ -22,6 +24,7 @@ export class MemoryRunIndex implements RunIndex {
   readonly #runs: MemoryRuns;
   readonly #due = new Map<number, Map<string, DueRun>>();
   #sweptMinute: number | undefined;
+  readonly #deaths: WorkerDeath[] = [];
 
   constructor(runs: MemoryRuns) {
     this.#runs = runs;
@@ -61,6 +64,14 @@ export class MemoryRunIndex implements RunIndex {
 
   async passMinute(minute: number): Promise<void> {
     this.#sweptMinute = Math.max(minute, this.#sweptMinute ?? minute);
+  }
+
+  async noteDeath({ runId }: RunAddress, death: Omit<WorkerDeath, 'runId'>): Promise<void> {
+    this.#deaths.push(kept({ runId, ...death }));
+  }
+
+  async deathsBetween(from: Instant, to: Instant): Promise<readonly WorkerDeath[]> {
+    return this.#deaths.filter(({ noticedAt }) => noticedAt >= from && noticedAt <= to);
   }
 }
 

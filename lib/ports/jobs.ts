@@ -39,6 +39,8 @@ export interface WakeJob extends Traced {
   readonly nodeId: NodeId;
   readonly iteration: IterationKey;
   readonly attempt: Attempt;
+  /** absent for the first send */
+  readonly resend?: number;
 }
 
 /** Look at the run: whatever was committed and not sent is sent, and last duties are done. */

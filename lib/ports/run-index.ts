@@ -1,5 +1,6 @@
 /** Finding runs: by scope for people, by due time for the sweep. */
 import type { RunAddress, Scope } from '../engine/ids.ts';
+import type { WorkerDeath } from '../engine/log/deliveries.ts';
 import type { Head, HeadProjection } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 
@@ -59,4 +60,9 @@ export interface RunIndex {
   /** The last minute the sweep has passed completely; undefined before the first sweep. Never goes back. */
   sweptMinute(): Promise<number | undefined>;
   passMinute(minute: number): Promise<void>;
+
+  /** Notes that a worker died in an attempt of this run. Expires by itself, two days later. */
+  noteDeath(run: RunAddress, death: Omit<WorkerDeath, 'runId'>): Promise<void>;
+  /** The deaths that were noticed in that time, in runs of all projects; both ends included, and read strongly. */
+  deathsBetween(from: Instant, to: Instant): Promise<readonly WorkerDeath[]>;
 }

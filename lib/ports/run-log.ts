@@ -2,10 +2,11 @@
  * The run log: one item per commit, written once by one conditional put, read strongly.
  * Adapters translate and never judge; whoever reads checks that commit numbers are dense (`service/read-log.ts`).
  */
-import type { CommitNo, Nonce, NodeKey, RunAddress } from '../engine/ids.ts';
+import type { CommitNo, Nonce, RunAddress } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import type { Head, HeadProjection, RunCreation } from '../engine/log/head.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
+import type { Sign } from '../engine/log/silence.ts';
 import type { Instant } from '../engine/time.ts';
 
 /**
@@ -14,13 +15,8 @@ import type { Instant } from '../engine/time.ts';
  */
 export type PutResult = { readonly kind: 'stored' } | { readonly kind: 'occupied'; readonly nonce: Nonce };
 
-/** "Still at work", or "was sent again": what tells a silent node from a busy one. */
-export interface Beat {
-  readonly node: NodeKey;
-  readonly at: Instant;
-  /** how often the node's current attempt was sent again */
-  readonly resends: number;
-}
+/** The heartbeat item of a node: that its worker is at work, or that its job was sent again. */
+export type Beat = Sign;
 
 /**
  * A fold kept so that long logs need not be read from the start. A cache: another schema version ignores it. The schema's negative says

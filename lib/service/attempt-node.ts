@@ -6,6 +6,7 @@ import { inputOf } from '../engine/graph/inputs.ts';
 import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
+import type { Deliveries } from '../engine/log/deliveries.ts';
 import type { Head } from '../engine/log/head.ts';
 import { toldOutcome } from '../engine/log/failure-limits.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
@@ -26,6 +27,7 @@ export async function attemptNode(
   plan: Plan,
   node: PlanNode,
   open: OpenNode,
+  deliveries: Deliveries | undefined,
 ): Promise<NodeEnded> {
   const { deps } = worker;
   const run = fold.head.address;
@@ -37,7 +39,7 @@ export async function attemptNode(
     const voice = voiceOf(deps, { run, node: nodeKey(open), attempt: open.attempt, expiresAt: fold.head.expiresAt });
     const trace = traceOf(fold.head, `${token}/${open.attempt}`);
     try {
-      return await underLimits(worker, { fold, plan, node, open }, (signal) =>
+      return await underLimits(worker, { fold, plan, node, open, deliveries }, (signal) =>
         worker.runAttempt(node, input, { number: open.attempt, scope: scopeOf(run), signal, say: voice.say, token, ...trace }),
       );
     } finally {

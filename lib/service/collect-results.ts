@@ -3,9 +3,12 @@ import { mostDirectSiblings } from '../engine/graph/advance.ts';
 import { type RunAddress, nodeKey } from '../engine/ids.ts';
 import { type RunState, isTerminal, openNodes } from '../engine/log/fold.ts';
 import { pinnedVersion } from '../engine/log/head.ts';
+import { wantedNode } from '../engine/log/wanted-node.ts';
 import { type DurationMs, type Instant, between, durationMs, seconds } from '../engine/time.ts';
 import type { Fact } from '../engine/graph/facts.ts';
 import type { ResultMessage } from '../ports/jobs.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+import { recordingThrows } from './admit-attempt.ts';
 import type { Appended } from './append.ts';
 import { askRun } from './ask-run.ts';
 import { childEnd } from './child-end.ts';
@@ -63,7 +66,34 @@ async function factsOf(collector: Decider, results: readonly ResultMessage[]): P
   };
 }
 
+/** Decides them together, or, where that throws, one by one: what one of them brings must not hold up the others. */
 async function tell(collector: Decider, fold: RunFold, facts: readonly Told[]): Promise<Appended> {
+  const [only, ...more] = facts;
+  if (only === undefined) return { kind: 'nothing' };
+  if (more.length === 0) {
+    const open = wantedNode(fold.state, only.node, only.attempt);
+    const act = (): Promise<Appended> => tellTogether(collector, fold, facts);
+    return open === undefined ? act() : recordingThrows(collector, fold, open, act);
+  }
+  try {
+    return await tellTogether(collector, fold, facts);
+  } catch (thrown) {
+    if (thrown instanceof Unavailable) throw thrown;
+    let last: Appended = { kind: 'nothing' };
+    const failed: unknown[] = [];
+    for (const fact of facts) {
+      try {
+        last = await tell(collector, fold, [fact]);
+      } catch (trouble) {
+        failed.push(trouble);
+      }
+    }
+    if (failed.length > 0) throw failed[0];
+    return last;
+  }
+}
+
+async function tellTogether(collector: Decider, fold: RunFold, facts: readonly Told[]): Promise<Appended> {
   const ends = facts.filter((fact) => fact.kind === 'child-ended');
   const { head } = fold;
   if (head.kind === 'code') return askRun(collector, fold, () => decideCodeRun(collector, fold, ends));

@@ -8,6 +8,7 @@ import { type Handed, verdictOf } from '../engine/fetch/verdict.ts';
 import type { NodeRef } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
+import type { Deliveries } from '../engine/log/deliveries.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import type { FetchHead } from '../engine/log/head.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
@@ -16,6 +17,7 @@ import { type Instant, durationMs, instant } from '../engine/time.ts';
 import type { Bundles } from '../ports/bundles.ts';
 import type { MessageJob } from '../ports/jobs.ts';
 import { decideFetchRun, newMessage } from './decide-fetch-run.ts';
+import { admitAttempt, recordingThrows } from './admit-attempt.ts';
 import { isPastDeadline, passDeadline } from './deadline.ts';
 import type { Decider } from './decide-run.ts';
 import { later } from './later.ts';
@@ -47,7 +49,11 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > deps.clock.now()) {
     await later(deps, open.notBefore, job);
   } else {
-    await deliver(deliverer, { fold, head, open }, delivery);
+    const admission = await admitAttempt(deliverer, fold, open, { ...delivery, resend: job.resend, mayOverlap: true });
+    if (admission.kind !== 'begins') return;
+    const { deliveries } = admission;
+    const act = (): Promise<void> => deliver(deliverer, { fold, head, open, deliveries }, delivery);
+    await recordingThrows(deliverer, fold, open, act, deliveries);
   }
 }
 
@@ -55,14 +61,17 @@ interface Delivered {
   readonly fold: RunFold;
   readonly head: FetchHead;
   readonly open: OpenNode;
+  /** what is known of earlier deliveries of it */
+  readonly deliveries: Deliveries | undefined;
 }
 
-async function deliver(deliverer: Deliverer, { fold, head, open }: Delivered, { mustEndAt }: Delivery): Promise<void> {
+async function deliver(deliverer: Deliverer, delivered: Delivered, { mustEndAt }: Delivery): Promise<void> {
+  const { fold, open } = delivered;
   const { deps } = deliverer;
   const startedAt = deps.clock.now();
   const message = await messageOf(deliverer, fold, open);
   const endsAt = instant(Math.max(startedAt, mustEndAt - reserveMs));
-  const handed = await handOver(deliverer, { fold, head, open }, message, endsAt);
+  const handed = await handOver(deliverer, delivered, message, endsAt);
   if (isTerminal(fold.state.progress)) return;
   const node: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
   const answered: FetchFact = {
@@ -93,7 +102,7 @@ async function handOver(deliverer: Deliverer, delivered: Delivered, message: Mes
   if (deployment === undefined) return { kind: 'unloadable', message: `deployment ${head.deploymentId} is gone` };
   const stop = new AbortController();
   const done = new AbortController();
-  const watching = watchDelivery(deliverer, delivered.fold, open, stop, done.signal);
+  const watching = watchDelivery(deliverer, delivered.fold, delivered, stop, done.signal);
   const request = { queueName: message.queueName, headers: headersOf(head, open, message), body: message.body };
   try {
     return await bundles.deliver(head.address, deployment.manifest, request, { endsAt, signal: stop.signal });

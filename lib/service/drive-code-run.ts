@@ -4,11 +4,11 @@
  */
 import { divergedCode } from '../engine/durable/put-off.ts';
 import { replayVersionKey } from '../engine/durable/replay-version.ts';
-import { nodeKey } from '../engine/ids.ts';
 import { invariant, unreachable } from '../engine/invariant.ts';
 import type { Failure } from '../engine/log/events.ts';
 import { toldFailure } from '../engine/log/failure-limits.ts';
 import type { CodeHead } from '../engine/log/head.ts';
+import type { Deliveries } from '../engine/log/deliveries.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { wantedNode } from '../engine/log/wanted-node.ts';
@@ -16,6 +16,7 @@ import { type Instant, between, durationMs, instant, seconds } from '../engine/t
 import type { Manifest } from '../ports/deployments.ts';
 import type { DriveJob } from '../ports/jobs.ts';
 import type { DriveEnd, DriveTask, Programs } from '../ports/programs.ts';
+import { admitAttempt, recordingThrows } from './admit-attempt.ts';
 import { passDeadline } from './deadline.ts';
 import type { Decider } from './decide-run.ts';
 import { type DriveEnding, DriveLog } from './drive-log.ts';
@@ -54,41 +55,41 @@ export async function driveCodeRun(driver: Driver, job: DriveJob, delivery: Deli
   if (wait > 0) await deps.clock.sleep(durationMs(wait));
   await passDeadline(driver, fold);
   if (isTerminal(fold.state.progress)) return;
-  if (delivery.isRedelivered) await lookBeside(driver, fold, asked);
-  await drive(driver, { fold, head, open: asked }, delivery);
+  const admission = await admitAttempt(driver, fold, asked, { ...delivery, resend: job.resend, mayOverlap: true });
+  if (admission.kind !== 'begins') return;
+  if (delivery.isRedelivered) await lookNow(driver, fold);
+  const { deliveries } = admission;
+  const act = (): Promise<void> => drive(driver, { fold, head, open: asked, deliveries }, delivery);
+  await recordingThrows(driver, fold, asked, act, deliveries);
 }
 
 /** What the drive before this one left unsent is sent by another function: to look at a run may move those of others. */
 const lookNow = ({ deps }: Driver, { head }: RunFold): Promise<void> => nudgeLater(deps, head, durationMs(0));
 
-/** While this drive is at work, it is not asked for again. */
-async function lookBeside(driver: Driver, fold: RunFold, open: OpenNode): Promise<void> {
-  const { deps } = driver;
-  await deps.log.beat(fold.head.address, { node: nodeKey(open), at: deps.clock.now(), resends: 0 }, fold.head.expiresAt);
-  await lookNow(driver, fold);
-}
-
 interface Driven {
   readonly fold: RunFold;
   readonly head: CodeHead;
   readonly open: OpenNode;
+  /** what is known of earlier deliveries of its message */
+  readonly deliveries: Deliveries | undefined;
 }
 
-async function drive(driver: Driver, { fold, head, open }: Driven, delivery: Delivery): Promise<void> {
+async function drive(driver: Driver, driven: Driven, delivery: Delivery): Promise<void> {
   const { deps } = driver;
+  const { fold, head, open } = driven;
   const log = new DriveLog(driver, fold, open);
   const deployment = await deps.deployments.deployment(head.address, head.deploymentId);
   const end: DriveEnd =
     deployment === undefined
       ? { kind: 'unloadable', message: `deployment ${head.deploymentId} is gone` }
-      : await driveOn(driver, log, { fold, head, open }, deployment.manifest, delivery);
+      : await driveOn(driver, log, driven, deployment.manifest, delivery);
   await log.close(endingOf(log, end, () => deps.clock.now()));
 }
 
 async function driveOn(
   driver: Driver,
   log: DriveLog,
-  { fold, head }: Driven,
+  { fold, head, deliveries }: Driven,
   manifest: Manifest,
   { mustEndAt, isToRest }: Delivery,
 ): Promise<DriveEnd> {
@@ -120,7 +121,7 @@ async function driveOn(
   isToRest?.addEventListener('abort', rest, { signal: done.signal });
   // Whoever cannot watch must not let it go on; the drive's message comes back.
   let trouble: { readonly of: unknown } | undefined;
-  const watching = watchDrive(deps, head, log, drive, { killAt, done: done.signal }).catch((of: unknown) => {
+  const watching = watchDrive(deps, head, log, drive, { killAt, done: done.signal, deliveries }).catch((of: unknown) => {
     trouble = { of };
     return drive.kill('nobody watches the drive any more');
   });

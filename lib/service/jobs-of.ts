@@ -42,13 +42,15 @@ export const workJob = (asking: AskingForWork, commit: CommitNo, asked: Asked, r
   }
 };
 
-export const wakeJob = (asking: Asking, commit: CommitNo, { nodeId, iteration, attempt }: Asked): WakeJob => ({
+/** @param resend absent for the first send */
+export const wakeJob = (asking: Asking, commit: CommitNo, { nodeId, iteration, attempt }: Asked, resend?: number): WakeJob => ({
   kind: 'wake',
   ...ofRun(asking),
   commit,
   nodeId,
   iteration,
   attempt,
+  ...(resend === undefined ? {} : { resend }),
 });
 
 /** @param asking the run that called */

@@ -6,6 +6,7 @@
 import type { Fact } from '../engine/graph/facts.ts';
 import { type CommitNo, firstCommit, nodeKey, topLevel } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
+import { wantedNode } from '../engine/log/wanted-node.ts';
 import type { SignalPlace } from '../engine/signal.ts';
 import type { KeptSignal, Meeting, Waiter } from '../ports/signals.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -13,13 +14,15 @@ import type { Appended } from './append.ts';
 import { askRun } from './ask-run.ts';
 import type { Decider } from './decide-run.ts';
 import { type RunFold, commitsOf, readRun, readTail } from './read-log.ts';
+import { recordThrow } from './record-deliveries.ts';
 
 /** A decider, and the one way from a fact into the log: that way itself leads here, when a commit begins a wait. */
 export interface Meeter extends Decider {
-  readonly decide: (decider: Decider, fold: RunFold, fact: Received) => Promise<Appended>;
+  readonly decide: (decider: Decider, fold: RunFold, fact: Received | Lost) => Promise<Appended>;
 }
 
 type Received = Extract<Fact, { kind: 'signal-received' }>;
+type Lost = Extract<Fact, { kind: 'node-lost' }>;
 
 /** Each round settles something, or is the last. More than these, and the place is busier than one caller's patience. */
 const mostRounds = 200;
@@ -96,7 +99,16 @@ async function give({ meeter, place }: Here, signal: KeptSignal, waiter: Waiter,
   // Read while what goes before the commit is written; whoever asks for it is told what went wrong.
   const fact = received();
   fact.catch(() => undefined);
-  await askRun(meeter, fold, async () => decide(meeter, fold, await fact));
+  const wait = wantedNode(fold.state, waiter, waiter.attempt);
+  const act = async (): Promise<Appended> => askRun(meeter, fold, async () => decide(meeter, fold, await fact));
+  try {
+    await act();
+  } catch (thrown) {
+    const failure = wait === undefined ? undefined : await recordThrow(deps, fold, wait, thrown);
+    const { nodeId, iteration, attempt } = waiter;
+    if (failure !== undefined) await decide(meeter, fold, { kind: 'node-lost', node: { nodeId, iteration }, attempt, failure });
+    throw thrown;
+  }
 }
 
 async function foldOf({ meeter: { deps }, place, own }: Here, { runId }: Waiter): Promise<RunFold | undefined> {

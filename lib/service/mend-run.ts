@@ -63,10 +63,10 @@ export async function mendRun(decider: Decider, fold: RunFold): Promise<Mended> 
       case 'silent': {
         const { node } = silence;
         const resends = silence.resends + 1;
-        if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(fold.head, node.dispatchedIn, node), noDelay);
+        if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(fold.head, node.dispatchedIn, node, resends), noDelay);
         else await deps.jobs.send([workJob(fold.head, node.dispatchedIn, node, resends)]);
         // Sent first, noted second: a crash between the two sends once more under the same deduplication id.
-        await deps.log.beat(run, { node: key, at: now, resends }, fold.head.expiresAt);
+        await deps.log.beat(run, { ...silence.sign, node: key, at: now, resends }, fold.head.expiresAt);
         resent.push(key);
       }
     }

@@ -3,13 +3,14 @@
  * a run may rightly be told the same thing twice.
  */
 import { laneOf } from '../engine/fetch/message.ts';
-import { type DeploymentId, type NodeId, type RunAddress, nodeKey, topLevel } from '../engine/ids.ts';
+import type { DeploymentId, NodeId, RunAddress } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type DurationMs, after, instant } from '../engine/time.ts';
 import { askRun, endOf } from './ask-run.ts';
 import { decideFetchRun, newMessage } from './decide-fetch-run.ts';
 import type { Decider } from './decide-run.ts';
 import { readRun } from './read-log.ts';
+import { hasMessage } from './workflow-message.ts';
 
 export interface Publication {
   readonly run: RunAddress;
@@ -49,14 +50,13 @@ export async function publishMessage(decider: Decider, publication: Publication)
   if (standing.bodyHash !== own.bodyHash) return { kind: 'idempotency_conflict' };
   // The message's id follows from the reservation: whoever repeats the call sends the same message, or finds it sent.
   const sent = newMessage(deps, lane, { queueName, body: message }, standing.runId);
-  if (fold.state.nodes.has(nodeKey({ nodeId: sent.id, iteration: topLevel })))
-    return { kind: 'published', messageId: sent.id, isReplay: true };
+  if (hasMessage(fold, sent)) return { kind: 'published', messageId: sent.id, isReplay: true };
 
   if (endOf(fold) === undefined) {
     const notBefore = delay === undefined || delay === 0 ? undefined : after(now, delay);
     const fact = { kind: 'message-sent' as const, sent, ...(notBefore === undefined ? {} : { notBefore }) };
-    const appended = await askRun(decider, fold, () => decideFetchRun(decider, fold, [fact]));
-    if (appended.kind === 'committed' || endOf(fold) === undefined)
+    await askRun(decider, fold, () => decideFetchRun(decider, fold, [fact]));
+    if (hasMessage(fold, sent) || endOf(fold) === undefined)
       return { kind: 'published', messageId: sent.id, isReplay: reserved?.kind === 'taken' };
   }
   if (once !== undefined && reserved?.kind === 'reserved')

@@ -91,7 +91,9 @@ async function resume(
   const asker = standing === undefined ? decider : { ...decider, isSaidBy: resumesFor(standing.owner) };
   const appended = await askRun(decider, fold, () => commit(asker, fold, resumption, standing));
   const since = endOf(fold);
-  return appended.kind === 'committed' || since === undefined
+  // At its deadline a run ends instead.
+  const isSaid = appended.kind === 'committed' && appended.commit.events.some(({ type }) => type === 'RUN_RESUMED');
+  return isSaid || since === undefined
     ? { kind: 'resumed', isReplay: appended.kind === 'nothing' }
     : { kind: 'run_terminal', status: since };
 }

@@ -7,12 +7,13 @@ import type { Plan, PlanNode } from '../engine/graph/plan.ts';
 import { type Attempt, type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
+import type { Deliveries } from '../engine/log/deliveries.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { isTestRun, pinnedVersion } from '../engine/log/head.ts';
 import { type NodeState, type OpenNode, type WaitingNode, endsBy, isOpen } from '../engine/log/node-state.ts';
-import { silenceOf } from '../engine/log/silence.ts';
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
+import { admitAttempt, recordingThrows } from './admit-attempt.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
 import { isPastDeadline, passDeadline } from './deadline.ts';
 import { decideCodeRun } from './decide-code-run.ts';
@@ -57,23 +58,19 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
     if (delivery.isRedelivered) await mendAndHandOn(worker, fold);
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > worker.deps.clock.now()) {
     await later(worker.deps, open.notBefore, job);
-  } else if (delivery.isRedelivered && (await isWithAnother(worker, fold, open, job))) {
-    await nudgeLater(worker.deps, fold.head, nudgeDelay);
   } else {
-    await runChain(worker, fold, open, delivery);
+    const admission = await admitAttempt(worker, fold, open, { ...delivery, resend: job.resend });
+    // Running it here would execute the node twice: the recheck redispatches it if the other worker is dead.
+    if (admission.kind === 'with_another') await nudgeLater(worker.deps, fold.head, nudgeDelay);
+    else if (admission.kind === 'begins') await runChain(worker, fold, { open, deliveries: admission.deliveries }, delivery);
   }
   worker.folds.keep(fold);
 }
 
-/**
- * Somebody beats for it, or was asked for it since: this message lay with a worker that died, and what works long would be
- * done by two at once. Who threw after a beat is taken for one at work too, and waits for the nudge.
- */
-async function isWithAnother({ deps }: Worker, { head }: RunFold, open: OpenNode, job: NodeJob): Promise<boolean> {
-  const sign = (await deps.log.beats(head.address)).find(({ node }) => node === nodeKey(open));
-  if (sign === undefined || sign.at < open.dispatchedAt) return false;
-  const isLater = sign.resends === 0 || sign.resends > job.resend;
-  return isLater && silenceOf(open, sign, deps.clock.now()).kind === 'young';
+/** An attempt that this worker may begin. */
+interface Admitted {
+  readonly open: OpenNode;
+  readonly deliveries?: Deliveries | undefined;
 }
 
 /** Wakes a sleeping node, or ends a wait that is over. Early, it waits again; stale, it changes nothing. */
@@ -86,16 +83,22 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
   } else if ((endsBy(node) ?? Infinity) > worker.deps.clock.now()) {
     await later(worker.deps, endsBy(node) ?? fold.head.deadlineAt, job);
   } else {
-    if (node.for === 'signal') await lookOnce(meeterOf(worker), fold, node);
-    await freshen(worker, fold, job);
-    const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
-    const goesOn = await wake(worker, fold, { kind: 'node-woken', node: ref, attempt: job.attempt });
-    if (node.for === 'signal') await leaveWaits(worker.deps, job.run, [node]);
-    // Its time is over, and so is whatever it called.
-    if (node.for === 'child') await worker.deps.jobs.sendLater(childJob(fold.head, node, node.childRunId), durationMs(0));
-    await goesOn(delivery);
+    const admission = await admitAttempt(worker, fold, node, { ...delivery, resend: job.resend ?? 0, mayOverlap: true });
+    if (admission.kind === 'begins') await wakeAdmitted(worker, fold, node, job, delivery);
   }
   worker.folds.keep(fold);
+}
+
+async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob, delivery: Delivery): Promise<void> {
+  if (node.for === 'signal') await lookOnce(meeterOf(worker), fold, node);
+  await freshen(worker, fold, job);
+  const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
+  const woken = { kind: 'node-woken', node: ref, attempt: job.attempt } as const;
+  const goesOn = await recordingThrows(worker, fold, node, () => wake(worker, fold, woken));
+  if (node.for === 'signal') await leaveWaits(worker.deps, job.run, [node]);
+  // Its time is over, and so is whatever it called.
+  if (node.for === 'child') await worker.deps.jobs.sendLater(childJob(fold.head, node, node.childRunId), durationMs(0));
+  await goesOn(delivery);
 }
 
 type Woken = Extract<Fact, { kind: 'node-woken' }>;
@@ -117,14 +120,14 @@ async function wake(worker: Worker, fold: RunFold, fact: Woken): Promise<(delive
 const isOldPause = (node: WaitingNode, job: WakeJob): boolean =>
   node.for === 'passes' && (node.loop.wakeAt === undefined || node.dispatchedIn !== job.commit);
 
-async function runChain(worker: Worker, fold: RunFold, first: OpenNode, delivery: Delivery): Promise<void> {
+async function runChain(worker: Worker, fold: RunFold, first: Admitted, delivery: Delivery): Promise<void> {
   const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
-  await announce(worker, fold, plan, first);
+  await announce(worker, fold, plan, first.open);
   // Who says that it begins may read that another has ended it meanwhile.
-  const commit = wanted(fold, first) === undefined ? undefined : await runOne(worker, fold, plan, first);
+  const commit = wanted(fold, first.open) === undefined ? undefined : await runOne(worker, fold, plan, first);
   if (commit !== undefined) await goOn(worker, fold, plan, commit, delivery);
   // The put of the dead worker whose message this was may have landed in between: what it asks for, nobody else sends soon.
-  else if (delivery.isRedelivered && first.via !== 'collect') await mendAndHandOn(worker, fold);
+  else if (delivery.isRedelivered && first.open.via !== 'collect') await mendAndHandOn(worker, fold);
 }
 
 /** Runs what each commit left to its committer, until nothing is, or time is short. */
@@ -145,14 +148,24 @@ async function goOn(worker: Worker, fold: RunFold, plan: Plan, from: Commit, del
       await passDeadline(worker, fold);
       break;
     }
-    commit = await runOne(worker, fold, plan, next);
+    commit = await runOne(worker, fold, plan, { open: next });
   }
   await saveSnapshot(worker.deps, fold);
 }
 
 /** Runs the attempt and commits what follows from it, or leaves that to the collector. */
-async function runOne(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode): Promise<Commit | undefined> {
-  const ended = await attemptNode(worker, fold, plan, planned(plan, open), open);
+function runOne(worker: Worker, fold: RunFold, plan: Plan, admitted: Admitted): Promise<Commit | undefined> {
+  const { open, deliveries } = admitted;
+  return recordingThrows(worker, fold, open, () => attemptAndCommit(worker, fold, plan, admitted), deliveries);
+}
+
+async function attemptAndCommit(
+  worker: Worker,
+  fold: RunFold,
+  plan: Plan,
+  { open, deliveries }: Admitted,
+): Promise<Commit | undefined> {
+  const ended = await attemptNode(worker, fold, plan, planned(plan, open), open, deliveries);
   // A test run may have been forgotten meanwhile: then nothing of it is stored again, not even a large output.
   if (isTestRun(fold.head)) await readTail(worker.deps, fold);
   if (isTerminal(fold.state.progress)) return undefined;

@@ -11,6 +11,7 @@ import { openNodes } from '../engine/log/fold.ts';
 import { callerOf } from '../engine/log/lineage.ts';
 import type { ChildWait } from '../engine/log/node-state.ts';
 import type { ChildJob, ChildResult } from '../ports/jobs.ts';
+import { recordingThrows } from './admit-attempt.ts';
 import { askRun } from './ask-run.ts';
 import { cancelRun } from './cancel-run.ts';
 import { childEnd } from './child-end.ts';
@@ -54,7 +55,7 @@ function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWait | un
 async function tell(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<void> {
   const { nodeId, iteration, attempt, childRunId } = wait;
   const fact: WaitFact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
-  await askRun(decider, caller, () => tellWaiting(decider, caller, [fact]));
+  await recordingThrows(decider, caller, wait, () => askRun(decider, caller, () => tellWaiting(decider, caller, [fact])));
 }
 
 /** Nobody waits for it: it is cancelled, unless its caller wished that it goes on. */

@@ -7,7 +7,7 @@ import { decideFetchRun } from './decide-fetch-run.ts';
 import type { Decider } from './decide-run.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import { tellWaiting } from './tell-run.ts';
-import { workflowMessage } from './workflow-message.ts';
+import { hasMessage, workflowMessage } from './workflow-message.ts';
 
 export type WakeAnswer =
   /** the nodes that this call woke, each once */
@@ -27,21 +27,21 @@ export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: reado
   if (sleepersOf(fold.state, nodeIds).length === 0) return { kind: 'woken', nodeIds: [] };
   const fact = { kind: 'wake-requested' as const, ...(nodeIds === undefined ? {} : { nodeIds }) };
   const appended = await askRun(decider, fold, () => tellWaiting(decider, fold, [fact]));
-  if (appended.kind === 'committed') {
-    const woken = appended.commit.events.flatMap((event) => (event.type === 'NODE_WOKEN' ? [event.nodeId] : []));
-    return { kind: 'woken', nodeIds: [...new Set(woken)] };
-  }
-  // Others were quicker: the run has ended since, or its sleepers woke by themselves.
+  const events = appended.kind === 'committed' ? appended.commit.events : [];
+  const woken = events.flatMap((event) => (event.type === 'NODE_WOKEN' ? [event.nodeId] : []));
+  // Others were quicker: its sleepers woke by themselves, or the run has ended since, as it does at its deadline.
   const since = endOf(fold);
-  return since === undefined ? { kind: 'woken', nodeIds: [] } : { kind: 'run_terminal', status: since };
+  return woken.length > 0 || since === undefined
+    ? { kind: 'woken', nodeIds: [...new Set(woken)] }
+    : { kind: 'run_terminal', status: since };
 }
 
 /** What a fetch run waits for, its code alone knows: its workflow is given a message, and looks. */
 async function wakeCode(decider: Decider, fold: RunFold, head: FetchHead): Promise<WakeAnswer> {
   const sent = await workflowMessage(decider.deps, head);
-  const appended = await askRun(decider, fold, () => decideFetchRun(decider, fold, [{ kind: 'message-sent', sent }]));
+  await askRun(decider, fold, () => decideFetchRun(decider, fold, [{ kind: 'message-sent', sent }]));
   const since = endOf(fold);
-  return appended.kind === 'committed' || since === undefined
+  return since === undefined || hasMessage(fold, sent)
     ? { kind: 'woken', nodeIds: [sent.id] }
     : { kind: 'run_terminal', status: since };
 }

@@ -2,12 +2,14 @@
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
 import { nodeKey } from '../engine/ids.ts';
 import { isTerminal } from '../engine/log/fold.ts';
+import type { Deliveries } from '../engine/log/deliveries.ts';
 import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
 import { between, seconds } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { isPastDeadline, untilNextLook } from './deadline.ts';
 import { type Decider, decideRun } from './decide-run.ts';
 import { type RunFold, readTail } from './read-log.ts';
+import { sendHeartbeat } from './record-deliveries.ts';
 
 /** "Still at work", at this rate; well within the patience of `engine/log/silence.ts`. */
 const beatEvery = seconds(60);
@@ -18,13 +20,22 @@ const lookEvery = seconds(5);
 /** A node from the queue that takes this long is shown as running; a shorter one says so with its completion. */
 const announcedAfter = seconds(1);
 
+interface Watched {
+  readonly fold: RunFold;
+  readonly plan: Plan;
+  readonly node: PlanNode;
+  readonly open: OpenNode;
+  /** what is known of earlier deliveries of it */
+  readonly deliveries: Deliveries | undefined;
+}
+
 /**
  * Aborts the attempt through `stop` at its time limit, at the deadline of its run, or when its run has ended.
  * @param done ends the watching
  */
 export async function watchAttempt(
   decider: Decider,
-  { fold, plan, node, open }: { readonly fold: RunFold; readonly plan: Plan; readonly node: PlanNode; readonly open: OpenNode },
+  { fold, plan, node, open, deliveries }: Watched,
   stop: AbortController,
   done: AbortSignal,
 ): Promise<void> {
@@ -48,7 +59,7 @@ export async function watchAttempt(
       }
       const now = deps.clock.now();
       if (between(lastBeat, now) < beatEvery) continue;
-      await deps.log.beat(fold.head.address, { node: nodeKey(open), at: now, resends: 0 }, fold.head.expiresAt);
+      await sendHeartbeat(deps, fold.head, open, deliveries);
       lastBeat = now;
     } catch (trouble) {
       // A missed look or beat costs a repetition at worst.

@@ -1,5 +1,5 @@
 /** What is done beside a delivery that takes long: says that it has begun, beats, and looks whether the run is still open. */
-import { nodeKey } from '../engine/ids.ts';
+import type { Deliveries } from '../engine/log/deliveries.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { between, seconds } from '../engine/time.ts';
@@ -8,6 +8,7 @@ import { isPastDeadline, untilNextLook } from './deadline.ts';
 import { decideFetchRun } from './decide-fetch-run.ts';
 import type { Decider } from './decide-run.ts';
 import { type RunFold, readTail } from './read-log.ts';
+import { sendHeartbeat } from './record-deliveries.ts';
 
 /** "Still at work", at this rate; well within the patience of `engine/log/silence.ts`. */
 const beatEvery = seconds(60);
@@ -22,7 +23,7 @@ const announcedAfter = seconds(1);
 export async function watchDelivery(
   decider: Decider,
   fold: RunFold,
-  open: OpenNode,
+  { open, deliveries }: { readonly open: OpenNode; readonly deliveries: Deliveries | undefined },
   stop: AbortController,
   done: AbortSignal,
 ): Promise<void> {
@@ -44,7 +45,7 @@ export async function watchDelivery(
       }
       const now = deps.clock.now();
       if (between(lastBeat, now) < beatEvery) continue;
-      await deps.log.beat(fold.head.address, { node: nodeKey(open), at: now, resends: 0 }, fold.head.expiresAt);
+      await sendHeartbeat(deps, fold.head, open, deliveries);
       lastBeat = now;
     } catch (trouble) {
       // A missed look or beat costs a repetition at worst.

@@ -1,5 +1,5 @@
 /** What is done beside a drive that takes long: beats, looks at what others commit, and sees to it that it ends in time. */
-import { nodeKey } from '../engine/ids.ts';
+import type { Deliveries } from '../engine/log/deliveries.ts';
 import type { Head } from '../engine/log/head.ts';
 import { type DurationMs, type Instant, after, between, durationMs, instant, seconds } from '../engine/time.ts';
 import type { Drive } from '../ports/programs.ts';
@@ -7,6 +7,7 @@ import { Unavailable } from '../ports/unavailable.ts';
 import { untilNextLook } from './deadline.ts';
 import type { Deps } from './deps.ts';
 import type { DriveLog } from './drive-log.ts';
+import { sendHeartbeat } from './record-deliveries.ts';
 
 /** "Still at work", at this rate; well within the patience of `engine/log/silence.ts`. */
 const beatEvery = seconds(60);
@@ -18,16 +19,20 @@ const mostPatience = seconds(10);
 /**
  * @param killAt the code must have ended by then
  * @param done ends the watching
+ * @param deliveries what is known of earlier deliveries of the drive's message
  */
 export async function watchDrive(
   deps: Pick<Deps, 'clock' | 'log'>,
   head: Pick<Head, 'address' | 'deadlineAt' | 'expiresAt'>,
   log: DriveLog,
   drive: Drive,
-  { killAt, done }: { readonly killAt: Instant; readonly done: AbortSignal },
+  {
+    killAt,
+    done,
+    deliveries,
+  }: { readonly killAt: Instant; readonly done: AbortSignal; readonly deliveries: Deliveries | undefined },
 ): Promise<void> {
   const { clock } = deps;
-  const { address, expiresAt } = head;
   const alarm = alarmOf(clock, done);
   log.onStop = alarm.ring;
   let lastBeat = clock.now();
@@ -56,7 +61,7 @@ export async function watchDrive(
       }
       const now = clock.now();
       if (between(lastBeat, now) < beatEvery || isToldToEnd) continue;
-      await deps.log.beat(address, { node: nodeKey(log.node), at: now, resends: 0 }, expiresAt);
+      await sendHeartbeat(deps, head, log.node, deliveries);
       lastBeat = now;
     } catch (trouble) {
       // A missed look or beat costs a repetition at worst.

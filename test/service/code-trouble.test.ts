@@ -313,9 +313,12 @@ describe('messages', () => {
     await driving;
   });
 
-  test('one that nobody could work on fails the run, and says so', async () => {
+  test('one that no worker could answer for an hour fails the run, and says so', async () => {
     const { home, run } = await begun([[fn('a')]]);
     home.world.jobs.takeMessages();
+    await failLostNode(home.worker, driveJob(run));
+    expect(await statusOf(home, run)).toBe('pending');
+    home.world.clock.advance(minutes(60));
     await failLostNode(home.worker, driveJob(run));
     expect(await errorOf(home, run)).toMatchObject({ cause: 'lost', code: 'drive_lost' });
   });

@@ -118,21 +118,28 @@ describe('a graph run', () => {
     expect(await lateEvents(home, run)).toEqual(['RUN_STATUS_CHANGED', 'RUN_TIMED_OUT']);
   });
 
-  test.each([30, 200, 601, 960, 3_599, 3_600, 3_601, 86_400])('that waits ends within 5 s of its deadline of %i s', async (deadline) => {
-    const home = house();
-    const run = await begunGraph(home, 'a>s s>b', deadline);
-    for (const job of home.world.jobs.takeSent()) await home.take(job);
-    expect((await home.fold(run)).state.nodes.size).toBe(2);
-    await pass(home, after(await deadlineOf(home, run), minutes(5)));
-    expect(await progressOf(home, run)).toMatchObject(exceeded);
-    expect(await latenessOf(home, run)).toBeLessThanOrEqual(5_000);
-  });
+  test.each([30, 200, 601, 960, 3_599, 3_600, 3_601, 86_400])(
+    'that waits ends within 5 s of its deadline of %i s',
+    async (deadline) => {
+      const home = house();
+      const run = await begunGraph(home, 'a>s s>b', deadline);
+      for (const job of home.world.jobs.takeSent()) await home.take(job);
+      expect((await home.fold(run)).state.nodes.size).toBe(2);
+      await pass(home, after(await deadlineOf(home, run), minutes(5)));
+      expect(await progressOf(home, run)).toMatchObject(exceeded);
+      expect(await latenessOf(home, run)).toBeLessThanOrEqual(5_000);
+    },
+  );
 
   test('that waits ends in the sweep after its deadline where the recheck was lost', async () => {
     const home = house({
       wrap: (deps) => ({
         ...deps,
-        jobs: { send: (jobs) => deps.jobs.send(jobs), sendResult: (result) => deps.jobs.sendResult(result), sendLater: async () => {} },
+        jobs: {
+          send: (jobs) => deps.jobs.send(jobs),
+          sendResult: (result) => deps.jobs.sendResult(result),
+          sendLater: async () => {},
+        },
       }),
     });
     const run = await begunGraph(home, 'a>s s>b', 3_600);
@@ -152,12 +159,15 @@ describe('a graph run', () => {
 
 describe('a code run', () => {
   test('asks for no step after its deadline', async () => {
-    const { home, run, code } = await begun(Array.from({ length: 12 }, (_, index) => [fn(`s${index}`)]), {
-      body: () => {
-        home.world.clock.advance(seconds(86_400));
-        return 'done';
+    const { home, run, code } = await begun(
+      Array.from({ length: 12 }, (_, index) => [fn(`s${index}`)]),
+      {
+        body: () => {
+          home.world.clock.advance(seconds(86_400));
+          return 'done';
+        },
       },
-    });
+    );
     await home.settle();
     expect(code.begun).toHaveLength(7);
     expect((await storyOf(home, run)).at(-1)).toMatch(/TIMED OUT$/);

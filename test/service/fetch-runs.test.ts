@@ -321,10 +321,14 @@ describe('nothing is lost', () => {
     expect(await statusOf(home, run)).toBe('running');
   });
 
-  test('its own dead letter fails the run', async () => {
+  test('its own dead letters fail the run after an hour, and not before', async () => {
     const [home, run] = await begun();
     const [job] = home.world.jobs.takeMessages();
-    if (job !== undefined) await failLostNode(home.worker, job);
+    if (job === undefined) throw new Error('nothing was sent');
+    await failLostNode(home.worker, job);
+    expect(await statusOf(home, run)).toBe('pending');
+    home.world.clock.advance(minutes(60));
+    await failLostNode(home.worker, job);
     expect(await errorOf(home, run)).toMatchObject({ code: 'recovery_error', cause: 'lost' });
     expect(await home.world.deployments.holders(scope, deploymentId('v1'), 5)).toEqual([]);
   });

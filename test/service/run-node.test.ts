@@ -95,7 +95,7 @@ describe('a job that comes twice, late or out of order', () => {
     expect(home.attempts.filter((each) => each === 'a#1')).toHaveLength(1);
   });
 
-  it('leaves a nudge where the late put of its dead worker has ended the node in between', async () => {
+  it('sends again what the late put of its dead worker dispatched', async () => {
     let late: (() => Promise<unknown>) | undefined;
     const home = house({
       wrap: (deps) => ({
@@ -115,9 +115,14 @@ describe('a job that comes twice, late or out of order', () => {
     await home.publish(workflow('flow', 'a>b a>d'));
     const run = await home.begin('flow');
     await expect(home.take(jobFor(run, 'a', commitNo(1), one))).rejects.toThrow('died here');
+    // Until then the attempt may be delivered to another worker.
+    home.world.clock.advance(seconds(100));
     await home.take(jobFor(run, 'a', commitNo(1), one), { isRedelivered: true });
     expect([...(await home.fold(run)).state.open.keys()]).toEqual([keyOf('b'), keyOf('d')]);
-    expect(home.world.jobs.delayed.map(({ job }) => job.kind)).toEqual(['nudge']);
+    expect(home.world.jobs.takeSent().slice(-2)).toMatchObject([
+      { nodeId: 'b', resend: 1 },
+      { nodeId: 'd', resend: 1 },
+    ]);
   });
 
   it('runs nothing where another has ended its node while it said that it begins', async () => {
@@ -283,10 +288,13 @@ describe('a worker that is killed', () => {
     expect(home.attempts).toEqual(['a#1', 'a#1', 'b#1']);
   });
 
-  it('again and again by the same node: its dead letter fails it, with the reason on the record', async () => {
+  it('again and again for an hour: its dead letter fails the node, with the reason on the record', async () => {
     const home = house();
     await home.publish(workflow('flow', 'a>b'));
     const run = await home.begin('flow');
+    await failLostNode(home.worker, jobFor(run, 'a', commitNo(1), one));
+    expect((await home.fold(run)).state.progress.status).toBe('pending');
+    home.world.clock.advance(seconds(3_600));
     await failLostNode(home.worker, jobFor(run, 'a', commitNo(1), one));
     const { progress, nodes } = (await home.fold(run)).state;
     expect(progress).toMatchObject({ status: 'failed', error: { cause: 'lost', code: 'recovery_error' } });

@@ -1,7 +1,10 @@
-/** Judges that no run outlives its deadline: by then, or soon after, it has ended, or what it did is being undone. */
-import type { RunAddress } from '../../lib/engine/ids.ts';
+/**
+ * Judges that no run outlives its deadline: by then, or soon after, it has ended, or what it did is being undone. No commit that
+ * was decided after the deadline says anything else, whatever goes wrong.
+ */
+import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import { type Instant, minutes } from '../../lib/engine/time.ts';
+import { type Instant, minutes, seconds } from '../../lib/engine/time.ts';
 import { runInvariant } from './violation.ts';
 
 const endings: ReadonlySet<string> = new Set([
@@ -12,8 +15,10 @@ const endings: ReadonlySet<string> = new Set([
   'ROLLBACK_STARTED',
 ]);
 
-/** The sweep looks at the minute of a deadline when it has passed. */
-const mostCalmMs = minutes(3);
+/** A worker ends its run at the deadline, and a delayed recheck ends one that waits; queues are slow by seconds at most. */
+const mostCalmMs = seconds(5);
+/** A commit is stamped after its large values were stored, which takes a while. */
+const decidingMs = seconds(5);
 /** Many a look dies half-way, and clocks of those who look are wrong. */
 const mostMs = minutes(20);
 
@@ -28,7 +33,11 @@ export class DeadlineWatch {
     this.#mostMs = isPlain ? mostCalmMs : mostMs;
   }
 
-  committed({ runId }: RunAddress, { events }: Commit, now: Instant): void {
+  committed({ runId }: RunAddress, { number, events, at }: Commit, now: Instant, deadlineAt: Instant | undefined): void {
+    // A start takes as long as it takes, and the first worker ends what comes too late.
+    const isEnding = number === firstCommit || this.#endedAt.has(runId) || events.some(({ type }) => endings.has(type));
+    const lateMs = at - (deadlineAt ?? at) - decidingMs;
+    runInvariant(5, isEnding || lateMs < 0, `${runId} committed ${number} after its deadline, and did not end`);
     for (const { type } of events) {
       if (endings.has(type) && !this.#endedAt.has(runId)) this.#endedAt.set(runId, now);
       if (type === 'RUN_TIMED_OUT') this.passed += 1;

@@ -179,7 +179,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     folds.committed(run, commit);
     signals.committed(run, commit, time.now);
     budgets.committed(run, commit);
-    deadlines.committed(run, commit, time.now);
+    deadlines.committed(run, commit, time.now, world.deadlines.get(run.runId));
     places.committed(run, commit);
     effects.committed(run, commit, time.now);
     outcomes.committed(run, commit);

@@ -1,6 +1,7 @@
 /** The code broke the thread that it was on. What was at work then has failed; where nothing was, the code itself has. */
 import { topLevel } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
+import { openNodes } from '../log/fold.ts';
 import type { OpenNode } from '../log/node-state.ts';
 import { type Instant, earliest } from '../time.ts';
 import { type Draft, askForDrive, emit, endDrive, failedWith, hasEnded, run, wanted } from './draft.ts';
@@ -11,6 +12,7 @@ import { stepNodeId } from './step.ts';
 import { judgeFailure, stepRetryDefaults } from './step-retry.ts';
 
 type DriveBroke = Extract<CodeFact, { kind: 'drive-broke' }>;
+type Lost = Pick<DriveBroke, 'failure' | 'startedAt' | 'endedAt'>;
 
 /** Code that breaks its thread before it asks for anything will hardly do better later. */
 const mostBreaks = 10;
@@ -24,11 +26,33 @@ export function breakDrive(draft: Draft, fact: DriveBroke): void {
     return node === undefined ? [] : [node];
   });
   if (steps.length === 0) return breakCode(draft, drive, fact);
+  failSteps(draft, drive, steps, fact);
+}
+
+function failSteps(draft: Draft, drive: OpenNode, steps: readonly OpenNode[], fact: Lost): void {
   const retries = steps.map((step) => failStep(draft, step, fact));
   endDrive(draft, drive, fact);
   // A step that has failed for good is what the code is to hear of at once.
   const waits = retries.flatMap((at) => (at === undefined ? [] : [at]));
   askForDrive(draft, waits.length === retries.length ? earliest(waits) : undefined);
+}
+
+/**
+ * The workers of this drive died again and again: an attempt of each step at work has failed, which its policy may repeat.
+ * @returns false where no step was at work, so that the code itself is the likelier cause
+ */
+export function loseSteps(draft: Draft, drive: OpenNode, { message, details }: Failure): boolean {
+  const { now } = draft.tools;
+  const steps = openNodes(draft.state).filter(
+    (node) =>
+      node.status !== 'waiting' &&
+      node.step?.kind === 'function' &&
+      (node.status === 'running' || (node.notBefore ?? now) <= now),
+  );
+  if (steps.length === 0) return false;
+  const failure: Failure = { cause: 'error', code: 'worker_lost', message, ...(details === undefined ? {} : { details }) };
+  failSteps(draft, drive, steps, { failure, startedAt: drive.dispatchedAt, endedAt: now });
+  return true;
 }
 
 function breakCode(draft: Draft, drive: OpenNode, fact: DriveBroke): void {
@@ -39,7 +63,7 @@ function breakCode(draft: Draft, drive: OpenNode, fact: DriveBroke): void {
 }
 
 /** @returns when it is tried again; undefined where it is not */
-function failStep(draft: Draft, node: OpenNode, { failure, startedAt, endedAt }: DriveBroke): Instant | undefined {
+function failStep(draft: Draft, node: OpenNode, { failure, startedAt, endedAt }: Lost): Instant | undefined {
   const { nodeId, iteration, attempt } = node;
   const step = { nodeId, iteration, attempt, failure, startedAt, endedAt };
   const judged = judge(draft, node, failure);

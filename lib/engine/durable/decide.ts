@@ -9,7 +9,7 @@ import { type RunState, emptyState, openNodes } from '../log/fold.ts';
 import { type OpenNode, type WaitingNode, endsBy } from '../log/node-state.ts';
 import { deadlineExceeded } from '../retry/deadline.ts';
 import { type Instant, hours, after } from '../time.ts';
-import { breakDrive } from './break-drive.ts';
+import { breakDrive, loseSteps } from './break-drive.ts';
 import {
   type Draft,
   askForDrive,
@@ -120,6 +120,7 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       const drive = wanted(draft, fact.node, fact.attempt);
       if (drive?.step?.kind !== 'drive') return;
       run(draft);
+      if (loseSteps(draft, drive, fact.failure)) return;
       emit(draft, { type: 'NODE_FAILED', ...fact.node, attempt: fact.attempt, failure: fact.failure, ...spanOf(draft, drive) });
       // Machines that died before it had anything to undo are no reason to leave it undone.
       if (Number(drive.step.key) <= (draft.state.code?.endedIn ?? 0)) return askForDrive(draft);
@@ -165,8 +166,7 @@ function passDeadline(draft: Draft): void {
   const { now, deadlineAt } = draft.tools;
   if (now < deadlineAt) return;
   const ending = draft.state.code?.ending;
-  if (ending === undefined)
-    return leaveUndone(draft, deadlineExceeded);
+  if (ending === undefined) return leaveUndone(draft, deadlineExceeded);
   if (now >= after(deadlineAt, rollbackGrace)) endUndone(draft, ending, 'the deadline of the run has passed by an hour');
 }
 

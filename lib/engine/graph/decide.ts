@@ -125,16 +125,7 @@ function decideOne(draft: Draft, fact: Fact): void {
       return wakeEarly(draft, sleepersOf(draft.state));
     case 'node-lost': {
       const open = wanted(draft, fact.node, fact.attempt);
-      if (open === undefined || open.status === 'waiting') return;
-      const place = planned(draft, fact.node);
-      run(draft);
-      emit(draft, {
-        type: 'SYSTEM_SET',
-        key: '__recoveryError',
-        value: { value: { nodeId: place.node.id, ...ofPass(place), message: fact.failure.message } },
-      });
-      fail(draft, place, fact.failure, fact.attempt, { startedAt: startOf(open), endedAt: draft.tools.now });
-      return hasEnded(draft) ? undefined : advance(draft, [place]);
+      return open === undefined ? undefined : loseAttempt(draft, open, fact.failure);
     }
     case 'place-taken':
       return takePlace(draft, fact.place);
@@ -147,6 +138,23 @@ function decideOne(draft: Draft, fact: Fact): void {
     case 'recovered':
       if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
   }
+}
+
+/** The attempt ended as lost. The author's policy decides whether there is another. */
+function loseAttempt(draft: Draft, open: OpenNode, failure: Failure): void {
+  const place = planned(draft, open);
+  const times = { attempt: open.attempt, startedAt: startOf(open), endedAt: draft.tools.now };
+  run(draft);
+  const retry = retryOf(draft, place.node, open, failure, 0);
+  if (retry === undefined) {
+    emit(draft, {
+      type: 'SYSTEM_SET',
+      key: '__recoveryError',
+      value: { value: { nodeId: place.node.id, ...ofPass(place), message: failure.message } },
+    });
+    fail(draft, place, failure, open.attempt, times);
+  } else tryAgain(draft, place, failure, times, retry);
+  if (!hasEnded(draft)) advance(draft, [place]);
 }
 
 function timeOut(draft: Draft): void {

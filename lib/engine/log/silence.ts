@@ -15,6 +15,7 @@ import {
   minutes,
   seconds,
 } from '../time.ts';
+import { type Deliveries, pauseAfter } from './deliveries.ts';
 import { type RunState, openNodes, waitsForPlace } from './fold.ts';
 import { type ChildWait, type OpenNode, type SignalWait, endsBy } from './node-state.ts';
 
@@ -23,6 +24,8 @@ export interface Sign {
   readonly node: NodeKey;
   readonly at: Instant;
   readonly resends: number;
+  /** absent: the first delivery is at work, or was sent, and no other is known */
+  readonly deliveries?: Deliveries;
 }
 
 /** Silent after this long without a beat, a dispatch or a re-send, doubled with each re-send, and at most an hour. */
@@ -48,7 +51,13 @@ export type Silence =
   | { readonly kind: 'awaiting'; readonly wait: SignalWait | ChildWait; readonly isAskedAfter: boolean }
   /** asked for or seen at work recently */
   | { readonly kind: 'young' }
-  | { readonly kind: 'silent'; readonly node: OpenNode; readonly resends: number };
+  | {
+      readonly kind: 'silent';
+      readonly node: OpenNode;
+      readonly resends: number;
+      /** of its current attempt */
+      readonly sign?: Sign;
+    };
 
 export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant): Silence {
   if (node.status !== 'waiting' && isOfDrive(node)) return { kind: 'carried' };
@@ -66,10 +75,16 @@ export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant):
         : node.dispatchedAt;
   if (expectedAt > now) return { kind: 'asleep', node, isAskedAfter };
   const resends = current?.resends ?? 0;
+  const pause = current?.deliveries === undefined ? undefined : pauseAfter(current.deliveries, current.at);
   const patience =
-    node.status === 'waiting' && resends === 0 ? timerGrace : durationMs(Math.min(longestPatience, firstPatience * 2 ** resends));
+    pause ??
+    (node.status === 'waiting' && resends === 0
+      ? timerGrace
+      : durationMs(Math.min(longestPatience, firstPatience * 2 ** resends)));
   const lastLife = instant(Math.max(expectedAt, current?.at ?? expectedAt));
-  return now - lastLife >= patience ? { kind: 'silent', node, resends } : { kind: 'young' };
+  return now - lastLife >= patience
+    ? { kind: 'silent', node, resends, ...(current === undefined ? {} : { sign: current }) }
+    : { kind: 'young' };
 }
 
 /** At first as long as a node may be silent, then as long as the wait has lasted, as with the looks of the sweep. */
@@ -91,10 +106,14 @@ function signsByNode({ nodes, open }: RunState, signs: readonly Sign[]): Readonl
     const node = nodes.get(key);
     return node !== undefined && 'step' in node && node.step?.kind === 'drive';
   };
-  const [beat] = signs.filter(({ node, resends }) => resends === 0 && isDrive(node)).toSorted((one, other) => other.at - one.at);
+  const [beat] = signs.filter((sign) => isOfWorker(sign) && isDrive(sign.node)).toSorted((one, other) => other.at - one.at);
   if (beat !== undefined) for (const key of open.keys()) if (isDrive(key)) byNode.set(key, laterSign(byNode.get(key), beat));
   return byNode;
 }
+
+/** A heartbeat or a begin, as opposed to a message that was sent again. */
+export const isOfWorker = ({ at, resends, deliveries }: Sign): boolean =>
+  deliveries === undefined ? resends === 0 : deliveries.begun?.lastSignAt === at;
 
 const laterSign = (own: Sign | undefined, other: Sign): Sign =>
   own === undefined ? other : own.at >= other.at ? own : { ...own, at: other.at };

@@ -186,12 +186,24 @@ describe('drives that do not come to an end of their own', () => {
     expect(run.drives).toHaveLength(2);
   });
 
-  test('a drive whose message died fails the run', () => {
+  test('a lost drive without a step at work fails the run', () => {
     const run = new PlayedCode();
-    run.turn([run.asks('a')]);
     const { node, attempt } = run.driven;
     run.say({ kind: 'node-lost', node, attempt, failure: { cause: 'lost', message: 'its message died' } });
     expect(run.state.progress).toMatchObject({ status: 'failed', error: { code: 'drive_lost' } });
+  });
+
+  test('a lost drive fails an attempt of each step that was at work, and their policies decide', () => {
+    const run = new PlayedCode();
+    run.turn([run.asks('a', { retry: { maximumAttempts: 1 } }), run.asks('b')]);
+    const { node, attempt } = run.driven;
+    run.say({ kind: 'node-lost', node, attempt, failure: { cause: 'lost', message: 'its workers died' } });
+    expect(run.last).toEqual(['NODE_FAILED a', 'NODE_RETRIED b', 'NODE_COMPLETED .drive.1', 'NODE_DISPATCHED .drive.2']);
+    expect(run.state.progress.status).toBe('running');
+    expect([...run.state.nodes.entries()].find(([key]) => key === 'a')?.[1]).toMatchObject({
+      status: 'failed',
+      failure: { cause: 'error', code: 'worker_lost' },
+    });
   });
 });
 

@@ -75,20 +75,16 @@ test('the deadline ends the run as failed, and only once it has passed', () => {
   expect(play.say(play.ended('a'), late, cancel)).toEqual([]);
 });
 
-test('a lost node says so in the context, and its own policy decides', () => {
+test('a lost attempt is repeated as its policy says, and its last one says so in the context', () => {
   const play = started(
     graph({
       nodes: { start: passes, a: { retry: { ...threeAttempts, retryOn: ['lost'] } } },
       edges: ['start -> a -> b', 'a/error -> rescue'],
     }),
   );
-  expect(told(play.say(play.lost('a')))).toEqual([
-    'RUN_STATUS_CHANGED',
-    'SYSTEM_SET',
-    'NODE_FAILED a',
-    'NODE_SKIPPED b',
-    'NODE_DISPATCHED rescue',
-  ]);
+  expect(told(play.say(play.lost('a')))).toEqual(['RUN_STATUS_CHANGED', 'NODE_RETRIED a']);
+  expect(told(play.say(play.lost('a')))).toEqual(['NODE_RETRIED a']);
+  expect(told(play.say(play.lost('a')))).toEqual(['SYSTEM_SET', 'NODE_FAILED a', 'NODE_SKIPPED b', 'NODE_DISPATCHED rescue']);
   const { context } = play.inputOf('rescue');
   expect(context.get('__recoveryError')).toEqual({ nodeId: 'a', message: 'its message died' });
   expect([context.keys(), context.keys({ hidden: true }).includes('__recoveryError')]).toEqual([['input'], true]);

@@ -79,11 +79,17 @@ test('a signal for a node that awaits none changes nothing', () => {
   expect(play.say(play.signalled('a'), play.signalled('b'))).toEqual([]);
 });
 
-test('a wake or a resumption ends no wait for a signal, and neither do a result and a loss', () => {
+test('a wake or a resumption ends no wait for a signal, and neither does a result', () => {
   const play = waiting();
-  expect(play.say({ kind: 'wake-requested' }, play.ended('wait'), play.lost('wait'), play.started('wait'))).toEqual([]);
+  expect(play.say({ kind: 'wake-requested' }, play.ended('wait'), play.started('wait'))).toEqual([]);
   expect(told(play.say({ kind: 'resume-requested' }))).toEqual(['RUN_RESUMED']);
   expect(play.statusOf('wait')).toBe('waiting');
+});
+
+test('a wait whose workers are lost again and again fails as lost', () => {
+  const play = waiting();
+  play.say(play.lost('wait'));
+  expect(play.node('wait')).toMatchObject({ status: 'failed', failure: { cause: 'lost' } });
 });
 
 test('a wait that is over fails the node as timed out, is not tried again, and its error edge goes on', () => {

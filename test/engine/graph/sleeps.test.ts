@@ -54,9 +54,11 @@ test('a wake of a node that does not sleep changes nothing', () => {
   expect(play.say(play.woken('b'))).toEqual([]);
 });
 
-test('results and losses told of a sleeper change nothing', () => {
+test('a result of a sleeper changes nothing, and its loss fails it', () => {
   const play = napping();
-  expect(play.say(play.ended('nap'), play.lost('nap'), play.started('nap'))).toEqual([]);
+  expect(play.say(play.ended('nap'), play.started('nap'))).toEqual([]);
+  play.say(play.lost('nap'));
+  expect(play.node('nap')).toMatchObject({ status: 'failed', failure: { cause: 'lost' } });
 });
 
 test.each([
