@@ -32,7 +32,9 @@ export const attachmentAttributes = (value: JsonValue, expiresAt: Instant): Item
 export const attachmentIn = (item: Item): JsonValue =>
   readJson('an attachment', jsonValue, unpack('an attachment', read('an attachment', attachmentItem, item).j));
 
-const begun = exactly<Begun>()(z.strictObject({ at: schema.instant, lastSignAt: schema.instant, ended: z.int().min(0) }));
+const begun = exactly<Begun>()(
+  z.strictObject({ at: schema.instant, lastSignAt: schema.instant, ended: z.int().min(0), resends: z.int().min(0) }),
+);
 const lostDelivery = exactly<LostDelivery>()(
   z.strictObject({
     begunAt: schema.instant.exactOptional(),

@@ -16,6 +16,8 @@ export interface DriveTask {
   readonly history: History<JsonValue>;
   /** no body begins after this, and the drive hands on */
   readonly handsOnAt: Instant;
+  /** a worker died at an earlier delivery: no step begins before its commit, so that the log names what may kill the next */
+  readonly commitsFirst?: true;
 }
 
 /** The side of whoever holds the log. */

@@ -68,7 +68,8 @@ export class Live {
       }
       const turn = left.next === 'waits' ? ({ next: 'goes_on' } as const) : left;
       // A turn that is overtaken is thrown away, and what it asked for is begun again: only of what may be done twice.
-      if (draft.mayOverlap) this.#begin(draft.asked.filter(({ work }) => work?.isIdempotent === true));
+      if (draft.mayOverlap && this.#going.task.commitsFirst !== true)
+        this.#begin(draft.asked.filter(({ work }) => work?.isIdempotent === true));
       const said = await say(this.#going, { entries: draft.entries, ...turn });
       switch (said.kind) {
         case 'again':

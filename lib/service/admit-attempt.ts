@@ -25,7 +25,7 @@ interface Delivered {
   /** how often its job had been sent again; 0 for the first send */
   readonly resend: number;
   readonly isRedelivered: boolean;
-  /** two workers may be at it: its log parts them, and only what is known to be dead counts */
+  /** beside a first delivery another may be at work: the log parts them */
   readonly mayOverlap?: true;
 }
 
@@ -43,7 +43,7 @@ export async function admitAttempt(
   const isYoung = sign !== undefined && silenceOf(open, sign, now).kind === 'young';
   const isOwn =
     sign !== undefined && !isOfWorker(sign) && sign.resends <= resend && sign.deliveries?.lost.at(-1)?.noticedAt !== sign.at;
-  if (isYoung && !isOwn && mayOverlap !== true) return { kind: 'with_another' };
+  if (isYoung && !isOwn && (mayOverlap !== true || sign.deliveries !== undefined)) return { kind: 'with_another' };
   const known = sign?.deliveries ?? noDeliveries;
   const isLost = known.begun === undefined ? isRedelivered : !(isYoung && isOfWorker(sign));
   const deliveries = isLost ? await lose(deps, fold, open, known, now) : known;
@@ -52,8 +52,9 @@ export async function admitAttempt(
     await endAsLost(decider, fold, open, failure);
     return { kind: 'ended' };
   }
-  const begun = begins(deliveries, now, endedNodes(fold));
-  await keep(deps, fold, open, { at: now, resends: Math.max(resend, sign?.resends ?? 0), deliveries: begun });
+  const resends = Math.max(resend, sign?.resends ?? 0);
+  const begun = begins(deliveries, now, endedNodes(fold), resends);
+  await keep(deps, fold, open, { at: now, resends, deliveries: begun });
   return { kind: 'begins', deliveries: begun };
 }
 

@@ -20,7 +20,7 @@ import { decideFetchRun, newMessage } from './decide-fetch-run.ts';
 import { admitAttempt, recordingThrows } from './admit-attempt.ts';
 import { isPastDeadline, passDeadline } from './deadline.ts';
 import type { Decider } from './decide-run.ts';
-import { later } from './later.ts';
+import { later, nudgeDelay, nudgeLater } from './later.ts';
 import { mendAndHandOn } from './nudge-run.ts';
 import { load } from './payloads.ts';
 import { type RunFold, readRun } from './read-log.ts';
@@ -50,7 +50,8 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
     await later(deps, open.notBefore, job);
   } else {
     const admission = await admitAttempt(deliverer, fold, open, { ...delivery, resend: job.resend, mayOverlap: true });
-    if (admission.kind !== 'begins') return;
+    if (admission.kind === 'with_another') return nudgeLater(deps, head, nudgeDelay);
+    if (admission.kind === 'ended') return;
     const { deliveries } = admission;
     const act = (): Promise<void> => deliver(deliverer, { fold, head, open, deliveries }, delivery);
     await recordingThrows(deliverer, fold, open, act, deliveries);

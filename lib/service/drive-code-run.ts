@@ -20,7 +20,7 @@ import { admitAttempt, recordingThrows } from './admit-attempt.ts';
 import { passDeadline } from './deadline.ts';
 import type { Decider } from './decide-run.ts';
 import { type DriveEnding, DriveLog } from './drive-log.ts';
-import { later, nudgeLater } from './later.ts';
+import { later, nudgeDelay, nudgeLater } from './later.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import { inputOf } from './run-input.ts';
 import type { Delivery } from './run-node.ts';
@@ -56,7 +56,8 @@ export async function driveCodeRun(driver: Driver, job: DriveJob, delivery: Deli
   await passDeadline(driver, fold);
   if (isTerminal(fold.state.progress)) return;
   const admission = await admitAttempt(driver, fold, asked, { ...delivery, resend: job.resend, mayOverlap: true });
-  if (admission.kind !== 'begins') return;
+  if (admission.kind === 'with_another') return nudgeLater(deps, head, nudgeDelay);
+  if (admission.kind === 'ended') return;
   if (delivery.isRedelivered) await lookNow(driver, fold);
   const { deliveries } = admission;
   const act = (): Promise<void> => drive(driver, { fold, head, open: asked, deliveries }, delivery);
@@ -109,6 +110,7 @@ async function driveOn(
     input: await inputOf(deps, head),
     history: await log.history(),
     handsOnAt: instant(killAt - spare),
+    ...(deliveries === undefined || deliveries.lost.length === 0 ? {} : { commitsFirst: true }),
   };
   const { projectId, environment } = head.address;
   const drive = programs.begin({ projectId, environment }, manifest, task, {

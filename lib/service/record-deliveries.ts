@@ -22,7 +22,8 @@ export async function sendHeartbeat(
 ): Promise<void> {
   const now = clock.now();
   const known = deliveries === undefined ? {} : { deliveries: beats(deliveries, now) };
-  await log.beat(head.address, { node: nodeKey(node), at: now, resends: 0, ...known }, head.expiresAt);
+  const resends = deliveries?.begun?.resends ?? 0;
+  await log.beat(head.address, { node: nodeKey(node), at: now, resends, ...known }, head.expiresAt);
 }
 
 /**

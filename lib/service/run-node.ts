@@ -84,7 +84,8 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
     await later(worker.deps, endsBy(node) ?? fold.head.deadlineAt, job);
   } else {
     const admission = await admitAttempt(worker, fold, node, { ...delivery, resend: job.resend ?? 0, mayOverlap: true });
-    if (admission.kind === 'begins') await wakeAdmitted(worker, fold, node, job, delivery);
+    if (admission.kind === 'with_another') await nudgeLater(worker.deps, fold.head, nudgeDelay);
+    else if (admission.kind === 'begins') await wakeAdmitted(worker, fold, node, job, delivery);
   }
   worker.folds.keep(fold);
 }

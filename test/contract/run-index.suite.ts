@@ -1,11 +1,11 @@
 /** What every run index must find. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunAddress, type Scope, commitNo, environment } from '../../lib/engine/ids.ts';
+import { type RunAddress, type Scope, commitNo, environment, nodeKey } from '../../lib/engine/ids.ts';
 import type { HeadProjection } from '../../lib/engine/log/head.ts';
-import { type Instant, after, durationMs, minutes } from '../../lib/engine/time.ts';
+import { type Instant, after, durationMs, instant, minutes } from '../../lib/engine/time.ts';
 import type { ListPosition, RunIndex, RunPage } from '../../lib/ports/run-index.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
-import { creation, freshRun, freshScope, noon } from './samples.ts';
+import { creation, fetchNode, freshRun, freshScope, loopNode, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
 /** The index finds what the log has written, so both are opened over the same store. */
@@ -199,5 +199,29 @@ export const runIndexSuite = ({ name, open }: Subject<Found>) =>
         await index.passMinute(29_000_101);
         expect(await index.sweptMinute()).toBe(29_000_101);
       });
+    });
+
+    test('the deaths of workers are found by when they were noticed, in runs of all projects', async () => {
+      const [one, other] = [freshRun(freshScope()), freshRun(freshScope())];
+      // A time of its own: the table keeps what other tests noted.
+      const start = instant(noon + Math.floor(Math.random() * 1e9) * 1_000);
+      const death = (node: typeof fetchNode, at: Instant) => ({
+        node: nodeKey(node),
+        begunAt: instant(at - 60_000),
+        lastSignAt: instant(at - 1),
+        noticedAt: at,
+      });
+      const deaths = [
+        { runId: one.runId, ...death(fetchNode, start) },
+        { runId: one.runId, ...death(loopNode, start) },
+        { runId: other.runId, ...death(fetchNode, after(start, minutes(35))) },
+      ];
+      const addressOf = (runId: string): RunAddress => (runId === one.runId ? one : other);
+      for (const { runId, ...noted } of deaths) await index.noteDeath(addressOf(runId), noted);
+      await index.noteDeath(one, death(fetchNode, after(start, minutes(36))));
+      const found = await index.deathsBetween(start, after(start, minutes(35)));
+      expect(found).toHaveLength(3);
+      expect(found).toEqual(expect.arrayContaining(deaths));
+      expect(await index.deathsBetween(after(start, durationMs(1)), after(start, minutes(34)))).toEqual([]);
     });
   });

@@ -224,6 +224,21 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(beats).toEqual(expect.arrayContaining([other, later]));
       });
 
+      test('a beat keeps what is known of the deliveries of its attempt', async () => {
+        const run = freshRun();
+        const later = after(noon, minutes(2));
+        const deliveries = {
+          begun: { at: later, lastSignAt: later, ended: 2, resends: 3 },
+          lost: [
+            { lastSignAt: noon, noticedAt: noon },
+            { begunAt: noon, lastSignAt: noon, noticedAt: later, hasProgressed: true as const, reason: 'Error: ä'.repeat(60) },
+          ],
+        };
+        const beat = { node: nodeKey(fetchNode), at: later, resends: 3, deliveries };
+        await log.beat(run, beat, expiresAt);
+        expect(await log.beats(run)).toEqual([beat]);
+      });
+
       test('a snapshot gives way only to a newer one', async () => {
         const run = freshRun();
         expect(await log.snapshot(run)).toBeUndefined();

@@ -18,6 +18,7 @@ import { type FoldWatch, WatchedFolds } from './fold-watch.ts';
 import { answerOf } from './given.ts';
 import { Process, type Surroundings } from './process.ts';
 import { simulatedPrograms } from './programs.ts';
+import type { LossWatch } from './loss-watch.ts';
 import type { Received } from './queue.ts';
 import { type BodyWorld, type CodeWorkflow, workflowOf } from './random-code.ts';
 import { simulatedTypes } from './random-graph.ts';
@@ -37,6 +38,7 @@ interface Watches {
   readonly steps: StepWatch;
   readonly times: TimeWatch;
   readonly words: WordWatch;
+  readonly losses: LossWatch;
 }
 
 export type Invocation = Decider & Warm & { readonly process: Process };
@@ -49,6 +51,8 @@ interface Given {
   readonly isPlain?: boolean;
   readonly observed?: Observed | undefined;
   readonly workings?: Workings | undefined;
+  /** whether a node, or a step of this key, kills the worker that begins it */
+  readonly kills?: ((name: string) => boolean) | undefined;
 }
 
 type Failed = readonly Received<Job>[];
@@ -85,6 +89,9 @@ export class Functions implements Takers {
   outOfTime = 0;
   /** what went wrong that no fault explains */
   readonly problems: unknown[] = [];
+  /** processes at work */
+  readonly #running = new Set<Process>();
+  readonly #kills: (name: string) => boolean;
   /** what the modules of deployments export */
   readonly deployed = new Map<DeploymentId, readonly CodeWorkflow[]>();
   world: Deps | undefined;
@@ -96,7 +103,9 @@ export class Functions implements Takers {
   readonly #workings: Workings;
   readonly #isCalm: boolean;
 
-  constructor(around: Surroundings, effects: EffectWatch, watches: Watches, { observed, workings, isPlain = false }: Given = {}) {
+  constructor(around: Surroundings, effects: EffectWatch, watches: Watches, given: Given = {}) {
+    const { observed, workings, isPlain = false, kills = () => false } = given;
+    this.#kills = kills;
     this.#isCalm = isPlain;
     this.#workings = workings ?? {};
     this.#around = around;
@@ -117,10 +126,13 @@ export class Functions implements Takers {
     const process = new Process(this.#around);
     process.endsAt = after(this.#around.time.now, timeoutMs[by]);
     process.onTimeout = () => this.#outOfTime(by);
+    this.#running.add(process);
+    process.onDeath = () => this.#running.delete(process);
     if (by === 'code') process.onNonce = (nonce) => this.#watches.steps.writes(nonce, process);
     work({ deps: this.#observed(by, process.deps(world)), by, ...warm, process }).then(
       () => {
         if (!process.isAlive) return;
+        this.#running.delete(process);
         process.endsAt = Infinity;
         // Its message is gone: were the machine to die now, nobody would know of what it is still at. What it reads is no matter.
         process.onCall = (name) =>
@@ -130,12 +142,19 @@ export class Functions implements Takers {
       },
       (trouble: unknown) => {
         if (!process.isAlive) return;
+        this.#running.delete(process);
         process.endsAt = Infinity;
         this.meets(trouble);
         this.#idle.push(warm);
         done(false);
       },
     );
+  }
+
+  /** Every process dies, as when the machine of them all is restarted. */
+  crash(): void {
+    for (const process of this.#running) process.die();
+    this.#idle.length = 0;
   }
 
   #outOfTime(by: FunctionKind): void {
@@ -150,7 +169,12 @@ export class Functions implements Takers {
     this.#effects.delivered(job);
     this.invoke(
       'worker',
-      (invocation) => takeJob({ ...invocation, runAttempt: this.#attemptsFor(job, this.#attempts(invocation)) }, job, delivery),
+      (invocation) =>
+        takeJob(
+          { ...this.#begun(invocation, job), runAttempt: this.#attemptsFor(job, this.#attempts(invocation)) },
+          job,
+          delivery,
+        ),
       (isDone) => done(isDone ? [] : [received]),
     );
   };
@@ -164,7 +188,7 @@ export class Functions implements Takers {
     this.invoke(
       'code',
       async (invocation) => {
-        const { process } = invocation;
+        const { process } = this.#begun(invocation, job);
         const world = this.#bodies(process);
         const programs = simulatedPrograms(
           process,
@@ -199,12 +223,11 @@ export class Functions implements Takers {
   };
 
   readonly dead = (message: Job | ResultMessage): void => {
-    this.#watches.words.died(message);
+    this.#watches.losses.died(message, this.#around.time.now);
     this.invoke(
       'dead-letter',
       (decider) => failLostNode(decider, message),
-      (isDone) =>
-        isDone ? this.#noting(() => this.#watches.words.buried(message)) : this.#around.time.in(60_000, () => this.dead(message)),
+      (isDone) => (isDone ? undefined : this.#around.time.in(60_000, () => this.dead(message))),
     );
   };
 
@@ -227,6 +250,21 @@ export class Functions implements Takers {
     const head = await this.world?.log.head(run);
     if (head?.kind !== 'code') return undefined;
     return this.deployed.get(head.deploymentId)?.find(({ name }) => name === head.workflow.name);
+  }
+
+  /** A worker has the job. */
+  #begun(invocation: Invocation, job: Job): Invocation {
+    this.#watches.losses.delivered(job, invocation.process, this.#around.time.now);
+    this.#watches.words.delivered(job);
+    return invocation;
+  }
+
+  /** @returns whether the process is dead now */
+  #dies(process: Process, node: string, attempt: string): boolean {
+    if (!this.#kills(node)) return false;
+    this.#watches.losses.kills(attempt, this.#around.time.now);
+    process.die();
+    return true;
   }
 
   /** What a job names is what is begun for it; what follows from that in the same invocation comes after. */
@@ -265,6 +303,7 @@ export class Functions implements Takers {
       const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));
       this.#noting(() => this.#watches.times.begins(`${attempt.token}#${attempt.number}`, this.#around.time.now));
       this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process));
+      if (this.#dies(process, node.id, `${attempt.token}#${attempt.number}`)) return new Promise(() => {});
       await process.sleep(durationMs(lastsMs), attempt.signal);
       const isLate = lastsMs > node.policy.timeoutMs + mostPatienceMs && !attempt.signal.aborted && !process.hasStood;
       this.#noting(() => runInvariant(12, !isLate, `${attempt.token} was let work for ${lastsMs} ms`));
@@ -293,9 +332,11 @@ export class Functions implements Takers {
       began: (runId, { key, attempt }, mayOverlap) =>
         // What is thrown here the code would take for a failure of its own.
         this.#noting(() => {
+          if (!process.isAlive) return;
           const node = nodeKey({ nodeId: stepNodeId(key), iteration: topLevel });
           this.#watches.times.begins(`${runId}/${node}#${attempt}`, this.#around.time.now);
           this.#effects.beginsStep(runId, key, attempt, { by: process, mayOverlap });
+          this.#dies(process, key, `${runId}/${node}#${attempt}`);
         }),
       undone: (runId, { key, attempt }) => this.#noting(() => this.#effects.undoes(runId, key, attempt, process)),
       sleep: (ms, signal) => process.sleep(ms, signal),

@@ -16,8 +16,8 @@ interface Watched {
   /** nodes of steps that are done and can be undone, in the order in which they were done */
   readonly done: string[];
   readonly undoable: Set<string>;
-  /** drives that were given up after five machines had died at each */
-  lostDrives: number;
+  /** drives, and attempts of steps, whose workers died again and again */
+  lost: number;
   /** a run that it called was cancelled */
   hasLostCall: boolean;
   /** code that stood still for longer than its function may take was ended, and what was at work had failed */
@@ -28,6 +28,9 @@ interface Watched {
     | { readonly status: 'failed'; readonly isLost: boolean }
     | { readonly status: 'cancelled' };
 }
+
+/** Of failures that the deaths of workers explain (`loss-watch.ts` judges whether they do). */
+const lossCodes: ReadonlySet<string | undefined> = new Set(['recovery_error', 'worker_lost']);
 
 export class OutcomeWatch {
   readonly #runs = new Map<string, Watched>();
@@ -46,7 +49,7 @@ export class OutcomeWatch {
       address,
       done: [],
       undoable: new Set<string>(),
-      lostDrives: 0,
+      lost: 0,
       hasLostCall: false,
       wasEnded: false,
     };
@@ -54,7 +57,7 @@ export class OutcomeWatch {
     for (const event of events) {
       if (event.type === 'NODE_DISPATCHED' && event.step?.hasRollback === true) run.undoable.add(event.nodeId);
       if (event.type === 'NODE_COMPLETED' && run.undoable.has(event.nodeId)) run.done.push(event.nodeId);
-      if (event.type === 'NODE_FAILED' && event.failure.code === 'recovery_error') run.lostDrives += 1;
+      if ('failure' in event && lossCodes.has(event.failure.code)) run.lost += 1;
       if (event.type === 'NODE_FAILED' && event.failure.code === 'code_timed_out') run.wasEnded = true;
       if (event.type === 'NODE_FAILED' && event.failure.code === 'subflow_cancelled') run.hasLostCall = true;
       if (event.type === 'RUN_COMPLETED')
@@ -89,7 +92,8 @@ export class OutcomeWatch {
     for (const [runId, run] of this.#runs) {
       const workflow = await codeOf(run.address);
       if (workflow === undefined || run.end === undefined) continue;
-      const isCutShort = run.wasEnded || run.end.status === 'cancelled' || (run.end.status === 'failed' && run.end.isLost);
+      const isCutShort =
+        run.wasEnded || run.lost > 0 || run.end.status === 'cancelled' || (run.end.status === 'failed' && run.end.isLost);
       runInvariant(
         7,
         run.end.status !== 'cancelled' || mayBeCancelled(runId),
@@ -110,15 +114,10 @@ export class OutcomeWatch {
     }
   }
 
-  #judgeUndone(
-    runId: string,
-    { done, end, lostDrives }: Watched,
-    { mostAttempts }: CodeWorkflow,
-    undone: readonly string[],
-  ): void {
+  #judgeUndone(runId: string, { done, end, lost }: Watched, { mostAttempts }: CodeWorkflow, undone: readonly string[]): void {
     if (end?.status === 'completed') return runInvariant(12, undone.length === 0, `${runId} has completed, and was undone`);
     // Of an earlier attempt of the workflow only what the last one asked for again is undone.
-    if (mostAttempts > 1 || lostDrives > 1) return;
+    if (mostAttempts > 1 || lost > 1) return;
     const expected = done.toReversed();
     const seen = undone.map((key) => stepNodeId(key.replace(/^rollback:/, '')));
     runInvariant(

@@ -54,6 +54,8 @@ export class Queue<Body> {
   /** goes up when everything in it is lost */
   #age = 0;
   #isHeld = false;
+  /** makes a batch in flight visible again */
+  readonly #inFlight = new Set<() => void>();
   /** batches of which some came back and some did not */
   partial = 0;
 
@@ -99,6 +101,11 @@ export class Queue<Body> {
   lose(): void {
     this.#age += 1;
     this.#lanes.clear();
+  }
+
+  /** Whatever is in flight becomes visible at once, as when the whole installation is restarted on one machine. */
+  restart(): void {
+    for (const release of this.#inFlight) release();
   }
 
   /** As long as it is held nobody takes anything from it. */
@@ -164,9 +171,11 @@ export class Queue<Body> {
     let isSettled = false;
     const release = (): void => {
       isSettled = true;
+      this.#inFlight.delete(release);
       for (const lane of lanes) this.#locked.delete(lane);
       for (const lane of lanes) this.#deliver(lane);
     };
+    this.#inFlight.add(release);
     this.#time.in(this.#rules.visibilityMs, () => (isSettled ? undefined : release()));
     if (this.#faults.strikes('lostDelivery')) return;
     const received = batch.map(({ body, receives }) => ({ body, isRedelivered: receives > 1 }));

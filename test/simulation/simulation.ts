@@ -1,4 +1,5 @@
 /** One seed, one world: the real engine and service over simulated ports, random workflows, faults, and the checker. */
+import { createHash } from 'node:crypto';
 import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -18,6 +19,7 @@ import { FoldWatch } from './fold-watch.ts';
 import { Functions, type Workings } from './functions.ts';
 import { GivenWatch } from './given-watch.ts';
 import { GraphWatch, isPlainGraph } from './graph-watch.ts';
+import { LossWatch } from './loss-watch.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import { PlaceWatch } from './place-watch.ts';
 import { Prng } from './prng.ts';
@@ -64,6 +66,10 @@ export interface SimulationOptions {
   /** what is run and asked for, instead of what is drawn from the seed; it looks after the sweep itself */
   readonly workload?: WorkloadOf;
   readonly workings?: Workings;
+  /** the share of nodes and steps that kill the worker that begins them */
+  readonly poison?: number;
+  /** every process dies again and again, for some minutes */
+  readonly isStormy?: boolean;
 }
 
 export interface SimulationReport {
@@ -91,6 +97,8 @@ export interface SimulationReport {
   /** by one who had read them before, and by one who waited for them */
   readonly seenAgain: number;
   readonly seenLive: number;
+  /** attempts whose workers died until they ended as lost */
+  readonly lostAttempts: number;
   /** runs that were ended by their budget */
   readonly overBudget: number;
   /** runs that got one of the places of their workflow, and the most that had one at the same time */
@@ -122,6 +130,22 @@ export interface SimulationReport {
   readonly summary: readonly string[];
 }
 
+/** How many times everything dies in a storm of crashes, and how soon the next time comes: all of it within a quarter of an hour. */
+const [fewestCrashes, mostCrashes] = [6, 40];
+const longestLullMs = 22_000;
+
+/** Crashes of everything, from some moment of the first ten minutes on. */
+function brewStorm(prng: Prng, time: VirtualTime, crash: () => void): void {
+  let at = prng.whole(0, 600_000);
+  for (let left = prng.whole(fewestCrashes, mostCrashes); left > 0; left -= 1) {
+    time.in(at, crash);
+    at += prng.whole(500, longestLullMs);
+  }
+}
+
+/** Drawn from a name, so that it moves nothing else: from 0 up to 1. */
+const chanceOf = (name: string): number => createHash('sha256').update(name).digest().readUInt32BE(0) / 2 ** 32;
+
 /** Every run must have ended by then: the longest nap, the dead letters of a poisoned node, and patience on top. */
 const patience = days(3);
 /** In none of twenty thousand rough worlds more than two hundred thousand do: one that asks for more and more never comes to rest. */
@@ -139,8 +163,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const around = { time, prng, faults };
 
   const checker = new Checker();
-  const isCalm =
+  const { poison = 0, isStormy = false } = options;
+  const hasNoFaults =
     Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind)) && (options.aims ?? []).length === 0;
+  const isCalm = hasNoFaults && poison === 0 && !isStormy;
   /** and nobody holds anything up on purpose */
   const isPlain = isCalm && options.workload === undefined && options.planted === undefined;
   const signals = new SignalWatch(isCalm);
@@ -169,8 +195,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const deadlines = new DeadlineWatch(isPlain);
   const still = new StillWatch(isPlain);
   const words = new WordWatch(areClocksRight, checker);
+  const isOnlyStorm = isStormy && poison === 0 && hasNoFaults;
+  const losses = new LossWatch({ areClocksRight, isOnlyPoison: hasNoFaults && !isStormy, isStorm: isOnlyStorm });
+  const kills = (name: string): boolean => chanceOf(`${seed} ${name}`) < poison;
   let inPasses = 0;
-  const functions = new Functions(around, effects, { folds, steps, times, words }, { ...options, isPlain });
+  const functions = new Functions(around, effects, { folds, steps, times, words, losses }, { ...options, isPlain, kills });
   // What is fixed is run as the product does it: its crash points are the product's own.
   const firstSnapshotAt = options.workload === undefined ? prng.fork().pick(firstSnapshots) : undefined;
   const seen = (run: RunAddress, commit: Commit): void => {
@@ -186,6 +215,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     graphs.committed(run, commit);
     times.committed(run, commit, time.now);
     words.committed(run, commit, time.now);
+    losses.committed(run, commit, time.now);
     steps.committed(run, commit, checker.stateOf(run.runId));
     still.committed(run, commit, checker.stateOf(run.runId), time.now);
     readers.committed(run);
@@ -219,6 +249,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   await clients.begin();
   if (options.withoutSweep !== true && options.workload === undefined)
     time.in(minutes(1), () => sweepEachMinute(time, { world, index, sweep: () => functions.sweep() }));
+  if (isStormy) brewStorm(prng.fork(), time, () => (functions.crash(), world.restart()));
   const { problems } = functions;
   // Only the next sweep is ahead, and it has nothing to look at: it can go on like this for ever.
   const isAtRest = (): boolean =>
@@ -235,6 +266,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   await checker.judge(world.memory.log);
   still.judge(time.now);
   words.judge();
+  losses.judge();
   signals.judge(time.now, isPlain);
   await readers.judge();
   budgets.judge();
@@ -260,7 +292,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     (run) => functions.codeOf(run),
     {
       mayBeCancelled: (runId) => clients.mayBeCancelled(runId),
-      isHurried: (runId) => world.isHurried(runId),
+      // What calls an attempt that kills its worker comes to something else, too.
+      isHurried: (runId) => poison > 0 || world.isHurried(runId),
     },
     effects,
   );
@@ -284,6 +317,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     eventsRead: readers.events,
     seenAgain: readers.seenAgain,
     seenLive: readers.seenLive,
+    lostAttempts: losses.lost,
     overBudget: budgets.ended,
     letIn: places.let,
     hadToWait: places.waited,

@@ -1,10 +1,10 @@
 /**
  * Judges whether what somebody was told is so: a caller by the run that it called, a client by the runs that it started and
- * cancelled, a run by the letters that died, and workers by how often they were asked.
+ * cancelled, and workers by how often they were asked.
  */
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
 import type { Checker } from './checker.ts';
 import { runInvariant } from './violation.ts';
 
@@ -16,7 +16,8 @@ export class WordWatch {
   readonly #wrongClockMs: number;
   readonly #checker: Pick<Checker, 'endOf' | 'stateOf'>;
   readonly #calls = new Map<string, string>();
-  readonly #dead = new Set<string>();
+  /** by attempt: the times it was sent again since it was last delivered */
+  readonly #undelivered = new Map<string, Set<number>>();
   readonly #keys = new Map<number, Set<string>>();
   readonly #started = new Map<number, number>();
   /** by run whose cancel was answered with success: whether it was failing by then, and being undone for that */
@@ -46,42 +47,39 @@ export class WordWatch {
       const child = this.#calls.get(node);
       if (child !== undefined && event.type === 'NODE_COMPLETED') this.#tells(node, child, 'completed');
       if (event.type !== 'NODE_FAILED' && event.type !== 'NODE_RETRIED') continue;
-      const { code, cause } = event.failure;
+      const { code } = event.failure;
       if (child !== undefined && code === 'subflow_failed') this.#tells(node, child, 'failed');
       if (child !== undefined && code === 'subflow_cancelled') this.#tells(node, child, 'cancelled');
-      if (cause === 'lost' && code === 'recovery_error')
-        runInvariant(5, this.#dead.has(`${node}#${event.attempt}`), `${node} was given up, and no letter of it had died`);
     }
   }
 
-  /** A message was given up by its queue. */
-  died(message: Job | ResultMessage): void {
-    if ('nodeId' in message) this.#dead.add(`${message.run.runId}/${nodeKey(message)}#${message.attempt}`);
+  /** A worker has the job, and may begin its attempt: from then on its heartbeats say how long to wait. */
+  delivered(job: Job): void {
+    if (job.kind === 'node' || job.kind === 'drive') this.#undelivered.delete(`${job.run.runId}/${nodeKey(job)}#${job.attempt}`);
   }
 
-  /** Somebody has seen to a message that was given up: its attempt is over by that. */
-  buried(message: Job | ResultMessage): void {
-    if (!('nodeId' in message) || ('kind' in message && message.kind !== 'node' && message.kind !== 'drive')) return;
-    const node = this.#checker.stateOf(message.run.runId)?.nodes.get(nodeKey(message));
-    const isOpen = node?.status === 'queued' || node?.status === 'running';
-    runInvariant(
-      5,
-      !isOpen || node.attempt !== message.attempt || this.#checker.endOf(message.run.runId) !== undefined,
-      `the letter of ${message.run.runId}/${nodeKey(message)}#${message.attempt} is dead, and its run was not told`,
-    );
-  }
-
-  /** A job was sent. The more often, the longer everybody must have waited before. */
+  /** A job was sent again. The more often without being delivered, the longer the wait before; after a delivery 100 s at least. */
   sent(job: Job, now: number): void {
     if (job.kind !== 'node' && job.kind !== 'drive') return;
     // By clocks that are wrong, what was noted of the attempt before is taken for a sign of this one.
     const since = this.#wrongClockMs === 0 ? job.attempt : 1;
-    const askedAt = this.#askedAt.get(`${job.run.runId}/${nodeKey(job)}#${since}`);
+    const name = `${job.run.runId}/${nodeKey(job)}`;
+    const askedAt = this.#askedAt.get(`${name}#${since}`);
     if (askedAt === undefined || job.resend === 0) return;
-    let leastMs = 0;
-    for (let resend = 0; resend < job.resend; resend += 1) leastMs += Math.min(longestPatienceMs, firstPatienceMs * 2 ** resend);
+    // Several who look at the same moment send it under one deduplication id.
+    const undelivered = this.#undelivered.get(`${name}#${job.attempt}`) ?? new Set<number>();
+    this.#undelivered.set(`${name}#${job.attempt}`, undelivered.add(job.resend));
+    const sends = undelivered.size - 1;
+    const leastMs = firstPatienceMs * job.resend;
     const waitedMs = now - askedAt + this.#wrongClockMs * job.resend;
-    runInvariant(5, waitedMs >= leastMs, `${job.nodeId} was sent for the ${job.resend}. time again after ${now - askedAt} ms`);
+    runInvariant(5, waitedMs >= leastMs, `${name} was sent for the ${job.resend}. time again after ${now - askedAt} ms`);
+    let undeliveredMs = 0;
+    for (let send = 0; send < sends; send += 1) undeliveredMs += Math.min(longestPatienceMs, firstPatienceMs * 2 ** send);
+    runInvariant(
+      5,
+      waitedMs >= undeliveredMs,
+      `${name} was sent ${sends} times again within ${waitedMs} ms, and never delivered`,
+    );
   }
 
   asked(client: number, key: string): void {

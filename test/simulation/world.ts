@@ -39,7 +39,7 @@ export class SimulatedWorld {
   /** the latest minute that a run is to be looked at in, and the latest that was swept: behind it nothing is due */
   lastDueMinute = 0;
   sweptMinute = 0;
-  readonly #queues: readonly { readonly partial: number; lose(): void; hold(isHeld: boolean): void }[];
+  readonly #queues: readonly { readonly partial: number; lose(): void; hold(isHeld: boolean): void; restart(): void }[];
   /** minutes behind the last swept one that some run is to be looked at in */
   readonly dueMinutes = new Set<number>();
   /** goes up when all timers are lost */
@@ -111,6 +111,11 @@ export class SimulatedWorld {
   lose(): void {
     this.#age += 1;
     for (const queue of this.#queues) queue.lose();
+  }
+
+  /** Whatever was in flight is visible at once: all that took it is gone. */
+  restart(): void {
+    for (const queue of this.#queues) queue.restart();
   }
 
   /** Nobody takes anything from any queue, for as long as they are held. */

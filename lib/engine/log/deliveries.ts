@@ -15,6 +15,8 @@ export interface Begun {
   readonly lastSignAt: Instant;
   /** steps that had ended when it began; 0 where none belong to the attempt */
   readonly ended: number;
+  /** how often the job had been sent again; heartbeats keep it, so that the next send has another group and deduplication id */
+  readonly resends: number;
 }
 
 /** A delivery that ended without a result. */
@@ -60,8 +62,8 @@ const longestReason = 500;
 const firstPause: DurationMs = seconds(100);
 const longestPause: DurationMs = minutes(10);
 
-export const begins = ({ lost }: Deliveries, now: Instant, ended: number): Deliveries => ({
-  begun: { at: now, lastSignAt: now, ended },
+export const begins = ({ lost }: Deliveries, now: Instant, ended: number, resends: number): Deliveries => ({
+  begun: { at: now, lastSignAt: now, ended, resends },
   lost,
 });
 

@@ -1,0 +1,111 @@
+/**
+ * Judges the attempts that end as lost: each was delivered to workers that died or stood still, as often as the rule says, or its
+ * message reached a dead-letter queue. An attempt that kills its worker ends so within its bound. Where crashes come as a storm,
+ * and are over after some minutes, none does.
+ */
+import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { receivesOfDeadLetter } from '../../lib/engine/log/deliveries.ts';
+import { hours } from '../../lib/engine/time.ts';
+import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { Process } from './process.ts';
+import { runInvariant } from './violation.ts';
+
+/** The least that `lostFor` asks for, whatever the time. */
+const leastDeaths = 3;
+/** Five deaths of a worker, with the pauses between them, where nothing else goes wrong. */
+const longestDyingMs = hours(2);
+
+interface Delivered {
+  readonly by: Set<Process>;
+  readonly since: number;
+  deadLetters: number;
+}
+
+export interface LossRules {
+  readonly areClocksRight: boolean;
+  /** nothing goes wrong but that workers die in attempts that kill them */
+  readonly isOnlyPoison: boolean;
+  /** workers die for no fault of any attempt, and for some minutes only */
+  readonly isStorm: boolean;
+}
+
+export class LossWatch {
+  /** attempts that ended as lost */
+  lost = 0;
+  readonly #rules: LossRules;
+  readonly #delivered = new Map<string, Delivered>();
+  /** attempts of steps, by the drive that they were lost with, are not told apart */
+  readonly #killing = new Map<string, number>();
+  readonly #ended = new Set<string>();
+
+  constructor(rules: LossRules) {
+    this.#rules = rules;
+  }
+
+  delivered(job: Job, by: Process, now: number): void {
+    if (job.kind !== 'node' && job.kind !== 'drive' && job.kind !== 'wake') return;
+    const name = `${job.run.runId}/${nodeKey(job)}#${job.attempt}`;
+    const known = this.#delivered.get(name) ?? { by: new Set<Process>(), since: now, deadLetters: 0 };
+    known.by.add(by);
+    this.#delivered.set(name, known);
+  }
+
+  died(message: Job | ResultMessage, now: number): void {
+    if (!('nodeId' in message)) return;
+    const name = `${message.run.runId}/${nodeKey(message)}#${message.attempt}`;
+    const known = this.#delivered.get(name) ?? { by: new Set<Process>(), since: now, deadLetters: 0 };
+    known.deadLetters += 1;
+    this.#delivered.set(name, known);
+  }
+
+  /** An attempt kills the worker that begins it. @param name of the attempt, or of the step */
+  kills(name: string, now: number): void {
+    if (!this.#killing.has(name)) this.#killing.set(name, now);
+  }
+
+  committed({ runId }: RunAddress, { events, number }: Commit, now: number): void {
+    for (const event of events) {
+      if (!('nodeId' in event)) {
+        if (event.type.startsWith('RUN_') && isEnd(event.type)) this.#endsAll(runId);
+        continue;
+      }
+      const name = `${runId}/${nodeKey(event)}#${'attempt' in event ? event.attempt : 0}`;
+      if (event.type !== 'NODE_FAILED' && event.type !== 'NODE_RETRIED') continue;
+      this.#ends(name, now);
+      const { code } = event.failure;
+      if (code === 'recovery_error') this.#judge(name);
+      // The drive that the steps were lost with ends in the same commit.
+      const drive = events.find((each) => each.type === 'NODE_COMPLETED' && each.nodeId.startsWith('.drive.'));
+      if (code === 'worker_lost' && drive !== undefined && 'attempt' in drive && 'nodeId' in drive)
+        this.#judge(`${runId}/${nodeKey(drive)}#${drive.attempt}`);
+      runInvariant(5, code !== 'worker_lost' || drive !== undefined, `${name} was lost in commit ${number} without its drive`);
+    }
+  }
+
+  #judge(name: string): void {
+    this.lost += 1;
+    runInvariant(5, !this.#rules.isStorm, `${name} has failed as lost, and there was but a storm of crashes`);
+    const known = this.#delivered.get(name);
+    const dead = [...(known?.by ?? [])].filter(({ isAlive, hasStood }) => !isAlive || hasStood || !this.#rules.areClocksRight);
+    const losses = dead.length + (known?.deadLetters ?? 0) * receivesOfDeadLetter;
+    runInvariant(5, losses >= leastDeaths, `${name} has failed as lost after ${losses} lost deliveries`);
+  }
+
+  #ends(name: string, now: number): void {
+    this.#ended.add(name);
+    const since = this.#killing.get(name);
+    if (since === undefined || !this.#rules.isOnlyPoison) return;
+    runInvariant(5, now - since <= longestDyingMs, `${name} killed workers for ${now - since} ms before it ended`);
+  }
+
+  #endsAll(runId: string): void {
+    for (const name of this.#killing.keys()) if (name.startsWith(`${runId}/`)) this.#ended.add(name);
+  }
+
+  judge(): void {
+    for (const name of this.#killing.keys()) runInvariant(5, this.#ended.has(name), `${name} kills workers, and has not ended`);
+  }
+}
+
+const isEnd = (type: string): boolean => ['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED'].includes(type);
