@@ -9,8 +9,8 @@ const seedsThread = new URL('./seeds-thread.ts', import.meta.url);
 test('answers come in the order of the questions', async () => {
   await using thread = new AskedThread(seedsThread, tallySchema);
   const [one, two] = [
-    await thread.ask({ from: 1, count: 1, isCalm: true }),
-    await thread.ask({ from: 1, count: 2, isCalm: true }),
+    await thread.ask({ from: 1, count: 1, world: 'calm' }),
+    await thread.ask({ from: 1, count: 2, world: 'calm' }),
   ];
   expect([one.seeds, two.seeds, two.failed]).toEqual([1, 2, []]);
 });
@@ -22,7 +22,7 @@ test('a question that it cannot read is refused', async () => {
 
 test('an answer that is none is refused', async () => {
   await using thread = new AskedThread(seedsThread, z.strictObject({ rows: z.number() }));
-  await expect(thread.ask({ from: 1, count: 1, isCalm: true })).rejects.toThrow('rows');
+  await expect(thread.ask({ from: 1, count: 1, world: 'calm' })).rejects.toThrow('rows');
 });
 
 test('a thread that ends without an answer has not answered', async () => {

@@ -37,7 +37,6 @@ export class LossWatch {
   readonly #delivered = new Map<string, Delivered>();
   /** attempts of steps, by the drive that they were lost with, are not told apart */
   readonly #killing = new Map<string, number>();
-  readonly #ended = new Set<string>();
 
   constructor(rules: LossRules) {
     this.#rules = rules;
@@ -93,18 +92,19 @@ export class LossWatch {
   }
 
   #ends(name: string, now: number): void {
-    this.#ended.add(name);
     const since = this.#killing.get(name);
+    // A workflow of code that is tried again counts the attempts of its steps anew.
+    this.#killing.delete(name);
     if (since === undefined || !this.#rules.isOnlyPoison) return;
     runInvariant(5, now - since <= longestDyingMs, `${name} killed workers for ${now - since} ms before it ended`);
   }
 
   #endsAll(runId: string): void {
-    for (const name of this.#killing.keys()) if (name.startsWith(`${runId}/`)) this.#ended.add(name);
+    for (const name of this.#killing.keys()) if (name.startsWith(`${runId}/`)) this.#killing.delete(name);
   }
 
   judge(): void {
-    for (const name of this.#killing.keys()) runInvariant(5, this.#ended.has(name), `${name} kills workers, and has not ended`);
+    for (const name of this.#killing.keys()) runInvariant(5, false, `${name} kills workers, and has not ended`);
   }
 }
 

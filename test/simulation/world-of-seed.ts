@@ -24,3 +24,26 @@ export function worldOfSeed(seed: number): SimulationOptions {
   const other = seed > plainSeeds && seed % (plainOnes + 1) === 0 ? others[turn % others.length] : undefined;
   return { seed, ...(other?.(Math.floor(turn / others.length)) ?? { rates: roughWeather }) };
 }
+
+/**
+ * `drawn`: what the seed stands for. `calm`: nothing goes wrong. `poison`: nothing but that a part of all nodes and steps kill the
+ * worker that begins them. `storm`: nothing but that every process dies again and again, for some minutes.
+ */
+export const worldKinds = ['drawn', 'calm', 'poison', 'storm'] as const;
+export type WorldKind = (typeof worldKinds)[number];
+
+/** The share of nodes and steps that kill their workers: most worlds have some, and most runs still come to their ends otherwise. */
+const poison = 0.15;
+
+export function worldOfKind(kind: WorldKind, seed: number): SimulationOptions {
+  switch (kind) {
+    case 'drawn':
+      return worldOfSeed(seed);
+    case 'calm':
+      return { seed, rates: noFaults };
+    case 'poison':
+      return { seed, rates: noFaults, poison };
+    case 'storm':
+      return { seed, rates: noFaults, isStormy: true };
+  }
+}

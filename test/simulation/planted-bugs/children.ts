@@ -62,8 +62,8 @@ export const inChildren: readonly PlantedBug[] = [
   {
     name: 'a called run that was made after its caller had left goes on for nobody',
     file: 'lib/service/recover-runs.ts',
-    find: 'if (!wasTerminal) await askCaller(deps, fold);',
-    replace: 'void askCaller;',
+    find: '    await askCaller(deps, fold);',
+    replace: '    void askCaller;',
     scene: 'a run that is made for nobody',
     within: 1,
   },

@@ -71,7 +71,7 @@ export const inCode: readonly PlantedBug[] = [
   {
     name: 'the body of a step begins before its turn is committed',
     file: live,
-    find: 'if (draft.mayOverlap) this.#begin(draft.asked.filter(({ work }) => work?.isIdempotent === true));',
+    find: 'if (draft.mayOverlap && this.#going.task.commitsFirst !== true)\n        this.#begin(draft.asked.filter(({ work }) => work?.isIdempotent === true));',
     replace: 'this.#begin(draft.asked);',
     within: 20,
     options,

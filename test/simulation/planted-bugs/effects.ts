@@ -21,7 +21,7 @@ export const inEffects: readonly PlantedBug[] = [
   {
     name: 'a node is run though it was over when it was said to begin',
     file: 'lib/service/run-node.ts',
-    find: 'const commit = wanted(fold, first) === undefined ? undefined : await runOne(worker, fold, plan, first);',
+    find: 'const commit = wanted(fold, first.open) === undefined ? undefined : await runOne(worker, fold, plan, first);',
     replace: 'const commit = await runOne(worker, fold, plan, first);',
     within: 60,
     options: { runs: 6, isShared: true, code: 0, limits: { maxConcurrentRuns: 2 } },

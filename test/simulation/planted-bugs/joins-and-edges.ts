@@ -172,8 +172,8 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
   {
     name: 'the deadline of a run has always passed',
     file: decide,
-    find: 'if (draft.tools.now < draft.tools.deadlineAt) return;',
-    replace: '',
+    find: 'if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);',
+    replace: 'if (facts.length > 0 && !hasEnded(draft)) timeOut(draft);',
     within: 20,
     options: graphs,
   },

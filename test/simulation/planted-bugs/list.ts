@@ -4,6 +4,7 @@ import { inCancels } from './cancels.ts';
 import { inChildren } from './children.ts';
 import { inCode } from './code.ts';
 import { inCommits } from './commits.ts';
+import { inDeaths } from './deaths.ts';
 import { inEffects } from './effects.ts';
 import { inGiven } from './given.ts';
 import { inJoinsAndEdges } from './joins-and-edges.ts';
@@ -25,6 +26,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...inLoops,
   ...inStart,
   ...inRecovery,
+  ...inDeaths,
   ...inCode,
   ...inSignals,
   ...inSends,

@@ -46,7 +46,7 @@ export const inRecovery: readonly PlantedBug[] = [
   {
     name: 'a sleeper whose alarm was lost is not woken',
     file: mend,
-    find: "if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(fold.head, node.dispatchedIn, node), noDelay);",
+    find: "if (node.status === 'waiting') await deps.jobs.sendLater(wakeJob(fold.head, node.dispatchedIn, node, resends), noDelay);",
     replace: "if (node.status === 'waiting') void noDelay;",
     weather: 'lost alarms',
     within: 60,
@@ -64,8 +64,8 @@ export const inRecovery: readonly PlantedBug[] = [
   {
     name: 'a node is silent however young it is',
     file: silence,
-    find: 'return now - lastLife >= patience ?',
-    replace: 'return now - lastLife >= patience - patience ?',
+    find: 'return now - lastLife >= patience\n',
+    replace: 'return now - lastLife >= patience - patience\n',
     within: 40,
     weather: 'calm',
   },
@@ -90,36 +90,10 @@ export const inRecovery: readonly PlantedBug[] = [
   {
     name: 'silence fails a node',
     file: recover,
-    find: "await tellRun(decider, fold, [{ kind: 'recovered', nodes: resent }, { kind: 'deadline-passed' }]);",
+    find: "await tellRun(decider, fold, [{ kind: 'recovered', nodes: resent }]);",
     replace:
       "await tellRun(decider, fold, [...resent.flatMap((key) => { const node = fold.state.nodes.get(key); return node !== undefined && 'attempt' in node ? [{ kind: 'node-lost' as const, node, attempt: node.attempt, failure: { cause: 'lost' as const, code: 'recovery_error', message: 'silent' } }] : []; }), { kind: 'deadline-passed' }]);",
     within: 60,
-  },
-  {
-    name: 'a dead letter fails nothing',
-    file: 'lib/service/fail-lost-node.ts',
-    find: "await tellRun(decider, fold, [{ kind: 'node-lost', node, attempt: message.attempt, failure: lost }]);",
-    replace: 'void [tellRun, node, lost];',
-    within: 60,
-    weather: 'lost deliveries',
-    options: { code: 0 },
-  },
-  {
-    name: 'a dead letter fails an attempt that is long over',
-    file: 'lib/service/fail-lost-node.ts',
-    find: 'attempt: message.attempt, failure: lost }',
-    replace:
-      "attempt: (() => { const now = fold.state.nodes.get(nodeKey(node)); return now !== undefined && 'attempt' in now ? now.attempt : message.attempt; })(), failure: lost }",
-    and: [
-      {
-        file: 'lib/service/fail-lost-node.ts',
-        find: "import { isTerminal } from '../engine/log/fold.ts';",
-        replace: "import { nodeKey } from '../engine/ids.ts';\nimport { isTerminal } from '../engine/log/fold.ts';",
-      },
-    ],
-    within: 60,
-    weather: 'lost deliveries',
-    options: { code: 0 },
   },
   {
     name: 'a redelivered job mends nothing, and nobody sweeps',
@@ -158,23 +132,16 @@ export const inRecovery: readonly PlantedBug[] = [
   },
   {
     name: 'the sweep does not see that a deadline has passed',
-    file: recover,
-    find: "if (isLate) await tellRun(decider, fold, [{ kind: 'deadline-passed' }]);",
-    replace: 'void isLate;',
-    and: [
-      {
-        file: recover,
-        find: 'if (resent.length > 0 || deps.clock.now() >= fold.head.deadlineAt) {',
-        replace: 'if (resent.length > 0) {',
-      },
-    ],
+    file: 'lib/service/deadline.ts',
+    find: "    await tellRun(decider, fold, [{ kind: 'deadline-passed' }]);",
+    replace: '    void tellRun;',
     within: 60,
   },
   {
     name: 'a run is not looked at when its deadline comes',
     file: silence,
-    find: 'const looks: Instant[] = [deadlineAt];',
-    replace: 'const looks: Instant[] = [];\n  void deadlineAt;',
+    find: 'const looks: Instant[] = [deadlineLook(deadlineAt, now)];',
+    replace: 'const looks: Instant[] = [];\n  void deadlineLook;',
     within: 60,
     weather: 'calm',
     options: { code: 0, runs: 8 },

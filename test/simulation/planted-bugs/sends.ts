@@ -122,7 +122,7 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'what a commit leaves to its committer is left by him',
     file: runNode,
-    find: 'commit = await runOne(worker, fold, plan, next);',
+    find: 'commit = await runOne(worker, fold, plan, { open: next });',
     replace: 'commit = undefined;',
     within: 10,
     ...alone,
@@ -130,8 +130,9 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'a job is acknowledged while its node is at work',
     file: runNode,
-    find: '    await runChain(worker, fold, open, delivery);\n  }\n  worker.folds.keep(fold);',
-    replace: '    void runChain(worker, fold, open, delivery).catch(() => undefined);\n  }\n  worker.folds.keep(fold);',
+    find: "    else if (admission.kind === 'begins') await runChain(",
+    replace:
+      "    else if (admission.kind === 'begins') void ((...given: Parameters<typeof runChain>) => runChain(...given).catch(() => undefined))(",
     within: 60,
     weather: 'lost answers',
     options: { withoutSweep: true, code: 0 },

@@ -60,9 +60,9 @@ export const inStart: readonly PlantedBug[] = [
   {
     name: 'a run is to be looked at only once it exists',
     file: beginRun,
-    find: 'await markFirstLook(deps, headOf(creation));\n  const result = await untilDefinite(deps, () => deps.log.create(creation));',
+    find: 'await markFirstLook(deps, headOf(creation));\n  await leaveDeadlineRecheck(deps, creation, startLeavesRecheckWithin);\n  const result = await untilDefinite(deps, () => deps.log.create(creation));',
     replace:
-      'const result = await untilDefinite(deps, () => deps.log.create(creation));\n  await markFirstLook(deps, headOf(creation));',
+      'const result = await untilDefinite(deps, () => deps.log.create(creation));\n  await markFirstLook(deps, headOf(creation));\n  await leaveDeadlineRecheck(deps, creation, startLeavesRecheckWithin);',
     within: 60,
   },
   {

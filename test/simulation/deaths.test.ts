@@ -1,0 +1,23 @@
+/**
+ * Attempts that kill the worker that begins them end within their bound, and storms of crashes fail nothing: the judge is
+ * `loss-watch.ts`. More seeds: `npm run simulate -- --poison --seeds 2000`, and `--storm`.
+ */
+import { expect, test } from 'vitest';
+import { runSeeds } from './run-seeds.ts';
+
+const count = 500;
+
+test(`attempts that kill their workers end as lost: ${count} seeds`, async () => {
+  const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'poison' });
+  expect(failed).toEqual([]);
+  expect(seeds).toBe(count);
+  expect(seen['lostAttempts'] ?? 0).toBeGreaterThan(count);
+});
+
+test(`a storm of crashes fails no attempt: ${count} seeds`, async () => {
+  const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'storm' });
+  expect(failed).toEqual([]);
+  expect(seeds).toBe(count);
+  expect(seen['lostAttempts'] ?? 0).toBe(0);
+  expect(seen['repeated'] ?? 0, 'hardly anything was repeated').toBeGreaterThan(count / 2);
+});
