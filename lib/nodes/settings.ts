@@ -24,7 +24,7 @@ export const graphDefaults = {
     attempts: 3,
     backoffMs: seconds(1),
     maxBackoffMs: seconds(8),
-    retryOn: ['error', 'timeout', 'provider_error', 'rate_limit'],
+    retryOn: ['error', 'timeout', 'provider_error', 'rate_limit', 'lost'],
     jitter: 'none',
   },
   timeoutMs: seconds(30),

@@ -44,6 +44,7 @@ import { largestViewBytes, mostTemplates } from '../../lib/service/view-run.ts';
 import { defaultRateLimit } from '../../lib/service/take-rate.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { numberIn, read, rowsIn } from './documents.ts';
+import { longestDying, mostDeaths } from '../../lib/engine/log/deliveries.ts';
 
 const count = (value: number): string => value.toLocaleString('en-US');
 const seconds = (ms: number): string => `${count(ms / 1_000)} s`;
@@ -76,6 +77,7 @@ const http = 'lib/nodes/http/shape.ts';
 const script = 'lib/nodes/sandbox/script.ts';
 const payloads = 'lib/service/payloads.ts';
 const silence = 'lib/engine/log/silence.ts';
+const deliveries = 'lib/engine/log/deliveries.ts';
 const attempt = 'lib/service/watch-attempt.ts';
 const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/stepwell.ts';
@@ -461,6 +463,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Look for a cancel': [seconds(numberIn(attempt, 'const lookEvery = ')), attempt],
   'First silence': [seconds(numberIn(silence, 'const firstPatience: DurationMs = ')), silence],
   'Longest silence': [minutes(numberIn(silence, 'const longestPatience: DurationMs = ')), silence],
+  'Deaths of workers in one attempt': [count(mostDeaths), deliveries],
+  'Lost deliveries of one attempt go on': [`${longestDying / 3_600_000} h`, deliveries],
+  'Pause after a worker died': [minutes(numberIn(deliveries, 'const longestPause: DurationMs = ')), deliveries],
+  'Look of the sweep before a deadline': [minutes(numberIn(silence, 'const deadlineLead: DurationMs = ')), silence],
   'Look of the sweep at a working run': [minutes(numberIn(silence, 'const workingLook: DurationMs = ')), silence],
   'Look of the sweep at a waiting run': [minutes(numberIn(silence, 'const firstSignalLook: DurationMs = ')), silence],
   'Look of the sweep at a run that waits for a place': [
