@@ -23,8 +23,9 @@ import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } f
 import type { Fact } from './facts.ts';
 import { type Outcome, mainHandle } from './outcome.ts';
 import type { Place, PlanNode } from './plan.ts';
-import { fail, recordFailure, sleep, storable } from './settle.ts';
+import { fail, recordFailure, sleep } from './settle.ts';
 import { type Sleeper, sleepersOf } from './sleepers.ts';
+import { storable } from './storable.ts';
 
 /** The first commit of a run: its input, and its roots already on their way. */
 export function decideStart(

@@ -7,7 +7,7 @@ import { type NodeState, isOpen } from '../log/node-state.ts';
 import { together, valueOf } from './context-at.ts';
 import { type Draft, emit } from './draft.ts';
 import { type EdgeState, edgeState } from './edge-state.ts';
-import { outputTooLarge } from './payload-limits.ts';
+import { faultOfPayload } from './payload-limits.ts';
 import type { Place, PlanNode } from './plan.ts';
 
 /** Ends the run: completed if every leaf completed or was not taken, failed otherwise. */
@@ -15,8 +15,8 @@ export function finish(draft: Draft): void {
   const failure = firstFailure(draft, draft.tools.plan.leaves, topLevel);
   if (failure !== undefined) return endAsFailed(draft, failure);
   const output = outputOf(draft);
-  const tooLarge = outputTooLarge(output);
-  if (tooLarge !== undefined) return endAsFailed(draft, tooLarge);
+  const fault = faultOfPayload(output);
+  if (fault !== undefined) return endAsFailed(draft, fault);
   emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'completed' });
   emit(draft, { type: 'RUN_COMPLETED', output });
 }

@@ -4,6 +4,7 @@
  * these can be a reason for another one.
  */
 import { mainHandle } from '../../engine/graph/outcome.ts';
+import { faultOfPayload } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { asText, resolveTemplate } from '../../engine/graph/template.ts';
 import { inline } from '../../engine/json.ts';
@@ -13,7 +14,7 @@ import type { Attachment, ModelAnswer, Models } from '../../ports/models.ts';
 import type { Moderation, ModerationPhase } from '../../ports/moderation.ts';
 import type { Lenses } from '../../ports/versions.ts';
 import { MaskedParts } from '../masked-parts.ts';
-import { type NodeTools, type RunResult, type Runner, runner } from '../runner.ts';
+import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';
 import * as failure from './failure.ts';
 import { LensVersions, type ReadyLens } from './lens-versions.ts';
 import { type LensConfig, lens } from './shape.ts';
@@ -95,6 +96,9 @@ async function ask(
   );
   if (answer.kind === 'failed') return failure.modelFailed(answer);
   listener?.parts.end();
+  // Before it is read, checked and written down, which all recurse.
+  const fault = faultOfPayload(inline({ data: answer.data ?? null, metadata: answer.metadata ?? null }));
+  if (fault !== undefined) return counted(failed(fault), answer);
   const envelope = envelopeOf(version.kind, answer, {
     wantsData: version.output !== undefined,
     metadata: { lens: { name: version.name, version: version.version }, model, ...factsOf(answer) },
