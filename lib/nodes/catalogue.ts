@@ -3,6 +3,7 @@
  * `runners.ts` where it needs a worker). Light: no sandbox, no HTTP client; the API function carries this file.
  */
 import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
+import { TooMuchWork } from '../engine/graph/work.ts';
 import type { Finding, NodeDefinition } from '../engine/graph/definition.ts';
 import type { NodeTerms } from '../engine/graph/compile.ts';
 import { finding, pointer } from '../engine/graph/findings.ts';
@@ -89,7 +90,7 @@ export const evaluatePure: EvaluatePure = (node, input, now) => {
   try {
     return decide(input, now);
   } catch (trouble) {
-    if (trouble instanceof ContextTooLarge) return { kind: 'failed', failure: trouble.failure };
+    if (trouble instanceof ContextTooLarge || trouble instanceof TooMuchWork) return { kind: 'failed', failure: trouble.failure };
     throw trouble;
   }
 };

@@ -63,13 +63,22 @@ function dispatchLater(draft: Draft, notBefore: Instant): void {
 }
 
 /** What follows from these facts, in their order. No event: nothing is to be committed. */
-export function decide(state: RunState, facts: readonly Fact[], tools: DecideTools): readonly RunEvent[] {
+export const decide = (state: RunState, facts: readonly Fact[], tools: DecideTools): readonly RunEvent[] =>
+  decideSome(state, facts, tools).events;
+
+/** Of facts that are too much for one commit the first ones: the others are for the next one. */
+export function decideSome(
+  state: RunState,
+  facts: readonly Fact[],
+  tools: DecideTools,
+): { readonly events: readonly RunEvent[]; readonly rest: readonly Fact[] } {
   const draft = openDraft(state, tools);
-  for (const fact of facts) {
+  for (const [at, fact] of facts.entries()) {
     if (hasEnded(draft)) break;
+    if (draft.events.length > 0 && draft.work.isFull) return { events: draft.events, rest: facts.slice(at) };
     decideOne(draft, fact);
   }
-  return draft.events;
+  return { events: draft.events, rest: [] };
 }
 
 function decideOne(draft: Draft, fact: Fact): void {

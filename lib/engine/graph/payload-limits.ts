@@ -3,6 +3,7 @@
  * as text and as values: at 16 MB each they fit a function of 512 MB, the smallest that moves runs.
  */
 import type { Payload } from '../json.ts';
+import { leastLengthOf } from '../least-length.ts';
 import type { Failure } from '../log/events.ts';
 import { sizeOf } from '../log/loop-state.ts';
 import { faultInOutput } from '../tree.ts';
@@ -41,9 +42,11 @@ export function faultOfPayload(payload: Payload, what: What = 'output'): Failure
     const path = pointer(...fault.steps);
     return { cause: 'invalid', code, message: `the ${what} ${fault.message}, at ${shortened(path)}`, details: { path } };
   }
-  const bytes = sizeOf(payload);
+  // Counted before its text is made: what is refused takes no memory.
+  const least = 'value' in payload ? leastLengthOf(payload.value, payloadLimits.outputBytes) : payload.bytes;
+  const bytes = least > payloadLimits.outputBytes ? least : sizeOf(payload);
   if (bytes <= payloadLimits.outputBytes) return undefined;
-  const message = `the ${what} has ${bytes} bytes of JSON, and may have ${payloadLimits.outputBytes}`;
+  const message = `the ${what} has at least ${bytes} bytes of JSON, and may have ${payloadLimits.outputBytes}`;
   return { cause: 'invalid', code: `${what}_too_large`, message };
 }
 

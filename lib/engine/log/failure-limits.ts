@@ -35,7 +35,7 @@ export const toldOutcome = (outcome: Outcome): Outcome =>
         ...(outcome.gate === undefined ? {} : { gate: toldGate(outcome.gate) }),
       };
 
-const toldGate = (gate: Gate): Gate =>
+export const toldGate = (gate: Gate): Gate =>
   gate.kind === 'contract' ? { ...gate, errors: fitting(gate.errors) } : { ...gate, decision: told(gate.decision) };
 
 /** The small ones have the room first. Whatever is too long for what is left of it is shortened, or left out and named. */

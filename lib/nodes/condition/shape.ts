@@ -7,6 +7,7 @@ import type { Outcome } from '../../engine/graph/outcome.ts';
 import { errorHandle } from '../../engine/graph/outcome.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { isTemplate } from '../../engine/graph/template.ts';
+import { placed } from '../../engine/graph/work.ts';
 import { inline } from '../../engine/json.ts';
 import type { ConfigFinding } from '../finding.ts';
 import type { NodeShape } from '../node-type.ts';
@@ -36,7 +37,9 @@ export const expressionsOf = ({ branches }: Config): readonly string[] =>
   branches.flatMap(({ conditions }) => conditions.flatMap((one) => ('expression' in one ? [one.expression] : [])));
 
 export function chosen(config: Config, input: NodeInput, isTrue: (expression: string) => boolean): Outcome {
-  const taken = config.branches.find((each) => isTaken(each, input.context, isTrue));
+  const taken = config.branches.find((each, at) =>
+    placed('branches', () => placed(at, () => isTaken(each, input.context, isTrue))),
+  );
   const { id, label } = taken ?? { id: config.defaultBranch, label: config.defaultBranch };
   return { kind: 'finished', output: inline({ matched: id, label }), handle: id };
 }

@@ -6,8 +6,8 @@
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { faultOfPayload } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
-import { asText, resolveTemplate } from '../../engine/graph/template.ts';
-import { inline } from '../../engine/json.ts';
+import { resolveTemplate, textIn } from '../../engine/graph/template.ts';
+import { type JsonValue, inline } from '../../engine/json.ts';
 import { envelopeJson, envelopeOf } from '../../lens/envelope.ts';
 import { byKey, render } from '../../lens/render.ts';
 import type { Attachment, ModelAnswer, Models } from '../../ports/models.ts';
@@ -135,12 +135,18 @@ function listenerOf({ say, secrets }: NodeTools, signal: AbortSignal) {
 
 const kindsOf = ({ attachments }: LensConfig): readonly Attachment['kind'][] => attachments.map(({ kind }) => kind);
 
+function resolvedWithin(value: JsonValue, context: NodeInput['context']): JsonValue {
+  const resolved = resolveTemplate(value, context);
+  context.work.value(resolved);
+  return resolved;
+}
+
 const objectOf = (params: LensConfig['params'], { context }: NodeInput) =>
-  Object.fromEntries(Object.entries(params).map(([key, value]) => [key, resolveTemplate(value, context)]));
+  Object.fromEntries(Object.entries(params).map(([key, value]) => [key, resolvedWithin(value, context)]));
 
 const attachmentOf = ({ kind, url, mimeType }: LensConfig['attachments'][number], { context }: NodeInput): Attachment => ({
   kind,
-  url: asText(resolveTemplate(url, context)),
+  url: textIn(resolveTemplate(url, context), context.work),
   ...(mimeType === undefined ? {} : { mimeType }),
 });
 
