@@ -47,11 +47,11 @@ export const policyOf = ({ type, config }: Typed): NodePolicy =>
   readSettings(config, nodeTypes.get(type)?.defaults ?? graphDefaults).policy;
 
 /** What the graph's rules ask of a node before anything runs. */
-export const inspectNode: InspectNode = ({ type, config }) => {
+export const inspectNode: InspectNode = ({ type, config }, work) => {
   const known = nodeTypes.get(type);
   if (known === undefined) return { findings: [unknownType(type)] };
   const settings = readSettings(config, known.defaults);
-  const read = known.read(config);
+  const read = known.read(config, work);
   const findings = [...settings.findings, ...read.findings].map(({ code, path, message }) => ({
     code,
     place: pointer('config', ...path),

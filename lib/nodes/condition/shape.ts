@@ -5,6 +5,8 @@
 import * as z from 'zod';
 import type { Outcome } from '../../engine/graph/outcome.ts';
 import { errorHandle } from '../../engine/graph/outcome.ts';
+import { definitionLimits } from '../../engine/graph/findings.ts';
+import type { InspectionWork } from '../../engine/graph/inspection.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { isTemplate } from '../../engine/graph/template.ts';
 import { placed } from '../../engine/graph/work.ts';
@@ -28,7 +30,7 @@ export const condition: NodeShape<typeof schema> = {
   announcesStart: false,
   schema,
   handles: ({ branches, defaultBranch }) => [...branches.map(({ id }) => id), defaultBranch, errorHandle],
-  check: (config) => [...idFindings(config), ...config.branches.flatMap(branchFindings)],
+  check: (config, work) => [...idFindings(config), ...config.branches.flatMap((each, at) => branchFindings(each, at, work))],
   decider: (config) => (expressionsOf(config).length > 0 ? undefined : (input) => chosen(config, input, () => false)),
 };
 
@@ -54,7 +56,7 @@ const idFindings = ({ branches, defaultBranch }: Config): readonly ConfigFinding
   });
 };
 
-const branchFindings = ({ conditions }: Branch, at: number): readonly ConfigFinding[] =>
+const branchFindings = ({ conditions }: Branch, at: number, work: InspectionWork): readonly ConfigFinding[] =>
   conditions.flatMap((one, index): readonly ConfigFinding[] => {
     const path = ['branches', at, 'conditions', index];
     if ('expression' in one) {
@@ -62,8 +64,13 @@ const branchFindings = ({ conditions }: Branch, at: number): readonly ConfigFind
       return fault === undefined ? [] : [{ code: 'code_invalid', path: [...path, 'expression'], message: fault }];
     }
     if (one.operator !== 'matches_regex' || isTemplate(one.rightValue)) return [];
+    const room = typeof one.rightValue === 'string' ? work.pattern(one.rightValue) : 'taken';
+    if (room === 'refused') return [{ code: 'definition_too_large', path: [...path, 'rightValue'], message: tooManyPatterns }];
+    if (room === 'skipped') return [];
     const compiled = typeof one.rightValue === 'string' ? compileRegex(one.rightValue) : noPattern;
     return 'regex' in compiled ? [] : [{ code: compiled.code, path: [...path, 'rightValue'], message: compiled.message }];
   });
+
+const tooManyPatterns = `a workflow has at most ${definitionLimits.patterns} regular expressions, with ${definitionLimits.patternCharacters} characters together`;
 
 const noPattern = { code: 'config_invalid', message: 'a pattern is a text' } as const;
