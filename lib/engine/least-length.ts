@@ -21,6 +21,7 @@ export function leastLengthOf(root: JsonValue, enough: number): number {
     places[places.length - 1] = at + 1;
     length += 1;
     if (typeof value === 'string') length += value.length + 1;
+    else if (typeof value !== 'object' || value === null) length += String(value).length - 1;
     else if (isJsonArray(value)) {
       open.push(value);
       places.push(0);

@@ -186,7 +186,7 @@ hold('graph shapes', stage(), [
   ),
   drawn(
     'a budget that is over at once',
-    { ...chain(js('a', 'return 1'), js('b', 'return 2')), options: { budget: { executions: 1 } } },
+    { ...chain(js('a', 'return 1'), js('b', 'return 2')), options: { budget: { maxNodeExecutions: 1 } } },
     { ends: 'failed' },
   ),
   drawn('a code of 262,145 characters', chain(js('a', `return 1 //${'x'.repeat(262_134)}`)), { ends: 'publish' }),
