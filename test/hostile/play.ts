@@ -1,6 +1,6 @@
 /**
  * Plays one hostile workflow from publishing it to its end: the HTTP functions, the service, the real node types and sandbox,
- * a world in memory whose time is moved by hand, and a log that takes no larger item than DynamoDB does.
+ * a world in memory whose time is moved by hand, and a log that takes no commit that is larger than one may be.
  */
 import { gzipSync } from 'node:zlib';
 import * as z from 'zod';
@@ -15,6 +15,7 @@ import { type RunnerOptions, attemptsBy, createRunners } from '../../lib/nodes/r
 import type { Clock } from '../../lib/ports/clock.ts';
 import { byRun, collectResults } from '../../lib/service/collect-results.ts';
 import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
+import { largestCommitBytes } from '../../lib/service/payloads.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
 import { tendChild } from '../../lib/service/tend-child.ts';
@@ -22,15 +23,12 @@ import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { type Http, http } from '../functions/http.ts';
 import { reachOf } from '../nodes/other-side.ts';
 
-/** What an item of DynamoDB holds. The rest of the item is small. */
-const largestItemBytes = 400 * 1_024;
-
 const storedBytes = (events: readonly RunEvent[]): number => {
   const text = JSON.stringify(events);
-  return text.length < largestItemBytes / 3 ? text.length : gzipSync(text, { level: 1 }).length;
+  return text.length < largestCommitBytes / 3 ? text.length : gzipSync(text, { level: 1 }).length;
 };
 
-/** The log of the world, which refuses what the table would refuse. */
+/** The log of the world, which refuses what the table might refuse. */
 const strict = (log: RunLog): RunLog =>
   new Proxy(log, {
     get: (target, name) => {
@@ -40,7 +38,7 @@ const strict = (log: RunLog): RunLog =>
         const [first, second] = given;
         const written = name === 'create' ? commitOf(first) : name === 'put' ? eventsOf(second) : [];
         const bytes = storedBytes(written);
-        if (bytes > largestItemBytes) throw new Error(`an item of ${bytes} bytes is more than the table takes`);
+        if (bytes > largestCommitBytes) throw new Error(`a commit of ${bytes} bytes is larger than one may be`);
         return Reflect.apply(member, target, given);
       };
     },

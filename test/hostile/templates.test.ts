@@ -180,51 +180,41 @@ hold('sums of templates', stage(), [
   ),
 ]);
 
+/** Characters of three bytes each, in no order that a compression finds. */
+const words = (count: number, length: number, seed: number): readonly string[] => {
+  let state = seed;
+  const letter = (): string => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return String.fromCharCode(0x4e00 + ((state >>> 16) % 20_000));
+  };
+  return Array.from({ length: count }, () => Array.from({ length }, letter).join(''));
+};
+const signalsOf = (from: string): readonly JsonObject[] =>
+  many(600, (n) => ({
+    id: `w${n}`,
+    type: 'signal',
+    config: { name: `{{${from}.a[${n}]}}`, correlation: `{{${from}.b[${n}]}}`, expiresInSeconds: 60, onExpiry: 'continue' },
+  }));
+const delaysOf = (from: string): readonly JsonObject[] =>
+  many(1_900, (n) => ({ id: `z${n}`, type: 'delay', config: { delayType: 'until', untilTime: `{{${from}.a[${n}]}}` } }));
+const written = (count: number, length: number): string =>
+  `let s = 7; const one = () => { s = (Math.imul(s, 1664525) + 1013904223) >>> 0; return String.fromCharCode(0x4e00 + (s >>> 16) % 20000) }; const list = (n) => Array.from({ length: n }, () => Array.from({ length: ${length} }, one).join('')); return { a: list(${count}), b: list(${count}) }`;
+
 hold('words in one commit', stage(), [
-  drawn(
-    '600 signals with long names and correlations',
-    beside(
-      many(600, (n) => ({
-        id: `w${n}`,
-        type: 'signal',
-        config: { name: `{{ctx.input.a}}${n}`, correlation: `{{ctx.input.b}}${n}`, expiresInSeconds: 60, onExpiry: 'continue' },
-      })),
-    ),
-    completes,
-    { input: { a: '語'.repeat(250), b: noise(250) }, withinMs: 60_000 },
-  ),
-  drawn(
-    '600 signals behind a script',
-    {
-      ...behindScript(
-        many(600, (n) => ({
-          id: `w${n}`,
-          type: 'signal',
-          config: {
-            name: `{{ctx.jsResult.a}}${n}`,
-            correlation: `{{ctx.jsResult.b}}${n}`,
-            expiresInSeconds: 60,
-            onExpiry: 'continue',
-          },
-        })),
-      ),
-    },
-    completes,
-    { withinMs: 60_000 },
-  ),
-  drawn(
-    '1,900 delays until what is no time',
-    beside(
-      many(1_900, (n) => ({ id: `z${n}`, type: 'delay', config: { delayType: 'until', untilTime: `{{ctx.input.a}}${n}` } })),
-    ),
-    failedBy('delay_invalid', 'invalid'),
-    { input: { a: '\u0001語é'.repeat(60) }, withinMs: 60_000 },
-  ),
+  drawn('600 signals with long names and correlations', beside(signalsOf('ctx.input')), completes, {
+    input: { a: words(600, 250, 1), b: words(600, 250, 2) },
+    withinMs: 60_000,
+  }),
+  drawn('600 signals behind a script', behindScript(written(600, 250), signalsOf('ctx.jsResult')), completes, {
+    withinMs: 60_000,
+  }),
+  drawn('1,900 delays until what is no time', beside(delaysOf('ctx.input')), failedBy('delay_invalid', 'invalid'), {
+    input: { a: words(1_900, 120, 3) },
+    withinMs: 60_000,
+  }),
   drawn(
     '1,900 delays behind a script',
-    behindScript(
-      many(1_900, (n) => ({ id: `z${n}`, type: 'delay', config: { delayType: 'until', untilTime: `{{ctx.jsResult.a}}${n}` } })),
-    ),
+    behindScript(written(1_300, 100), delaysOf('ctx.jsResult')),
     failedBy('delay_invalid', 'invalid'),
     { withinMs: 60_000 },
   ),
@@ -250,9 +240,9 @@ hold('words in one commit', stage(), [
   ),
   drawn(
     'a thousand ends whose outputs are small and many',
-    beside(many(1_000, (n) => end(3, `{{ctx.input.a}}${n}`, `e${n}`))),
+    beside(many(1_000, (n) => end(3, `{{ctx.input.a[${n}]}}`, `e${n}`))),
     completes,
-    { input: { a: noise(300) }, withinMs: 60_000 },
+    { input: { a: words(1_000, 250, 4) }, withinMs: 60_000 },
   ),
   drawn(
     'forty scripts that print all they may and then throw',
@@ -262,7 +252,7 @@ hold('words in one commit', stage(), [
         type: 'javascript',
         config: {
           retry: { attempts: 1 },
-          code: `let s = ''; let v = ${n + 7}; while (s.length < 60000) { v = (v * 1103515245 + 12345) % 2147483648; s += String.fromCharCode(0x4e00 + v % 20000) } for (let i = 0; i < 100; i += 1) console.log(s.slice(i * 50, i * 50 + 50)); throw new Error(s.slice(0, 2000))`,
+          code: `let s = ${n + 7}; const one = () => { s = (Math.imul(s, 1664525) + 1013904223) >>> 0; return String.fromCharCode(0x4e00 + (s >>> 16) % 20000) }; const text = (n) => Array.from({ length: n }, one).join(''); for (let i = 0; i < 100; i += 1) console.log(text(50)); throw new Error(text(2000))`,
         },
       })),
     ),
@@ -271,8 +261,7 @@ hold('words in one commit', stage(), [
   ),
 ]);
 
-function behindScript(nodes: readonly JsonObject[]): JsonObject {
-  const code = `return { a: '語é'.repeat(100), b: Array.from({ length: 200 }, (_, i) => String.fromCharCode(0x3041 + (i * 7919) % 80)).join('') }`;
+function behindScript(code: string, nodes: readonly JsonObject[]): JsonObject {
   return {
     name: 'hostile',
     nodes: [{ id: 'start', type: 'start' }, { id: 's', type: 'javascript', config: { code } }, ...nodes],
