@@ -113,7 +113,8 @@ export function compileSchema(schema: JsonObject): { readonly check: Check } | {
         try {
           return validate(value) ? [] : (validate.errors ?? []).slice(0, mostErrors).map(errorOf);
         } catch (trouble) {
-          if (trouble instanceof RangeError) return [{ field: '', reason: 'schema_violation', details: 'takes too much to check' }];
+          if (trouble instanceof RangeError)
+            return [{ field: '', reason: 'schema_violation', details: 'takes too much to check' }];
           throw trouble;
         }
       },

@@ -40,7 +40,8 @@ export function schemaFaults(schema: JsonObject): readonly SchemaFault[] {
     for (const [key, below] of Object.entries(value)) walk(below, place + pointer(key), depth + 1);
   };
   walk(schema, '', 0);
-  if (patterns > mostPatterns) faults.push({ place: '', message: `has ${patterns} patterns, more than the limit of ${mostPatterns}` });
+  if (patterns > mostPatterns)
+    faults.push({ place: '', message: `has ${patterns} patterns, more than the limit of ${mostPatterns}` });
   if (faults.length > 0) return faults;
   const size = expandedSize(schema);
   if (size === 'circular') return [{ place: '', message: 'refers to itself in a circle' }];

@@ -24,6 +24,7 @@ import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { deepestCall } from '../../lib/service/make-child.ts';
 import { mostActivationsKept } from '../../lib/ports/deployments.ts';
+import { workLimits } from '../../lib/engine/graph/work.ts';
 import { printedLimits } from '../../lib/engine/log/printed.ts';
 import { treeLimits } from '../../lib/engine/tree.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
@@ -333,6 +334,19 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Result of a script': [bytes(scriptLimits.outputBytes), script],
   'Lines that an attempt prints': [count(printedLimits.lines), 'lib/engine/log/printed.ts'],
   'Text that an attempt prints': [bytes(printedLimits.bytes), 'lib/engine/log/printed.ts'],
+  'Texts of one decision': [characters(workLimits.decision.text), 'lib/engine/graph/work.ts'],
+  'Words of one decision': [bytes(workLimits.decision.words), 'lib/engine/graph/work.ts'],
+  'Matching of one node': [characters(workLimits.node.matching), 'lib/engine/graph/work.ts'],
+  'Matching of one decision': [characters(workLimits.decision.matching), 'lib/engine/graph/work.ts'],
+  'Regular expressions of a workflow': [
+    `${count(definitionLimits.patterns)}, with ${characters(definitionLimits.patternCharacters)}`,
+    'lib/engine/graph/findings.ts',
+  ],
+  'Patterns of a contract': [count(numberIn('lib/lens/schema-rules.ts', 'const mostPatterns = ')), 'lib/lens/schema-rules.ts'],
+  'Text that a contract’s patterns look at': [
+    characters(numberIn('lib/lens/check.ts', 'const mostMatched = ')),
+    'lib/lens/check.ts',
+  ],
   'Depth of a value': [`${count(treeLimits.levels)} levels`, 'lib/engine/tree.ts'],
   'Regular expression': [characters(numberIn(regex, 'pattern: ')), regex],
   'Text it is matched against': [characters(numberIn(regex, 'text: ')), regex],

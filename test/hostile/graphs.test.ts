@@ -14,8 +14,7 @@ const end = (sourceVariable: string): JsonObject => ({
   type: 'end',
   config: { outputParameters: [{ name: 'got', sourceVariable }] },
 });
-const many = (count: number, one: (n: number) => JsonObject): readonly JsonObject[] =>
-  Array.from({ length: count }, (_, n) => one(n));
+const many = <Item>(count: number, one: (n: number) => Item): readonly Item[] => Array.from({ length: count }, (_, n) => one(n));
 const graph = (
   nodes: readonly JsonObject[],
   edges: readonly (readonly [string, string, JsonObject?])[],
@@ -61,8 +60,8 @@ hold('graph shapes', stage(), [
     graph(
       [...many(100, (n) => nap(`a${n}`)), ...many(98, (n) => nap(`b${n}`))],
       [
-        ...many(100, (n) => ({ n })).map(({ n }) => ['start', `a${String(n)}`] as const),
-        ...many(9_800, (n) => ({ n })).map(({ n }) => [`a${Number(n) % 100}`, `b${Math.floor(Number(n) / 100)}`] as const),
+        ...many(100, (n) => ['start', `a${n}`] as const),
+        ...many(9_800, (n) => [`a${n % 100}`, `b${Math.floor(n / 100)}`] as const),
       ],
     ),
     completes,
@@ -72,7 +71,7 @@ hold('graph shapes', stage(), [
     'ten thousand and one edges',
     graph(
       [nap('a')],
-      many(10_001, () => ({})).map(() => ['start', 'a'] as const),
+      many(10_001, () => ['start', 'a'] as const),
     ),
     refusedWith('definition_too_large'),
   ),
@@ -103,7 +102,7 @@ hold('graph shapes', stage(), [
     'a circle of a thousand',
     graph(
       many(1_000, (n) => nap(`a${n}`)),
-      [['start', 'a0'], ...many(1_000, (n) => ({ n })).map(({ n }) => [`a${String(n)}`, `a${(Number(n) + 1) % 1_000}`] as const)],
+      [['start', 'a0'], ...many(1_000, (n) => [`a${n}`, `a${(n + 1) % 1_000}`] as const)],
     ),
     refusedWith('cycle_detected'),
   ),
@@ -159,10 +158,7 @@ hold('graph shapes', stage(), [
     'errors that lead to errors',
     graph(
       many(50, (n) => js(`a${n}`, 'throw 1')),
-      [
-        ['start', 'a0'],
-        ...many(49, (n) => ({ n })).map(({ n }) => [`a${String(n)}`, `a${Number(n) + 1}`, { sourceHandle: 'error' }] as const),
-      ],
+      [['start', 'a0'], ...many(49, (n) => [`a${n}`, `a${n + 1}`, { sourceHandle: 'error' }] as const)],
     ),
     failedBy('script_threw', 'error'),
     { withinMs: 30_000 },

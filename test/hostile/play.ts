@@ -54,6 +54,7 @@ const runShape = z.looseObject({
   output: z.unknown().optional(),
   error: z.looseObject({ cause: z.string(), code: z.string().optional(), message: z.string() }).nullish(),
 });
+const refusalShape = z.looseObject({ code: z.string(), message: z.string() });
 const startedShape = z.looseObject({ runId: z.string() });
 
 export interface Played {
@@ -111,8 +112,8 @@ async function play({ workflow, others = [], input = {}, signals = [] }: Drawn, 
     tookMs: performance.now() - begunAt,
   });
   const refused = (at: 'publish' | 'start', { status, body }: { readonly status: number; readonly body: JsonObject }): Played => {
-    const code = String(body['code']);
-    return ended({ at, httpStatus: status, status: code, code, message: String(body['message']), body });
+    const { code, message } = refusalShape.parse(body);
+    return ended({ at, httpStatus: status, status: code, code, message, body });
   };
 
   for (const body of [...others, workflow]) {

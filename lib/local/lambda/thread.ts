@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { wordsOf } from '../../engine/words-of.ts';
+import { thrownWords } from './thrown.ts';
 import { limits } from './limits.ts';
 import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
 
@@ -79,7 +79,7 @@ export function startThread(settings: ThreadSettings): Thread {
       else listener(message);
     });
     worker.on('error', (error: unknown) => {
-      const words = wordsOf(error);
+      const words = thrownWords(error);
       print(`${error instanceof Error && typeof error.stack === 'string' ? error.stack : words}\n`);
       gone({ errorType: 'Runtime.ExitError', errorMessage: words });
     });
