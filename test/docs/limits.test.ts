@@ -25,6 +25,7 @@ import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { deepestCall } from '../../lib/service/make-child.ts';
 import { mostActivationsKept } from '../../lib/ports/deployments.ts';
 import { workLimits } from '../../lib/engine/graph/work.ts';
+import { eventLimits } from '../../lib/engine/log/event-limits.ts';
 import { printedLimits } from '../../lib/engine/log/printed.ts';
 import { treeLimits } from '../../lib/engine/tree.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
@@ -334,6 +335,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Result of a script': [bytes(scriptLimits.outputBytes), script],
   'Lines that an attempt prints': [count(printedLimits.lines), 'lib/engine/log/printed.ts'],
   'Text that an attempt prints': [bytes(printedLimits.bytes), 'lib/engine/log/printed.ts'],
+  'Remark in an event': [characters(eventLimits.remark), 'lib/engine/log/event-limits.ts'],
+  'Nodes that a recovery names': [count(eventLimits.nodes), 'lib/engine/log/event-limits.ts'],
   'Texts of one decision': [characters(workLimits.decision.text), 'lib/engine/graph/work.ts'],
   'Words of one decision': [bytes(workLimits.decision.words), 'lib/engine/graph/work.ts'],
   'Matching of one node': [characters(workLimits.node.matching), 'lib/engine/graph/work.ts'],

@@ -25,7 +25,7 @@ export interface Entry extends Drawn {
 }
 
 /** Far above what any of them takes; none may reach the minutes in which a hang would show. */
-export const soon = 6_000;
+const soon = 6_000;
 
 /** For scripts that reach another limit than that of time, with room for a busy machine. */
 export const patient = { config: { timeoutMs: 20_000 }, withinMs: 25_000 } as const;
@@ -44,7 +44,7 @@ export const script = (
   withinMs: more.withinMs ?? soon,
 });
 
-export const scripted = (code: string, config: JsonObject = {}): JsonObject => ({
+const scripted = (code: string, config: JsonObject = {}): JsonObject => ({
   name: 'hostile',
   nodes: [
     { id: 'start', type: 'start' },

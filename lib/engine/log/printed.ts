@@ -7,7 +7,7 @@ export const printedLimits = {
 } as const;
 
 /** Stands in the last line's place where there was more. */
-export const cutMark = '… more was printed and is not kept';
+const cutMark = '… more was printed and is not kept';
 
 export interface Printed {
   add(line: string): void;
