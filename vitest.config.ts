@@ -36,6 +36,7 @@ export default defineConfig({
       project('docs', ['test/docs/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('contract', ['test/contract/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('model', ['test/model/**/*.test.ts'], { testTimeout: 300_000 }),
+      project('hostile', ['test/hostile/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }),
       project('simulation', ['test/simulation/**/*.test.ts'], { testTimeout: 300_000 }),
       project('conformance', ['test/conformance/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
       project('infra', ['test/infra/**/*.test.ts'], { ...together, testTimeout: 120_000, hookTimeout: 120_000 }),

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../engine/json.ts';
 import type { BundleAnswer } from '../ports/bundles.ts';
 import { answerLimits } from './answer-limits.ts';
-import { faultIn } from './json-fault.ts';
+import { faultInBody } from '../engine/tree.ts';
 
 const refused = (why: string): BundleAnswer => ({ kind: 'crashed', message: `the response ${why}` });
 
@@ -15,6 +15,6 @@ export function answered(status: number, text: string): BundleAnswer {
   } catch {
     return { kind: 'answered', status, body: undefined };
   }
-  const fault = faultIn(body);
-  return fault === undefined ? { kind: 'answered', status, body } : refused(fault);
+  const fault = faultInBody(body);
+  return fault === undefined ? { kind: 'answered', status, body } : refused(fault.message);
 }

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { DeploymentId } from '../engine/ids.ts';
 import type { DurationMs } from '../engine/time.ts';
+import { wordsOf } from '../engine/words-of.ts';
 import type { BundleAnswer, BundleRequest } from '../ports/bundles.ts';
 import { answerLimits } from './answer-limits.ts';
 import { answered } from './answered.ts';
@@ -171,5 +172,4 @@ export class BundleThread {
   }
 }
 
-const described = (error: unknown): string =>
-  (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, answerLimits.message);
+const described = (error: unknown): string => wordsOf(error).slice(0, answerLimits.message);

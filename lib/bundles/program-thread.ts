@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { DurationMs } from '../engine/time.ts';
+import { wordsOf } from '../engine/words-of.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Drive, type DriveEnd, type DriveHost, type DriveTask, programPath } from '../ports/programs.ts';
 import { answerLimits } from './answer-limits.ts';
@@ -154,5 +155,4 @@ export class ProgramThread implements HeldThread {
   }
 }
 
-const described = (error: unknown): string =>
-  (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, answerLimits.message);
+const described = (error: unknown): string => wordsOf(error).slice(0, answerLimits.message);

@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { StepResult, TurnAnswer } from '../engine/durable/turn.ts';
 import { invariant } from '../engine/invariant.ts';
+import { wordsOf } from '../engine/words-of.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { instant } from '../engine/time.ts';
 import type { Drive, DriveEnd, DriveHost, DriveTask } from '../ports/programs.ts';
@@ -44,8 +45,6 @@ interface Held {
   answer: ((answer: TurnAnswer) => void) | undefined;
   readonly calls: Map<number, PromiseWithResolvers<StepResult<JsonValue>>>;
 }
-
-const described = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
 /** Who drives, and who keeps what the bodies of steps print. */
 export interface Program {
@@ -130,7 +129,7 @@ async function workflowsIn(program: string): Promise<{ readonly workflows: unkno
     const fault = faultOfWorkflows(workflows);
     return fault === undefined ? { workflows } : { fault };
   } catch (error) {
-    return { fault: described(error) };
+    return { fault: wordsOf(error) };
   }
 }
 

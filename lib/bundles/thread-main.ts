@@ -1,6 +1,7 @@
 /** The inside of a deployment's thread: imports its bundles, and hands their `POST` one request after another. */
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../engine/invariant.ts';
+import { wordsOf } from '../engine/words-of.ts';
 import { answerLimits } from './answer-limits.ts';
 import type { FromThread, ThreadRequest } from './thread-messages.ts';
 import { sendPrints } from './thread-prints.ts';
@@ -23,8 +24,6 @@ const postIn = (module: { readonly POST?: unknown; readonly default?: unknown })
   const candidates = [module.POST, isModule(module.default) ? module.default.POST : undefined];
   return candidates.find(isPost);
 };
-
-const described = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
 async function textOf({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
@@ -60,13 +59,13 @@ async function answer(request: ThreadRequest): Promise<FromThread> {
   try {
     post = await load(request);
   } catch (error) {
-    return { kind: 'unloadable', id, message: described(error) };
+    return { kind: 'unloadable', id, message: wordsOf(error) };
   }
   say({ kind: 'loaded', id });
   try {
     return { kind: 'answered', id, ...(await call(post, request)) };
   } catch (error) {
-    return { kind: 'threw', id, message: described(error) };
+    return { kind: 'threw', id, message: wordsOf(error) };
   }
 }
 

@@ -1,6 +1,7 @@
 /** The workflows of deployments of code, on threads of this process. */
 import type { Scope } from '../engine/ids.ts';
 import { type DurationMs, seconds } from '../engine/time.ts';
+import { messageOf } from '../engine/words-of.ts';
 import type { Manifest } from '../ports/deployments.ts';
 import { type Drive, type DriveEnd, type DriveHost, type DriveTask, type Programs, programPath } from '../ports/programs.ts';
 import type { BundleHost } from './local-bundles.ts';
@@ -66,12 +67,10 @@ export class ThreadPrograms implements Programs {
       );
     } catch (error) {
       // Where the artifact, a folder for it or its role cannot be had now: whoever drives comes back for it.
-      begun.settle({ kind: 'unloadable', message: `the deployment cannot be begun now: ${described(error)}` });
+      begun.settle({ kind: 'unloadable', message: `the deployment cannot be begun now: ${messageOf(error)}` });
     }
   }
 }
-
-const described = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** A drive whose thread may still be on its way: what it is told meanwhile, it is told then. */
 class BegunDrive implements Drive {

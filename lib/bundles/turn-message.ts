@@ -8,7 +8,7 @@ import { failure, jsonObject, jsonValue } from '../codec/events.ts';
 import { exactly } from '../codec/exact.ts';
 import { attempt, durationMs, instant } from '../codec/ids.ts';
 import { answerLimits } from './answer-limits.ts';
-import { faultIn } from './json-fault.ts';
+import { faultInBody, treeLimits } from '../engine/tree.ts';
 
 /** Of all that one turn comes to, as text. What a single value may have is judged where it is stored. */
 const mostTurnCharacters = 67_108_864;
@@ -96,8 +96,8 @@ const toldAs =
     } catch {
       return { kind: 'refused', why: 'is no JSON' };
     }
-    const fault = faultIn(value, answerLimits.depth + turnLevels);
-    if (fault !== undefined) return { kind: 'refused', why: fault };
+    const fault = faultInBody(value, treeLimits.levels + turnLevels);
+    if (fault !== undefined) return { kind: 'refused', why: fault.message };
     const read = schema.safeParse(value);
     if (read.success) return { kind: 'told', value: read.data };
     return { kind: 'refused', why: `is wrong at /${read.error.issues[0]?.path.join('/') ?? ''}` };

@@ -33,13 +33,23 @@ const longestField = 256;
 const longestDetails = 500;
 const longestPattern = 1_000;
 
+/** Characters that the patterns of one check look at, more for a large pattern: a few seconds. A check is one piece of synchronous work. */
+const mostMatched = 20_000_000;
+const usualProgram = 100;
+let matched = 0;
+
 /** Linear in the text, whatever the pattern; look-arounds and back-references do not compile. */
 const linear = Object.assign(
   (pattern: string): { test: (text: string) => boolean; toString: () => string } => {
     if (pattern.length > longestPattern) throw new Error(`a pattern has at most ${longestPattern} characters`);
     const compiled = RE2JS.compile(pattern);
     // ajv keeps one expression for each of these names.
-    return { test: (text: string) => compiled.test(text), toString: () => `/${pattern}/` };
+    const test = (text: string): boolean => {
+      matched += text.length * (1 + compiled.programSize() / usualProgram);
+      if (matched > mostMatched) throw new RangeError('too much text for the patterns of the contract');
+      return compiled.test(text);
+    };
+    return { test, toString: () => `/${pattern}/` };
   },
   { code: 'RE2JS.compile' },
 );
@@ -99,10 +109,12 @@ export function compileSchema(schema: JsonObject): { readonly check: Check } | {
     const validate = newAjv().compile(schema);
     return {
       check: (value) => {
+        matched = 0;
         try {
           return validate(value) ? [] : (validate.errors ?? []).slice(0, mostErrors).map(errorOf);
         } catch (trouble) {
-          if (trouble instanceof RangeError) return [{ field: '', reason: 'schema_violation', details: 'is too deep to check' }];
+          if (trouble instanceof RangeError)
+            return [{ field: '', reason: 'schema_violation', details: 'takes too much to check' }];
           throw trouble;
         }
       },

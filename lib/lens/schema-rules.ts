@@ -14,12 +14,15 @@ export interface SchemaFault {
 /** Subschemas, counted as often as they are referred to: ten thousand are checked in milliseconds. */
 const mostExpanded = 10_000;
 const deepest = 64;
+/** Each takes up to 10 ms to compile. */
+const mostPatterns = 100;
 /** Comparing each item with each is quadratic. */
 const mostUniqueItems = 1_000;
 const refused = ['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$vocabulary', '$async'];
 
 export function schemaFaults(schema: JsonObject): readonly SchemaFault[] {
   const faults: SchemaFault[] = [];
+  let patterns = 0;
   const walk = (value: JsonValue, place: string, depth: number): void => {
     if (depth > deepest) return void faults.push({ place, message: `a schema is at most ${deepest} levels deep` });
     if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, place + pointer(index), depth + 1);
@@ -31,9 +34,14 @@ export function schemaFaults(schema: JsonObject): readonly SchemaFault[] {
       faults.push({ place: `${place}/$ref`, message: 'refers to something outside this schema' });
     if (value['uniqueItems'] === true && !(typeof value['maxItems'] === 'number' && value['maxItems'] <= mostUniqueItems))
       faults.push({ place: `${place}/uniqueItems`, message: `needs maxItems of at most ${mostUniqueItems} beside it` });
+    if (typeof value['pattern'] === 'string') patterns += 1;
+    const { patternProperties } = value;
+    if (isJsonObject(patternProperties)) patterns += Object.keys(patternProperties).length;
     for (const [key, below] of Object.entries(value)) walk(below, place + pointer(key), depth + 1);
   };
   walk(schema, '', 0);
+  if (patterns > mostPatterns)
+    faults.push({ place: '', message: `has ${patterns} patterns, more than the limit of ${mostPatterns}` });
   if (faults.length > 0) return faults;
   const size = expandedSize(schema);
   if (size === 'circular') return [{ place: '', message: 'refers to itself in a circle' }];

@@ -3,6 +3,7 @@
  * `runners.ts` where it needs a worker). Light: no sandbox, no HTTP client; the API function carries this file.
  */
 import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
+import { TooMuchWork } from '../engine/graph/work.ts';
 import type { Finding, NodeDefinition } from '../engine/graph/definition.ts';
 import type { NodeTerms } from '../engine/graph/compile.ts';
 import { finding, pointer } from '../engine/graph/findings.ts';
@@ -46,11 +47,11 @@ export const policyOf = ({ type, config }: Typed): NodePolicy =>
   readSettings(config, nodeTypes.get(type)?.defaults ?? graphDefaults).policy;
 
 /** What the graph's rules ask of a node before anything runs. */
-export const inspectNode: InspectNode = ({ type, config }) => {
+export const inspectNode: InspectNode = ({ type, config }, work) => {
   const known = nodeTypes.get(type);
   if (known === undefined) return { findings: [unknownType(type)] };
   const settings = readSettings(config, known.defaults);
-  const read = known.read(config);
+  const read = known.read(config, work);
   const findings = [...settings.findings, ...read.findings].map(({ code, path, message }) => ({
     code,
     place: pointer('config', ...path),
@@ -89,7 +90,7 @@ export const evaluatePure: EvaluatePure = (node, input, now) => {
   try {
     return decide(input, now);
   } catch (trouble) {
-    if (trouble instanceof ContextTooLarge) return { kind: 'failed', failure: trouble.failure };
+    if (trouble instanceof ContextTooLarge || trouble instanceof TooMuchWork) return { kind: 'failed', failure: trouble.failure };
     throw trouble;
   }
 };

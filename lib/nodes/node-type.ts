@@ -5,6 +5,7 @@
  */
 import type * as z from 'zod';
 import type { Outcome } from '../engine/graph/outcome.ts';
+import { InspectionWork } from '../engine/graph/inspection.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
 import { faultsOf, secretsOf } from '../engine/graph/template.ts';
 import type { JsonObject } from '../engine/json.ts';
@@ -31,7 +32,7 @@ export interface NodeShape<Schema extends z.ZodObject> {
   /** the handles it can end with, the error handle included */
   handles(config: z.output<Schema>): readonly string[];
   /** what a schema cannot see */
-  check?(config: z.output<Schema>): readonly ConfigFinding[];
+  check?(config: z.output<Schema>, work: InspectionWork): readonly ConfigFinding[];
   /** decides a node that needs nothing but the context and the time; undefined where this config needs a worker */
   decider?(config: z.output<Schema>): ((input: NodeInput, now: Instant) => Outcome) | undefined;
 }
@@ -50,7 +51,7 @@ export interface NodeType {
   readonly isTrigger: boolean;
   readonly isLoop: boolean;
   /** `config` is absent where a finding is an error */
-  read(config: JsonObject): { readonly config?: ReadConfig; readonly findings: readonly ConfigFinding[] };
+  read(config: JsonObject, work?: InspectionWork): { readonly config?: ReadConfig; readonly findings: readonly ConfigFinding[] };
 }
 
 type Read = ReturnType<NodeType['read']>;
@@ -64,18 +65,18 @@ export function nodeType<Schema extends z.ZodObject>(shape: NodeShape<Schema>): 
     announcesStart: shape.announcesStart,
     isTrigger: shape.isTrigger === true,
     isLoop: shape.isLoop === true,
-    read: (config) => {
+    read: (config, work) => {
       const known = remembered.get(config);
       if (known !== undefined) return known;
-      const read = readConfig(shape, config);
+      const read = readConfig(shape, config, work);
       remembered.set(config, read);
       return read;
     },
   };
 }
 
-function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): Read {
-  const parsed = parseConfig(shape, config);
+function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject, work?: InspectionWork): Read {
+  const parsed = parseConfig(shape, config, work);
   const findings = [
     ...unknownKeys(shape, config),
     ...templateFaults(shape, config),
@@ -90,11 +91,12 @@ function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config
 export function parseConfig<Schema extends z.ZodObject>(
   shape: NodeShape<Schema>,
   config: JsonObject,
+  work = new InspectionWork(),
 ):
   | { readonly config: z.output<Schema>; readonly findings: readonly ConfigFinding[] }
   | { readonly findings: readonly ConfigFinding[] } {
   const result = shape.schema.safeParse(config);
-  if (result.success) return { config: result.data, findings: shape.check?.(result.data) ?? [] };
+  if (result.success) return { config: result.data, findings: shape.check?.(result.data, work) ?? [] };
   return {
     findings: result.error.issues.map((issue) => ({
       code: 'config_invalid',

@@ -1,6 +1,7 @@
 /** How a node that needs a worker is run. */
 import type * as z from 'zod';
 import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
+import { TooMuchWork } from '../engine/graph/work.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
 import type { Attempt, Scope } from '../engine/ids.ts';
@@ -60,7 +61,7 @@ export const runner = <Schema extends z.ZodObject>(
       try {
         return await run(parsed.config, input, tools);
       } catch (trouble) {
-        if (trouble instanceof ContextTooLarge) return failed(trouble.failure);
+        if (trouble instanceof ContextTooLarge || trouble instanceof TooMuchWork) return failed(trouble.failure);
         throw trouble;
       }
     }

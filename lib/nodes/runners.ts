@@ -2,7 +2,9 @@
 import { Unavailable } from '../ports/unavailable.ts';
 import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { NodeInput, PlanNode } from '../engine/graph/plan.ts';
+import { storable } from '../engine/graph/storable.ts';
 import type { Scope } from '../engine/ids.ts';
+import { messageOf } from '../engine/words-of.ts';
 import { runCondition } from './condition/run.ts';
 import type { DatabaseWorld } from './data-query/aurora.ts';
 import type { QueryAnswer } from './data-query/query-answer.ts';
@@ -76,13 +78,12 @@ export const attemptsBy =
     const secrets = new SecretUse((name) => belongings.secret(scope, name));
     const query: NodeTools['query'] = (name, version) => belongings.query(scope, name, version);
     try {
-      const result = await known.run(config, input, { ...attempt, timeoutMs: policy.timeoutMs, secrets, query });
-      // Only now is known which secrets it used.
-      return secrets.mask.result(result);
+      const { outcome, printed } = await known.run(config, input, { ...attempt, timeoutMs: policy.timeoutMs, secrets, query });
+      // Only now is known which secrets it used. They are looked for by recursion, in what is known to be of bounded depth.
+      return secrets.mask.result({ outcome: storable(outcome), printed });
     } catch (trouble) {
       if (signal.aborted || trouble instanceof PayloadsNeeded || trouble instanceof Unavailable) throw trouble;
       // What is said of our own bug may hold what it stumbled over.
-      const words = trouble instanceof Error ? trouble.message : String(trouble);
-      return failed(secrets.mask.failure({ cause: 'internal', code: 'internal', message: words }));
+      return failed(secrets.mask.failure({ cause: 'internal', code: 'internal', message: messageOf(trouble) }));
     }
   };

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../engine/json.ts
 import type { Failure } from '../engine/log/events.ts';
 import { toldFailure } from '../engine/log/failure-limits.ts';
 import { failureCauses } from '../engine/retry/causes.ts';
+import { messageOf, wordsOf } from '../engine/words-of.ts';
 import { NonRetryableError, StepError } from '../sdk/errors.ts';
 import { storedValue } from './stored-value.ts';
 
@@ -25,12 +26,12 @@ function recordOf(thrown: unknown): Failure {
 
 interface ErrorLike {
   readonly name?: unknown;
-  readonly message: string;
+  readonly message: unknown;
   readonly stack?: unknown;
 }
 
 /** Of another realm, or of a library that has its own. */
-const isErrorLike = (thrown: unknown): thrown is ErrorLike =>
+const isErrorLike = (thrown: unknown): thrown is ErrorLike & { readonly message: string } =>
   typeof thrown === 'object' && thrown !== null && 'message' in thrown && typeof thrown.message === 'string';
 
 function ofError(error: ErrorLike): Failure {
@@ -42,7 +43,7 @@ function ofError(error: ErrorLike): Failure {
   const told = code ?? (isFinal ? 'non_retryable' : undefined);
   return {
     cause: isFinal ? 'invalid' : 'error',
-    message: error.message,
+    message: typeof error.message === 'string' ? error.message : messageOf(error),
     ...(told === undefined ? {} : { code: told }),
     details: { ...name, ...stack, ...known },
   };
@@ -75,7 +76,7 @@ export function errorOf(step: string, { cause, message, code, details }: Failure
 
 function spelled(thrown: unknown): string {
   if (typeof thrown === 'string') return JSON.stringify(thrown);
-  if (typeof thrown !== 'object' || thrown === null) return String(thrown);
+  if (typeof thrown !== 'object' || thrown === null) return wordsOf(thrown);
   const storing = storedValue(thrown, 'data');
   const value: JsonValue | undefined = storing.kind === 'stored' ? storing.value : undefined;
   return value === undefined ? 'an object' : JSON.stringify(value);

@@ -1,6 +1,7 @@
 /** The workflow of a run, in what an author's module exports. It is known by its marks: the module has its own copy of the SDK. */
 import type { StepRetry } from '../engine/durable/step.ts';
 import type { RunFacts } from '../engine/durable/turn.ts';
+import { messageOf } from '../engine/words-of.ts';
 import { workflowMark } from '../sdk/marks.ts';
 import type { StandardSchema } from '../sdk/standard-schema.ts';
 import type { Chance } from './chance.ts';
@@ -68,7 +69,7 @@ export function findWorkflow(workflows: unknown, { workflowName, version }: RunF
       workflow: { fn, retry, maxStepAttempts, ...(spec.schema === undefined ? {} : { schema: spec.schema }) },
     };
   } catch (error) {
-    return { kind: 'unloadable', message: `workflow ${named}: ${error instanceof Error ? error.message : String(error)}` };
+    return { kind: 'unloadable', message: `workflow ${named}: ${messageOf(error)}` };
   }
 }
 

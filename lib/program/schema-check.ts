@@ -1,4 +1,5 @@
 /** Asks a schema (Standard Schema, version 1) about a value. */
+import { messageOf } from '../engine/words-of.ts';
 import type { StandardSchema, SchemaIssue } from '../sdk/standard-schema.ts';
 
 export type Checked =
@@ -15,7 +16,7 @@ export async function checkWith(schema: StandardSchema, value: unknown): Promise
     const result = await schema['~standard'].validate(value);
     return result.issues === undefined ? { kind: 'valid', value: result.value } : invalid(result.issues);
   } catch (error) {
-    return invalid([{ message: error instanceof Error ? error.message : String(error) }]);
+    return invalid([{ message: messageOf(error) }]);
   }
 }
 

@@ -2,11 +2,12 @@
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import { toldFailure } from '../engine/log/failure-limits.ts';
+import { treeLimits } from '../engine/tree.ts';
+import { wordsOf } from '../engine/words-of.ts';
 
 /** of its JSON text in UTF-8: what one stored value may be */
 const mostBytes = 16 * 1_048_576;
-/** as in the body of a request to the API */
-const mostLevels = 100;
+const mostLevels = treeLimits.levels;
 
 export type Storing =
   | { readonly kind: 'stored'; readonly value: JsonValue }
@@ -28,7 +29,7 @@ export function storedValue(given: unknown, what: 'result' | 'input' | 'data'): 
       return refused(`${what}_not_serialisable`, `the ${what} cannot be stored: ${error.message}${at}`, { path: error.path });
     }
     // A getter or a `toJSON` of the author's.
-    return refused(`${what}_not_serialisable`, `the ${what} cannot be stored: ${String(error)}`, { path: '' });
+    return refused(`${what}_not_serialisable`, `the ${what} cannot be stored: ${wordsOf(error)}`, { path: '' });
   }
 }
 

@@ -6,11 +6,14 @@ import { inputOf } from '../engine/graph/inputs.ts';
 import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
+import { storable } from '../engine/graph/storable.ts';
 import type { Deliveries } from '../engine/log/deliveries.ts';
 import type { Head } from '../engine/log/head.ts';
 import { toldOutcome } from '../engine/log/failure-limits.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
+import { keptLines } from '../engine/log/printed.ts';
 import { type Trace, withSpan } from '../engine/trace.ts';
+import { messageOf } from '../engine/words-of.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Decider } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
@@ -48,7 +51,16 @@ export async function attemptNode(
   });
   const ref: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
   const endedAt = deps.clock.now();
-  return { kind: 'node-ended', node: ref, attempt: open.attempt, outcome: toldOutcome(outcome), startedAt, endedAt, printed };
+  // Bounded here, whatever ran the node: what follows writes it down, and must not be able to fail over it.
+  return {
+    kind: 'node-ended',
+    node: ref,
+    attempt: open.attempt,
+    outcome: toldOutcome(storable(outcome)),
+    startedAt,
+    endedAt,
+    printed: keptLines(printed),
+  };
 }
 
 const scopeOf = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });
@@ -104,5 +116,5 @@ const timedOut = (node: PlanNode): Outcome => ({
 /** A runner threw, which none should: our bug, said as such, and the run goes on by the node's policy. */
 const brokeDown = (trouble: unknown): Outcome => ({
   kind: 'failed',
-  failure: { cause: 'internal', code: 'internal', message: trouble instanceof Error ? trouble.message : String(trouble) },
+  failure: { cause: 'internal', code: 'internal', message: messageOf(trouble) },
 });

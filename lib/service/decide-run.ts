@@ -1,6 +1,6 @@
 /** Commits what follows from facts about a graph run, and carries it out. The one way from a fact into the log. */
 import { signalWaitsOf } from '../engine/graph/sleepers.ts';
-import { decide } from '../engine/graph/decide.ts';
+import { decideSome } from '../engine/graph/decide.ts';
 import type { LoadedPayloads } from '../engine/graph/context-at.ts';
 import type { Fact } from '../engine/graph/facts.ts';
 import type { Plan } from '../engine/graph/plan.ts';
@@ -35,16 +35,24 @@ export async function decideRun(
   keepsOne = false,
 ): Promise<Appended> {
   const { deps, plans, by, isSaidBy } = decider;
-  const question = (loaded: LoadedPayloads): readonly RunEvent[] =>
-    decide(fold.state, facts, decideTools(deps, plans, plan, fold.head, loaded, keepsOne));
-  const appended = await append(deps, fold, by, question, isSaidBy);
-  if (appended.kind === 'committed') {
-    const { commit } = appended;
-    measureCommit(deps, fold, commit, plan);
-    await carryOut(deps, fold, commit);
-    await keepWaitsOf(decider, fold, commit);
+  for (let given = facts; ;) {
+    let rest: readonly Fact[] = [];
+    const question = (loaded: LoadedPayloads): readonly RunEvent[] => {
+      const decided = decideSome(fold.state, given, decideTools(deps, plans, plan, fold.head, loaded, keepsOne));
+      rest = decided.rest;
+      return decided.events;
+    };
+    const appended = await append(deps, fold, by, question, isSaidBy);
+    if (appended.kind === 'committed') {
+      const { commit } = appended;
+      measureCommit(deps, fold, commit, plan);
+      await carryOut(deps, fold, commit);
+      await keepWaitsOf(decider, fold, commit);
+    }
+    // Each commit stands by itself: should this process end here, the messages of the other facts come again.
+    if (appended.kind === 'nothing' || rest.length === 0) return appended;
+    given = rest;
   }
-  return appended;
 }
 
 export const meeterOf = (decider: Decider): Meeter => ({

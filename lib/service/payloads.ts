@@ -6,6 +6,7 @@ import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, Payload, PayloadRef } from '../engine/json.ts';
+import { boundEvent } from '../engine/log/event-limits.ts';
 import type { RunEvent } from '../engine/log/events.ts';
 import { isTestRun } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
@@ -64,7 +65,7 @@ export async function spillEvents(
   run: RunAddress,
   events: readonly RunEvent[],
 ): Promise<readonly RunEvent[]> {
-  let spilled = events;
+  let spilled: readonly RunEvent[] = events.map(boundEvent);
   for (const limitBytes of limitsInCommit) {
     spilled = await Promise.all(
       spilled.map(async (event) => {

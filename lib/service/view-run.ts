@@ -1,5 +1,6 @@
 /** What a widget shows of a run: its configuration, with every template looked up in the run's context as it is now. */
 import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
+import { TooMuchWork } from '../engine/graph/work.ts';
 import { contextAt } from '../engine/graph/context-at.ts';
 import type { ContextView } from '../engine/graph/context.ts';
 import { faultsOf, lookUp, pathsOf, resolveTemplate } from '../engine/graph/template.ts';
@@ -58,7 +59,7 @@ export async function viewRun(deps: Pick<Deps, 'log' | 'blobs'>, run: RunAddress
   try {
     return await answer;
   } catch (trouble) {
-    if (trouble instanceof ContextTooLarge) return refused('view_too_large', trouble.message);
+    if (trouble instanceof ContextTooLarge || trouble instanceof TooMuchWork) return refused('view_too_large', trouble.message);
     throw trouble;
   }
 }
@@ -68,6 +69,7 @@ const shownOf = (context: ContextView): ContextView => ({
   get: (key) => (key.startsWith('__') ? undefined : context.get(key)),
   keys: () => context.keys(),
   all: () => context.all(),
+  work: context.work,
 });
 
 const sizeOf = (value: JsonValue): number => Buffer.byteLength(JSON.stringify(value));

@@ -404,3 +404,22 @@ describe('what code prints', () => {
     expect(host.printed.filter(({ text }) => /more was printed/.test(text))).toHaveLength(2);
   });
 });
+
+describe('what no error should be', () => {
+  test.each([
+    ['an object whose text throws', `{ toString: 1, valueOf: 1 }`],
+    ['an object without a prototype', `Object.create(null)`],
+    ['an error whose name is no text', `Object.assign(new Error('m'), { name: { toString: 1, valueOf: 1 } })`],
+    ['an error whose message throws', `Object.defineProperty(new Error(), 'message', { get() { throw 1 } })`],
+    ['a symbol', `Symbol('s')`],
+  ])('%s, thrown by POST or by nobody, crashes its message and not the process', async (_name, thrown) => {
+    const host = hostOf();
+    const first = await host.deploy('dpl_1', `export const POST = async () => { throw ${thrown} };`);
+    expect(await host.ask(first)).toMatchObject({ kind: 'crashed' });
+    const second = await host.deploy(
+      'dpl_2',
+      `export const POST = () => new Promise(() => { setTimeout(() => { throw ${thrown} }, 1) });`,
+    );
+    expect(await host.ask(second)).toMatchObject({ kind: 'crashed' });
+  });
+});

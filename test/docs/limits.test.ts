@@ -24,6 +24,10 @@ import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { deepestCall } from '../../lib/service/make-child.ts';
 import { mostActivationsKept } from '../../lib/ports/deployments.ts';
+import { workLimits } from '../../lib/engine/graph/work.ts';
+import { eventLimits } from '../../lib/engine/log/event-limits.ts';
+import { printedLimits } from '../../lib/engine/log/printed.ts';
+import { treeLimits } from '../../lib/engine/tree.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
 import { longestQueueDelayMs } from '../../lib/ports/jobs.ts';
 import { largestPageBytes } from '../../lib/service/list-events.ts';
@@ -190,10 +194,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Times of a schedule that are remembered': [count(mostFiresKept), 'lib/service/note-fire.ts'],
   'Body that resumes a run': [bytes(numberIn(routes, 'const resumeLimitBytes = ')), routes],
-  'Nesting of a body': [
-    `${count(numberIn('functions/api/pipeline/read-json.ts', 'const deepest = '))} levels`,
-    'functions/api/pipeline/read-json.ts',
-  ],
+  'Nesting of a body': [`${count(treeLimits.levels)} levels`, 'lib/engine/tree.ts'],
   'Idempotency key': [
     characters(numberIn('lib/api/idempotency.ts', 'const acceptable = /^[\\x20-\\x7e]{1,')),
     'lib/api/idempotency.ts',
@@ -334,8 +335,24 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/nodes/sandbox/virtual-machine.ts',
   ],
   'Result of a script': [bytes(scriptLimits.outputBytes), script],
-  'Lines that an attempt prints': [count(scriptLimits.printedLines), script],
-  'Text that an attempt prints': [bytes(scriptLimits.printedBytes), script],
+  'Lines that an attempt prints': [count(printedLimits.lines), 'lib/engine/log/printed.ts'],
+  'Text that an attempt prints': [bytes(printedLimits.bytes), 'lib/engine/log/printed.ts'],
+  'Remark in an event': [characters(eventLimits.remark), 'lib/engine/log/event-limits.ts'],
+  'Nodes that a recovery names': [count(eventLimits.nodes), 'lib/engine/log/event-limits.ts'],
+  'Texts of one decision': [characters(workLimits.decision.text), 'lib/engine/graph/work.ts'],
+  'Words of one decision': [bytes(workLimits.decision.words), 'lib/engine/graph/work.ts'],
+  'Matching of one node': [characters(workLimits.node.matching), 'lib/engine/graph/work.ts'],
+  'Matching of one decision': [characters(workLimits.decision.matching), 'lib/engine/graph/work.ts'],
+  'Regular expressions of a workflow': [
+    `${count(definitionLimits.patterns)}, with ${characters(definitionLimits.patternCharacters)}`,
+    'lib/engine/graph/findings.ts',
+  ],
+  'Patterns of a contract': [count(numberIn('lib/lens/schema-rules.ts', 'const mostPatterns = ')), 'lib/lens/schema-rules.ts'],
+  'Text that a contract’s patterns look at': [
+    characters(numberIn('lib/lens/check.ts', 'const mostMatched = ')),
+    'lib/lens/check.ts',
+  ],
+  'Depth of a value': [`${count(treeLimits.levels)} levels`, 'lib/engine/tree.ts'],
   'Regular expression': [characters(numberIn(regex, 'pattern: ')), regex],
   'Text it is matched against': [characters(numberIn(regex, 'text: ')), regex],
   'Redirects of a request': [count(numberIn(http, 'maxRedirects: z.int().min(0).max(')), http],
@@ -350,7 +367,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Time of a message': [`${count(functionShapes.code.timeoutSeconds)} s`, shapes],
   'Time of an import': [seconds(placeLimits.importMs), bundles],
   'Body of a response': [bytes(answerLimits.bodyBytes), 'lib/bundles/answer-limits.ts'],
-  'Nesting of a response': [`${count(answerLimits.depth)} levels`, 'lib/bundles/answer-limits.ts'],
+  'Nesting of a response': [`${count(treeLimits.levels)} levels`, 'lib/engine/tree.ts'],
   'Text printed during a message': [characters(printLimits.characters), 'lib/bundles/printed-lines.ts'],
   'Line that code prints': [characters(printLimits.lineCharacters), 'lib/bundles/printed-lines.ts'],
   'Warm deployments of a function': [count(placeLimits.threads), bundles],
@@ -379,7 +396,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Most that a workflow may set': [count(mostStepAttempts), 'lib/engine/durable/take-turn.ts'],
   'Name of a step': [characters(numberIn(steps, 'const longestName = ')), steps],
   'Stored result, input or data': [bytes(numberIn(storing, 'const mostBytes = ') * 1_048_576), storing],
-  'Levels of a stored value': [`${numberIn(storing, 'const mostLevels = ')} levels`, storing],
+  'Levels of a stored value': [`${treeLimits.levels} levels`, 'lib/engine/tree.ts'],
   'Lines that a body prints': [
     `${numberIn('lib/program/printed.ts', 'lines: ')}, at most ${characters(numberIn('lib/program/printed.ts', 'bytes: '))}`,
     'lib/program/printed.ts',

@@ -1,3 +1,4 @@
+import { NodeWork } from '../../lib/engine/graph/work.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
@@ -94,12 +95,13 @@ describe('an operator', () => {
     const json = fc.jsonValue({ maxDepth: 2 }).map((value): JsonValue => JSON.parse(JSON.stringify(value)));
     fc.assert(
       fc.property(json, json, (left, right) => {
-        for (const name of comparisonNames) expect(typeof comparisons[name](left, right)).toBe('boolean');
-        expect(comparisons.equals(left, right)).toBe(comparisons.equals(right, left));
-        expect(comparisons.equals(left, left)).toBe(true);
-        expect(comparisons.not_equals(left, right)).toBe(!comparisons.equals(left, right));
-        expect(comparisons.not_contains(left, right)).toBe(!comparisons.contains(left, right));
-        expect(comparisons.is_not_empty(left, right)).toBe(!comparisons.is_empty(left, right));
+        const work = new NodeWork();
+        for (const name of comparisonNames) expect(typeof comparisons[name](left, right, work)).toBe('boolean');
+        expect(comparisons.equals(left, right, work)).toBe(comparisons.equals(right, left, work));
+        expect(comparisons.equals(left, left, work)).toBe(true);
+        expect(comparisons.not_equals(left, right, work)).toBe(!comparisons.equals(left, right, work));
+        expect(comparisons.not_contains(left, right, work)).toBe(!comparisons.contains(left, right, work));
+        expect(comparisons.is_not_empty(left, right, work)).toBe(!comparisons.is_empty(left, right, work));
       }),
     );
   });

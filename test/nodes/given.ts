@@ -1,5 +1,6 @@
 /** What nodes are given in these tests. */
 import type { ContextView } from '../../lib/engine/graph/context.ts';
+import { NodeWork } from '../../lib/engine/graph/work.ts';
 import type { NodeInput, PlanNode } from '../../lib/engine/graph/plan.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import { environment, firstAttempt, nodeId, projectId, topLevel } from '../../lib/engine/ids.ts';
@@ -12,6 +13,7 @@ export const contextOf = (values: JsonObject): ContextView => {
   const keys = (options?: { readonly hidden: boolean }) =>
     Object.keys(values).filter((key) => options?.hidden === true || !key.startsWith('__'));
   return {
+    work: new NodeWork(),
     get: (key) => (Object.hasOwn(values, key) ? values[key] : undefined),
     keys,
     all: (options) => Object.fromEntries(keys(options).map((key) => [key, values[key] ?? null])),

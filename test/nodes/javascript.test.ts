@@ -35,7 +35,7 @@ describe('a script', () => {
     ['return 1 // said behind', 1],
     ['const a = 1', null],
     ['return undefined', null],
-    ['return [undefined, NaN, 1]', [null, null, 1]],
+    ['return [undefined, -0, 1]', [null, 0, 1]],
     ['return { a: undefined, b: new Date(0) }', { b: '1970-01-01T00:00:00.000Z' }],
     ['return "ünï 😀 \\u2028"', 'ünï 😀 \u2028'],
     ['return ctx.list.map((n) => n * inputs.factor)', [2, 4]],
@@ -124,10 +124,16 @@ describe('what a script prints', () => {
 describe('a result that cannot be stored is refused and not tried again', () => {
   it.each([
     ['return () => 1', 'output_invalid', 'a function'],
-    ['return { list: [{ f() {} }] }', 'output_invalid', '"f" a function'],
+    ['return { list: [{ f() {} }] }', 'output_invalid', '/list/0/f a function'],
+    ['return { "a/b": [NaN] }', 'output_invalid', '/a~1b/0 NaN'],
+    ['return { a: [1, -Infinity] }', 'output_invalid', '/a/1 -Infinity'],
+    ['return 1 / 0', 'output_invalid', 'is Infinity'],
+    ['let a = 1; for (let i = 0; i < 101; i += 1) a = [a]; return a', 'output_too_deep', '100 levels'],
+    ['let a = 1; for (let i = 0; i < 2e5; i += 1) a = [a]; return a', 'output_too_deep', '100 levels'],
+    ['let n = 0; const deeper = () => ({ toJSON: () => ({ a: deeper() }) }); return deeper()', 'output_too_deep', '100 levels'],
     ['return Symbol("a")', 'output_invalid', 'a symbol'],
     ['return 10n', 'output_invalid', 'a BigInt'],
-    ['return { n: 10n }', 'output_invalid', '"n" a BigInt'],
+    ['return { n: 10n }', 'output_invalid', '/n a BigInt'],
     ['return Promise.resolve(1)', 'output_invalid', 'a promise'],
     ['return (async () => 1)()', 'output_invalid', 'a promise'],
     ['const a = {}; a.self = a; return a', 'output_invalid', 'circular'],
@@ -160,7 +166,10 @@ describe('a script that would never end is stopped at its limit', () => {
     '/(a+)+$/.test("a".repeat(40) + "b")',
     '[3, 2, 1].sort(() => { for (;;); })',
     'return { toJSON() { for (;;); } }',
-    'throw { toString() { for (;;); } }',
+    'throw { toJSON() { for (;;); } }',
+    'throw { get name() { for (;;); }, __proto__: new Error() }',
+    'const e = new Error("m"); Object.defineProperty(e, "stack", { get() { for (;;); } }); throw e',
+    'const again = { then(done) { done(again) } }; Promise.resolve(again); return 1',
     'return new Proxy([], { get() { for (;;); } })',
   ])('%s', async (code) => {
     expect(await failure(code, short)).toMatchObject(stopped);
@@ -208,9 +217,25 @@ describe('a script that wants more than there is', () => {
     ['const f = () => f() + 1; return f()', 'recursion_exceeded'],
     ['return JSON.parse("[".repeat(1e5) + "]".repeat(1e5))', 'recursion_exceeded'],
     ['let a = []; for (let i = 0; i < 2e5; i += 1) a = [a]; return String(a)', 'recursion_exceeded'],
-    ['let a = 1; for (let i = 0; i < 2e5; i += 1) a = [a]; return a', 'recursion_exceeded'],
+    ['return "x".padEnd(2 ** 30)', 'memory_exceeded'],
   ])('%s: %s', async (code, fault) => {
     expect(await failure(code)).toMatchObject({ cause: 'error', code: fault });
+  });
+
+  it.each([
+    'throw new Error("out of memory")',
+    'throw new RangeError("Maximum call stack size exceeded")',
+    'throw new InternalError("out of memory")',
+    'throw InternalError("out of memory")',
+    'throw Object.assign(Object.create(InternalError.prototype), { message: "out of memory" })',
+    'throw new (class extends RangeError {})("invalid string length")',
+    'throw Object.setPrototypeOf(new TypeError("out of memory"), InternalError.prototype)',
+    'throw new (Object.getPrototypeOf(RangeError))("out of memory")',
+    'throw "out of memory"',
+    'throw { message: "string too long" }',
+    'queueMicrotask(() => { throw new Error("out of memory") })',
+  ])('is what the machine says, and not what the script says: %s', async (code) => {
+    expect(await failure(code)).toMatchObject({ cause: 'error', code: 'script_threw' });
   });
 
   it('may catch it and go on', async () => {
@@ -225,6 +250,38 @@ describe('a script that wants more than there is', () => {
   it('is not even given one that is larger than contexts may be', async () => {
     const context = { big: 'x'.repeat(40_000_000) };
     expect(await failure('return ctx.big + ctx.big', { context })).toMatchObject({ code: 'context_too_large', cause: 'invalid' });
+  });
+});
+
+describe('a script that throws what nobody should', () => {
+  const deep = '"json:" + "[".repeat(20000) + "]".repeat(20000)';
+  it.each<[string, Record<string, unknown>]>([
+    [
+      `const e = new Error('m'); e.stack = '(script.js:' + '9'.repeat(400) + ':1)'; throw e`,
+      { code: 'script_threw', message: 'Error: m' },
+    ],
+    [`const e = new Error('m'); e.stack = '(script.js:99999:1)'; throw e`, { code: 'script_threw', message: 'Error: m' }],
+    [`return { toJSON() { throw { reason: ${deep} } } }`, { cause: 'invalid', code: 'output_invalid' }],
+    ['return { toJSON() { throw { reason: "json:{}" } } }', { cause: 'invalid', code: 'output_invalid' }],
+    ['return { toJSON() { throw { reason: "nothing" } } }', { cause: 'invalid', code: 'output_invalid' }],
+    ['return { toJSON() { throw "refused:{}" } }', { cause: 'invalid', code: 'output_invalid' }],
+    ['throw { get message() { throw this } }', { code: 'script_threw' }],
+    ['throw new Proxy({}, { get() { throw 1 }, getPrototypeOf() { throw 2 } })', { code: 'script_threw' }],
+    [
+      'throw new Proxy(new Error("x"), { getPrototypeOf: () => InternalError.prototype, get: () => "out of memory" })',
+      { code: 'script_threw' },
+    ],
+    ['throw Object.create(null)', { code: 'script_threw', message: '{} was thrown' }],
+    ['const e = new Error("m"); e.name = { toString() { throw 1 } }; throw e', { code: 'script_threw' }],
+    [
+      'Error.prototype.toString = 1; Object.defineProperty(Error.prototype, "name", { get() { throw 1 } }); null.x',
+      { code: 'script_threw' },
+    ],
+    ['throw "x".repeat(1e6)', { code: 'script_threw', message: `${'x'.repeat(2_000)}` }],
+  ])('%s', async (code, expected) => {
+    const given = await failure(code);
+    expect(given).toMatchObject(expected);
+    expect(given).not.toHaveProperty('details.line', Infinity);
   });
 });
 

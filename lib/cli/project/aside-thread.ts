@@ -1,5 +1,6 @@
 /** Runs on a thread: imports a module, which is an author's program and may do anything, and tells what it exports. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { wordsOf } from '../../engine/words-of.ts';
 import type { AsideTask } from './import-aside.ts';
 import { findSdk } from './own-sdk.ts';
 
@@ -17,7 +18,7 @@ try {
   const exported: Exported = await import(module);
   told({ value: wanted === 'default' ? exported.default : workflowsIn(exported) });
 } catch (error) {
-  told({ fault: error instanceof Error ? `${error.name}: ${error.message}` : String(error) });
+  told({ fault: wordsOf(error) });
 }
 
 function workflowsIn({ workflows, files }: Exported): readonly object[] {

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import * as z from 'zod';
+import { wordsOf } from '../../engine/words-of.ts';
 import type { Shell } from '../command.ts';
 
 export interface AsideTask {
@@ -39,7 +40,8 @@ export async function importAside(
     const told = await Promise.race([
       new Promise<unknown>((resolve) => {
         worker.once('message', resolve);
-        worker.once('error', (error) => resolve({ fault: String(error) }));
+        worker.once('error', (error) => resolve({ fault: wordsOf(error) }));
+        worker.once('messageerror', () => resolve({ fault: 'it tells what cannot be read' }));
         worker.once('exit', (code) => resolve({ fault: `it ended the thread with code ${code}` }));
       }),
       sleep(importMs, AbortSignal.any([signal, done.signal])).then(() => ({

@@ -17,11 +17,12 @@ import { finish } from './finish.ts';
 import { inputOf } from './inputs.ts';
 import { verdict } from './join.ts';
 import { completed } from './completed.ts';
-import { mainHandle } from './outcome.ts';
+import { type Outcome, mainHandle } from './outcome.ts';
 import { beginPasses, endPass, loopAt } from './passes.ts';
 import type { PinnedOutput } from './pins.ts';
 import type { Place } from './plan.ts';
 import { fail, settle } from './settle.ts';
+import { DecisionIsFull } from './work.ts';
 
 /**
  * More open siblings than this, and results go over the results queue: that many direct commits would lose
@@ -81,7 +82,7 @@ function isThrough({ draft, ready, work }: Round, iteration: IterationKey): bool
 
 function fire(round: Round, place: Place): void {
   const { draft, ready, work, seen } = round;
-  const { node, iteration } = place;
+  const { node } = place;
   if (hasEnded(draft)) return;
   seen.add(keyOf(place));
   const pin = draft.tools.plan.pinned?.get(node.id);
@@ -90,13 +91,26 @@ function fire(round: Round, place: Place): void {
   } else if (node.policy.isDisabled) {
     settle(draft, place, { kind: 'finished', output: inline(null), handle: node.isLoop ? doneHandle : mainHandle });
   } else if (node.isPure) {
-    const input = inputOf(draft.tools.plan, node, iteration, draft.state, draft.state.nextEventId, draft.tools.loaded);
-    settle(draft, place, draft.tools.evaluate(node, input, draft.tools.now));
+    const outcome = evaluated(draft, place);
+    if (outcome === undefined) return void ready.push(place);
+    settle(draft, place, outcome);
   } else {
     ready.push(place);
     return;
   }
   work.push(place);
+}
+
+/** Undefined where the decision has come to as much as it may: then a worker decides the node for itself. */
+function evaluated(draft: Draft, { node, iteration }: Place): Outcome | undefined {
+  if (draft.work.isFull) return undefined;
+  const { plan, loaded, evaluate, now } = draft.tools;
+  try {
+    return evaluate(node, inputOf(plan, node, iteration, draft.state, draft.state.nextEventId, loaded, draft.work), now);
+  } catch (trouble) {
+    if (trouble instanceof DecisionIsFull) return undefined;
+    throw trouble;
+  }
 }
 
 const hasJustEnded = (draft: Draft, place: Place): boolean => {
@@ -148,13 +162,21 @@ function dispatch(draft: Draft, ready: readonly Place[]): void {
   if (
     !mayExecute(
       draft,
-      ready.map(({ node, iteration }) => ({ nodeId: node.id, iteration })),
+      ready.filter(({ node }) => !node.isPure).map(({ node, iteration }) => ({ nodeId: node.id, iteration })),
     )
   )
     return;
   for (const { node, iteration } of ready) {
     const via: Via = isCrowded ? 'collect' : mayKeepOne(draft) ? 'inline' : 'queue';
-    emit(draft, { type: 'NODE_DISPATCHED', nodeId: node.id, iteration, attempt: firstAttempt, via, wave: node.wave });
+    emit(draft, {
+      type: 'NODE_DISPATCHED',
+      nodeId: node.id,
+      iteration,
+      attempt: firstAttempt,
+      via,
+      wave: node.wave,
+      ...(node.isPure ? { isPure: true as const } : {}),
+    });
     if (via === 'inline') {
       emit(draft, {
         type: 'NODE_STARTED',

@@ -6,6 +6,7 @@ import type { LoopState, Pass } from '../log/loop-state.ts';
 import type { RunState, Written } from '../log/fold.ts';
 import { type ContextView, PayloadsNeeded } from './context.ts';
 import { ContextTooLarge, payloadLimits } from './payload-limits.ts';
+import { NodeWork } from './work.ts';
 
 export type LoadedPayloads = ReadonlyMap<PayloadRef, JsonValue>;
 
@@ -40,7 +41,13 @@ const nodePrefix = '__node_';
  * Inside a pass of a loop, what its nodes wrote comes before what was written outside, and the pass's item and index
  * before both of an outer loop. What another pass wrote is not seen.
  */
-export function contextAt(state: RunState, iteration: IterationKey, before: EventId, loaded: LoadedPayloads): ContextView {
+export function contextAt(
+  state: RunState,
+  iteration: IterationKey,
+  before: EventId,
+  loaded: LoadedPayloads,
+  work: NodeWork = new NodeWork(),
+): ContextView {
   const scopes = outwards(iteration);
   const writtenAt = (scope: IterationKey, key: string): Payload | undefined =>
     writtenIn(state, scope, key)?.findLast(({ by }) => by < before)?.payload;
@@ -100,7 +107,7 @@ export function contextAt(state: RunState, iteration: IterationKey, before: Even
     return Object.fromEntries(together(named.map((key) => () => [key, get(key) ?? null])));
   };
 
-  return { get, keys, all };
+  return { get, keys, all, work };
 }
 
 const writtenIn = (state: RunState, scope: IterationKey, key: string): readonly Written[] | undefined => {

@@ -3,8 +3,11 @@
  * are looked up among those already loaded; a missing one is asked for by name, and the caller comes again.
  */
 import type { JsonObject, JsonValue, PayloadRef } from '../json.ts';
+import type { NodeWork } from './work.ts';
 
 export interface ContextView {
+  /** what is looked up and made of it counts here: one count for all of a node */
+  readonly work: NodeWork;
   /** One top-level key of the context, or undefined where nothing has been written under it yet. */
   get(key: string): JsonValue | undefined;
   /** The keys written so far; with `hidden`, those that start with `__` too. */

@@ -24,8 +24,9 @@ import { type DecideTools, type Draft, emit, hasEnded, mayKeepOne, openDraft } f
 import type { Fact } from './facts.ts';
 import { type Outcome, mainHandle } from './outcome.ts';
 import type { Place, PlanNode } from './plan.ts';
-import { fail, recordFailure, sleep, storable } from './settle.ts';
+import { fail, recordFailure, sleep } from './settle.ts';
 import { type Sleeper, sleepersOf } from './sleepers.ts';
+import { storable } from './storable.ts';
 
 /** The first commit of a run: its input, and its roots already on their way. */
 export function decideStart(
@@ -62,18 +63,27 @@ function dispatchLater(draft: Draft, notBefore: Instant): void {
     });
 }
 
+/** What follows from these facts, in their order. No event: nothing is to be committed. */
+export const decide = (state: RunState, facts: readonly Fact[], tools: DecideTools): readonly RunEvent[] =>
+  decideSome(state, facts, tools).events;
+
 /**
- * What follows from these facts, in their order. No event: nothing is to be committed.
+ * Of facts that are too much for one commit the first ones: the others are for the next one.
  * After the deadline each fact ends the run: nothing is dispatched or completed then, whichever worker knows of it first.
  */
-export function decide(state: RunState, facts: readonly Fact[], tools: DecideTools): readonly RunEvent[] {
+export function decideSome(
+  state: RunState,
+  facts: readonly Fact[],
+  tools: DecideTools,
+): { readonly events: readonly RunEvent[]; readonly rest: readonly Fact[] } {
   const draft = openDraft(state, tools);
   if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);
-  for (const fact of facts) {
+  for (const [at, fact] of facts.entries()) {
     if (hasEnded(draft)) break;
+    if (draft.events.length > 0 && draft.work.isFull) return { events: draft.events, rest: facts.slice(at) };
     decideOne(draft, fact);
   }
-  return draft.events;
+  return { events: draft.events, rest: [] };
 }
 
 function decideOne(draft: Draft, fact: Fact): void {

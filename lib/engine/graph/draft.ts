@@ -1,10 +1,13 @@
 /** A decision in the making: a fork of the fold, and the events decided so far, folded into it as they come. */
 import { type Attempt, type CommitNo, type NodeRef, type RunId, commitNo } from '../ids.ts';
+import { leastLengthOf } from '../least-length.ts';
+import { wordsIn } from '../log/event-limits.ts';
 import type { RunEvent } from '../log/events.ts';
 import { type RunState, applyEvent, fork, isTerminal } from '../log/fold.ts';
 import type { Instant } from '../time.ts';
 import type { LoadedPayloads } from './context-at.ts';
 import type { EvaluatePure, Plan } from './plan.ts';
+import { DecisionWork, workLimits } from './work.ts';
 
 export interface DecideTools {
   readonly plan: Plan;
@@ -26,6 +29,8 @@ export interface Draft {
   readonly events: RunEvent[];
   readonly tools: DecideTools;
   readonly commit: CommitNo;
+  /** what it has come to so far: a full one decides no more than it must */
+  readonly work: DecisionWork;
 }
 
 export const openDraft = (state: RunState, tools: DecideTools): Draft => ({
@@ -33,11 +38,14 @@ export const openDraft = (state: RunState, tools: DecideTools): Draft => ({
   events: [],
   tools,
   commit: commitNo(state.asOf + 1),
+  work: new DecisionWork(),
 });
 
 export function emit(draft: Draft, event: RunEvent): void {
   applyEvent(draft.state, event, { commit: draft.commit, at: draft.tools.now });
   draft.events.push(event);
+  draft.work.words(wordsIn(event));
+  if ('output' in event && 'value' in event.output) draft.work.kept(leastLengthOf(event.output.value, workLimits.decision.text));
 }
 
 export const hasEnded = (draft: Draft): boolean => isTerminal(draft.state.progress);

@@ -65,4 +65,12 @@ export const hasErrors = (findings: readonly Finding[]): boolean => findings.som
  * What one definition may hold. Sources: the checks compare nodes with nodes, and 2,000 of them stay under a second; a body
  * reaches a function with at most 6 MB; a version is stored compressed in one DynamoDB item of at most 400 KB.
  */
-export const definitionLimits = { nodes: 2_000, edges: 10_000, bytes: 5_242_880, packedBytes: 380_000 } as const;
+export const definitionLimits = {
+  nodes: 2_000,
+  edges: 10_000,
+  bytes: 5_242_880,
+  packedBytes: 380_000,
+  /** regular expressions, and their characters together: to compile them takes up to a second and a half */
+  patterns: 500,
+  patternCharacters: 50_000,
+} as const;

@@ -1,13 +1,14 @@
 /** How a run ends once nothing of it is open: its leaves say whether it went well, its end nodes what it brought. */
 import { type IterationKey, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { inline, isJsonObject } from '../json.ts';
+import { type Payload, inline, isJsonObject } from '../json.ts';
+import { leastLengthOf } from '../least-length.ts';
 import type { Failure } from '../log/events.ts';
 import { type NodeState, isOpen } from '../log/node-state.ts';
 import { together, valueOf } from './context-at.ts';
 import { type Draft, emit } from './draft.ts';
 import { type EdgeState, edgeState } from './edge-state.ts';
-import { outputTooLarge } from './payload-limits.ts';
+import { faultOfPayload, payloadLimits } from './payload-limits.ts';
 import type { Place, PlanNode } from './plan.ts';
 
 /** Ends the run: completed if every leaf completed or was not taken, failed otherwise. */
@@ -15,8 +16,9 @@ export function finish(draft: Draft): void {
   const failure = firstFailure(draft, draft.tools.plan.leaves, topLevel);
   if (failure !== undefined) return endAsFailed(draft, failure);
   const output = outputOf(draft);
-  const tooLarge = outputTooLarge(output);
-  if (tooLarge !== undefined) return endAsFailed(draft, tooLarge);
+  if ('failure' in output) return endAsFailed(draft, output.failure);
+  const fault = faultOfPayload(output);
+  if (fault !== undefined) return endAsFailed(draft, fault);
   emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'completed' });
   emit(draft, { type: 'RUN_COMPLETED', output });
 }
@@ -100,15 +102,28 @@ const failureOf = (node: PlanNode, failure: Failure): Failure => ({
 });
 
 /** The outputs of the end nodes that were reached, in the order they were, later ones winning; null without any. */
-function outputOf(draft: Draft) {
+function outputOf(draft: Draft): Payload | { readonly failure: Failure } {
   const ends = [...draft.state.nodes.entries()].flatMap(([, node]) =>
     node.status === 'completed' && node.end !== undefined ? [node] : [],
   );
   const [only] = ends;
   if (only === undefined) return inline(null);
   if (ends.length === 1) return only.output;
+  const bytes = ends.reduce((sum, { output }) => sum + bytesOf(output), 0);
+  if (bytes > mostEndsTogether) return { failure: endsTooLarge(bytes) };
   const inOrder = ends.toSorted((a, b) => a.endedBy - b.endedBy);
   const parts = together(inOrder.map((node) => () => valueOf(node.output, draft.tools.loaded)));
   // `fromEntries` defines own keys, `__proto__` included, where an assignment would call a setter.
   return inline(Object.fromEntries(parts.filter(isJsonObject).flatMap((part) => Object.entries(part))));
 }
+
+/** Of the outputs of all end nodes, which are in memory at once: later ones take the place of earlier ones of the same name. */
+const mostEndsTogether = 4 * payloadLimits.outputBytes;
+
+const bytesOf = (output: Payload): number => ('ref' in output ? output.bytes : leastLengthOf(output.value, mostEndsTogether));
+
+const endsTooLarge = (bytes: number): Failure => ({
+  cause: 'invalid',
+  code: 'output_too_large',
+  message: `the outputs of the end nodes have at least ${bytes} bytes of JSON together, and may have ${mostEndsTogether}`,
+});

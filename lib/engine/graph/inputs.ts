@@ -9,7 +9,9 @@ import { carried } from './edge-condition.ts';
 import type { MergeStrategy } from './definition.ts';
 import { edgeState } from './edge-state.ts';
 import { type Contribution, merge } from './merge.ts';
+import { ContextTooLarge, payloadLimits } from './payload-limits.ts';
 import type { NodeInput, Plan, PlanEdge, PlanNode } from './plan.ts';
+import { type DecisionWork, NodeWork } from './work.ts';
 
 /** What the attempt pinned before event `before` is given. Its inputs throw `PayloadsNeeded` as its context does. */
 export function inputOf(
@@ -19,8 +21,9 @@ export function inputOf(
   state: RunState,
   before: EventId,
   loaded: LoadedPayloads,
+  decision?: DecisionWork,
 ): NodeInput {
-  const context = contextAt(state, iteration, before, loaded);
+  const context = contextAt(state, iteration, before, loaded, new NodeWork(decision));
   const groups = [...byLabel(node.inbound)];
   const own = (): Named => {
     const runInput = context.get('input');
@@ -29,6 +32,7 @@ export function inputOf(
   const brought = groups.map(([label, edges]) => (): Named => {
     const strategy = edges.find((edge) => edge.mergeStrategy !== undefined)?.mergeStrategy ?? strategyOf(node, edges);
     const contributions = together(edges.map((edge) => () => contribution(plan, edge, iteration, state, before, loaded))).flat();
+    if (strategy === 'concat') for (const { value } of contributions) context.work.value(value);
     if (contributions.length > 0) return [[label, merge(strategy, contributions)]];
     // With the substitute policy a missing parent stands for an empty text; otherwise the run's input stays.
     return node.policy.onParentFailure === 'substitute_default' ? [[label, '']] : [];
@@ -38,9 +42,21 @@ export function inputOf(
     iteration,
     // Only when it is looked at: a large input is loaded for those who want it.
     get inputs() {
+      // Before anything is loaded: a worker's memory would not hold it.
+      const apart = apartOf(node, iteration, state);
+      if (apart > payloadLimits.contextBytes) throw new ContextTooLarge(apart);
       return Object.fromEntries(together([own, ...brought]).flat());
     },
   };
+}
+
+/** How much of what its labelled edges bring would have to be loaded; what several of them bring is loaded once. */
+function apartOf({ inbound }: PlanNode, iteration: IterationKey, { nodes }: RunState): number {
+  const sources = new Set(inbound.filter(({ targetParamLabel }) => targetParamLabel !== undefined).map(({ source }) => source));
+  return [...sources].reduce((sum, source) => {
+    const node = nodes.get(nodeKey({ nodeId: source, iteration }));
+    return sum + (node?.status === 'completed' && 'ref' in node.output ? node.output.bytes : 0);
+  }, 0);
 }
 
 /** The node's own strategy is for labels that several edges share; a value that comes alone stays what it is. */

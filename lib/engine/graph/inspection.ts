@@ -1,6 +1,6 @@
 /** What a node type says about one of its nodes, before anything runs. `lib/nodes` answers; the graph's rules ask. */
 import type { NodeDefinition } from './definition.ts';
-import type { FindingCode } from './findings.ts';
+import { type FindingCode, definitionLimits } from './findings.ts';
 import type { NodePolicy } from './plan.ts';
 
 /** What the graph's rules must know of a node whose config could be read. */
@@ -21,4 +21,23 @@ interface NodeInspection {
   readonly facts?: NodeFacts;
 }
 
-export type InspectNode = (node: NodeDefinition) => NodeInspection;
+/** What all nodes of a definition share while it is judged: a request has a bound for all of them. */
+export class InspectionWork {
+  #patterns = 0;
+  #characters = 0;
+
+  /** Whether the pattern may be compiled, each as often as it is named; `refused` is said once, and `skipped` of those behind it. */
+  pattern({ length }: string): 'taken' | 'refused' | 'skipped' {
+    if (this.#isOver) return 'skipped';
+    this.#patterns += 1;
+    this.#characters += length;
+    return this.#isOver ? 'refused' : 'taken';
+  }
+
+  get #isOver(): boolean {
+    return this.#patterns > definitionLimits.patterns || this.#characters > definitionLimits.patternCharacters;
+  }
+}
+
+/** @param work absent: the node is looked at by itself */
+export type InspectNode = (node: NodeDefinition, work?: InspectionWork) => NodeInspection;

@@ -3,13 +3,16 @@
  * as text and as values: at 16 MB each they fit a function of 512 MB, the smallest that moves runs.
  */
 import type { Payload } from '../json.ts';
+import { leastLengthOf } from '../least-length.ts';
 import type { Failure } from '../log/events.ts';
 import { sizeOf } from '../log/loop-state.ts';
+import { faultInOutput } from '../tree.ts';
+import { pointer } from './findings.ts';
 
 export const payloadLimits = {
   /** of a node, or of a run, as JSON */
   outputBytes: 16_777_216,
-  /** what one script, one look-up of all of `ctx`, or one resolved text may come to */
+  /** what one script, one look-up of all of `ctx`, or the texts of one node may come to */
   contextBytes: 16_777_216,
 } as const;
 
@@ -25,10 +28,28 @@ export class ContextTooLarge extends Error {
   }
 }
 
-/** Undefined where the output may be kept. */
-export function outputTooLarge(output: Payload): Failure | undefined {
-  const bytes = sizeOf(output);
+/** What a value is for, as the codes of its refusals begin. */
+type What = 'output' | 'input' | 'items';
+
+/**
+ * Undefined where the value may be kept. Its depth is looked at first: whatever else is asked of it may recurse.
+ * What is stored apart was looked at before it was stored.
+ */
+export function faultOfPayload(payload: Payload, what: What = 'output'): Failure | undefined {
+  const fault = 'value' in payload ? faultInOutput(payload.value) : undefined;
+  if (fault !== undefined) {
+    const code = fault.code === 'too_deep' ? `${what}_too_deep` : `${what}_invalid`;
+    const path = pointer(...fault.steps);
+    return { cause: 'invalid', code, message: `the ${what} ${fault.message}, at ${shortened(path)}`, details: { path } };
+  }
+  // Counted before its text is made: what is refused takes no memory.
+  const least = 'value' in payload ? leastLengthOf(payload.value, payloadLimits.outputBytes) : payload.bytes;
+  const bytes = least > payloadLimits.outputBytes ? least : sizeOf(payload);
   if (bytes <= payloadLimits.outputBytes) return undefined;
-  const message = `the output has ${bytes} bytes of JSON, and may have ${payloadLimits.outputBytes}`;
-  return { cause: 'invalid', code: 'output_too_large', message };
+  const message = `the ${what} has at least ${bytes} bytes of JSON, and may have ${payloadLimits.outputBytes}`;
+  return { cause: 'invalid', code: `${what}_too_large`, message };
 }
+
+const shortened = (path: string): string => (path.length <= longestPath ? path : `${path.slice(0, longestPath).toWellFormed()}…`);
+/** Of a place in a message, which has all of it in its details. */
+const longestPath = 200;

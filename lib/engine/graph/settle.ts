@@ -8,8 +8,8 @@ import { type Times, completed } from './completed.ts';
 import { type Draft, emit } from './draft.ts';
 import { haltRun } from './finish.ts';
 import { type Outcome, errorHandle } from './outcome.ts';
-import { outputTooLarge } from './payload-limits.ts';
 import type { Place } from './plan.ts';
+import { storable } from './storable.ts';
 
 /** Records what became of a node that needs no worker. It is not retried: the same context gives the same answer. */
 export function settle(draft: Draft, place: Place, given: Outcome): void {
@@ -29,13 +29,6 @@ export function settle(draft: Draft, place: Place, given: Outcome): void {
     case 'expanding':
       return beginLoop(draft, place, outcome);
   }
-}
-
-/** An output that is too large to be kept is a failure, and what it cost is counted even so. */
-export function storable(outcome: Outcome): Outcome {
-  const failure = outcome.kind === 'finished' ? outputTooLarge(outcome.output) : undefined;
-  if (outcome.kind !== 'finished' || failure === undefined) return outcome;
-  return { kind: 'failed', failure, ...(outcome.tokens === undefined ? {} : { tokens: outcome.tokens }) };
 }
 
 export function sleep(draft: Draft, place: Place, outcome: Extract<Outcome, { kind: 'sleeping' }>, attempt = firstAttempt): void {

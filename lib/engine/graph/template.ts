@@ -5,11 +5,11 @@
  * `{{secret:name}}` stands for a secret where a node type lets it: it is not part of the context, and what a look-up
  * finds is never read as a template again, so no value of a run can name one.
  */
-import { ContextTooLarge, payloadLimits } from './payload-limits.ts';
 import { type JsonObject, type JsonValue, isJsonArray, isJsonObject, stepInto } from '../json.ts';
 import type { ContextView } from './context.ts';
 import { pointer } from './findings.ts';
 import { type Path, readPath } from './template-path.ts';
+import { type NodeWork, placed } from './work.ts';
 
 type Part = { readonly text: string } | { readonly path: Path } | { readonly secret: string };
 export interface Parsed {
@@ -34,12 +34,12 @@ export function parseTemplate(text: string): Parsed | { readonly fault: string }
 /**
  * The value with every template in it looked up, through arrays and objects; keys of objects are not templates.
  * Faulty templates, which validation refuses, stay as they are, and so do texts that name a secret which is not given.
- * Throws `PayloadsNeeded` where the context does.
+ * Throws `PayloadsNeeded` where the context does, and what the count of its work does.
  */
 export function resolveTemplate(value: JsonValue, context: ContextView, secrets: SecretTexts = noSecrets): JsonValue {
   if (typeof value === 'string') return resolveText(value, context, secrets);
-  if (isJsonArray(value)) return value.map((item) => resolveTemplate(item, context, secrets));
-  if (isJsonObject(value)) return mapValues(value, (item) => resolveTemplate(item, context, secrets));
+  if (isJsonArray(value)) return value.map((item, index) => placed(index, () => resolveTemplate(item, context, secrets)));
+  if (isJsonObject(value)) return mapValues(value, (item, key) => placed(key, () => resolveTemplate(item, context, secrets)));
   return value;
 }
 
@@ -53,15 +53,20 @@ function resolveText(text: string, context: ContextView, secrets: SecretTexts): 
   if ('fault' in parsed || parsed.parts.some((part) => 'secret' in part && !secrets.has(part.secret))) return text;
   const [first, ...others] = parsed.parts;
   if (first !== undefined && 'path' in first && others.length === 0) return lookUp(first.path, context) ?? null;
-  let length = 0;
+  // Counted before it is made: the same large value may be looked up again and again.
   const texts = parsed.parts.map((part) => {
-    const own = 'text' in part ? part.text : 'secret' in part ? secrets.get(part.secret) : asText(lookUp(part.path, context));
-    length += own?.length ?? 0;
-    // The same large value may be looked up again and again.
-    if (length > payloadLimits.contextBytes) throw new ContextTooLarge(length);
+    if ('path' in part) return textIn(lookUp(part.path, context), context.work);
+    const own = 'text' in part ? part.text : (secrets.get(part.secret) ?? '');
+    context.work.text(own.length);
     return own;
   });
   return texts.join('');
+}
+
+/** The same, within what its node may come to. */
+export function textIn(value: JsonValue | undefined, work: NodeWork): string {
+  work.value(value);
+  return asText(value);
 }
 
 /** How a value reads inside text. */
@@ -109,5 +114,5 @@ function* textsOf(value: JsonValue, place: string): Generator<{ readonly place: 
 }
 
 /** `fromEntries` defines own keys, `__proto__` included, where an assignment would call a setter. */
-const mapValues = (object: JsonObject, change: (value: JsonValue) => JsonValue): JsonObject =>
-  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));
+const mapValues = (object: JsonObject, change: (value: JsonValue, key: string) => JsonValue): JsonObject =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));

@@ -11,14 +11,15 @@ import { checkLoops } from './check-loops.ts';
 import { checkPaths } from './check-paths.ts';
 import { checkVariables } from './check-variables.ts';
 import { definitionLimits, finding, pointer } from './findings.ts';
-import type { InspectNode } from './inspection.ts';
+import { type InspectNode, InspectionWork } from './inspection.ts';
 import { shapeOf } from './shape.ts';
 
 /** All findings, in the order nodes, edges, paths, loops, variables, arguments, budget, concurrency. Empty where nothing is wrong. */
 export const validate = (definition: WorkflowDefinition, inspect: InspectNode): readonly Finding[] => {
   const tooLarge = checkSize(definition);
   if (tooLarge.length > 0) return tooLarge;
-  const inspections = definition.nodes.map(inspect);
+  const work = new InspectionWork();
+  const inspections = definition.nodes.map((node) => inspect(node, work));
   const facts = inspections.map((inspection) => inspection.facts);
   const shape = shapeOf(definition, {
     isLoop: (node) => facts[node]?.isLoop === true,

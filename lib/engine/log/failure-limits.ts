@@ -4,6 +4,7 @@
  */
 import { type JsonObject, type JsonValue, isJsonArray } from '../json.ts';
 import type { Outcome } from '../graph/outcome.ts';
+import { faultInOutput } from '../tree.ts';
 import type { Failure, Gate } from './events.ts';
 
 /** In UTF-16 units. */
@@ -34,13 +35,14 @@ export const toldOutcome = (outcome: Outcome): Outcome =>
         ...(outcome.gate === undefined ? {} : { gate: toldGate(outcome.gate) }),
       };
 
-const toldGate = (gate: Gate): Gate =>
+export const toldGate = (gate: Gate): Gate =>
   gate.kind === 'contract' ? { ...gate, errors: fitting(gate.errors) } : { ...gate, decision: told(gate.decision) };
 
 /** The small ones have the room first. Whatever is too long for what is left of it is shortened, or left out and named. */
 function told(details: JsonObject): JsonObject {
-  if (sizeOf(details) <= failureLimits.details) return details;
-  const bySize = Object.entries(details).toSorted(([, one], [, other]) => sizeOf(one) - sizeOf(other));
+  const sound = Object.entries(details).filter(([, value]) => isSound(value));
+  if (sound.length === Object.keys(details).length && sizeOf(details) <= failureLimits.details) return details;
+  const bySize = sound.toSorted(([, one], [, other]) => sizeOf(one) - sizeOf(other));
   const kept = new Map<string, JsonValue>();
   let room = failureLimits.details - roomForNames;
   for (const [key, value] of bySize) {
@@ -58,6 +60,9 @@ function told(details: JsonObject): JsonObject {
   });
   return { ...Object.fromEntries(all), ...(leftOut.length === 0 ? {} : { leftOut: leftOut.slice(0, mostNames) }) };
 }
+
+/** What cannot be written as JSON, or only by more recursion than a small stack has, is left out like what is too large. */
+const isSound = (value: JsonValue): boolean => faultInOutput(value) === undefined;
 
 /** Two braces and a colon. */
 const roundAnEntry = 3;
@@ -77,6 +82,7 @@ function shortened(value: JsonValue, room: number): JsonValue {
 function fitting<Item extends JsonValue>(items: readonly Item[], room: number = failureLimits.details): readonly Item[] {
   let left = room - 2;
   return items.filter((item) => {
+    if (!isSound(item)) return false;
     const size = sizeOf(item) + 1;
     if (size > left) return false;
     left -= size;

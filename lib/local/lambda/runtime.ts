@@ -5,6 +5,7 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Context } from 'aws-lambda';
+import { thrownWords } from './thrown.ts';
 import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
 import { createResponseStream, isStreamified, streaming, type ResponseStream } from './response-stream.ts';
 
@@ -21,7 +22,7 @@ Object.assign(globalThis, { awslambda: streaming });
 const isHandler = (value: unknown): value is Handler & StreamHandler => typeof value === 'function';
 
 function describe(error: unknown): FunctionError {
-  if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: String(error) };
+  if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: thrownWords(error) };
   return { errorType: error.name, errorMessage: error.message, trace: (error.stack ?? '').split('\n') };
 }
 

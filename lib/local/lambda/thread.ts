@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { thrownWords } from './thrown.ts';
 import { limits } from './limits.ts';
 import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
 
@@ -78,9 +79,9 @@ export function startThread(settings: ThreadSettings): Thread {
       else listener(message);
     });
     worker.on('error', (error: unknown) => {
-      const known = error instanceof Error ? error : new Error(String(error));
-      print(`${known.stack ?? known.message}\n`);
-      gone({ errorType: 'Runtime.ExitError', errorMessage: `${known.name}: ${known.message}` });
+      const words = thrownWords(error);
+      print(`${error instanceof Error && typeof error.stack === 'string' ? error.stack : words}\n`);
+      gone({ errorType: 'Runtime.ExitError', errorMessage: words });
     });
     worker.on('exit', (code) =>
       gone({

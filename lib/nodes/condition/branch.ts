@@ -1,6 +1,7 @@
 /** A branch of a condition, read in its present form and in the older ones, and what it comes to. */
 import * as z from 'zod';
 import { resolveTemplate } from '../../engine/graph/template.ts';
+import { placed } from '../../engine/graph/work.ts';
 import type { ContextView } from '../../engine/graph/context.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { jsonValue } from '../template-text.ts';
@@ -30,6 +31,7 @@ const conditionFault = (input: unknown): string =>
     : `a condition needs an operator, one of ${comparisonNames.join(', ')}, expression`;
 
 export type Condition = z.output<typeof condition>;
+type Comparing = z.output<typeof comparison>;
 export interface Branch {
   readonly id: string;
   readonly label: string;
@@ -78,9 +80,12 @@ const older = (read: {
 
 /** @param isTrue answers for a scripted condition; an error in one is a no */
 export function isTaken(taken: Branch, context: ContextView, isTrue: (expression: string) => boolean): boolean {
-  const holds = (one: Condition): boolean =>
-    'expression' in one
-      ? isTrue(one.expression)
-      : comparisons[one.operator](resolveTemplate(one.leftValue, context), resolveTemplate(one.rightValue, context));
+  const compare = ({ leftValue, operator: by, rightValue }: Comparing): boolean => {
+    const left = placed('leftValue', () => resolveTemplate(leftValue, context));
+    const right = placed('rightValue', () => resolveTemplate(rightValue, context));
+    return comparisons[by](left, right, context.work);
+  };
+  const holds = (one: Condition, at: number): boolean =>
+    'expression' in one ? isTrue(one.expression) : placed('conditions', () => placed(at, () => compare(one)));
   return taken.conditionLogic === 'AND' ? taken.conditions.every(holds) : taken.conditions.some(holds);
 }

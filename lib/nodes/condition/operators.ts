@@ -9,11 +9,12 @@
  * - Begins and ends compare texts; other values read as they do inside a template.
  * - A text contains a text, an array an element, an object a key.
  */
-import { asText } from '../../engine/graph/template.ts';
+import { textIn } from '../../engine/graph/template.ts';
+import type { NodeWork } from '../../engine/graph/work.ts';
 import { type JsonValue, isJsonObject } from '../../engine/json.ts';
 import { matchesRegex } from './regex.ts';
 
-export type Compare = (left: JsonValue, right: JsonValue) => boolean;
+export type Compare = (left: JsonValue, right: JsonValue, work: NodeWork) => boolean;
 
 export const comparisonNames = [
   'equals',
@@ -35,18 +36,21 @@ export type Comparison = (typeof comparisonNames)[number];
 export const comparisons: Readonly<Record<Comparison, Compare>> = {
   equals: (left, right) => areEqual(left, right),
   not_equals: (left, right) => !areEqual(left, right),
-  contains: (left, right) => contains(left, right),
-  not_contains: (left, right) => !contains(left, right),
-  starts_with: (left, right) => asText(left).startsWith(asText(right)),
-  ends_with: (left, right) => asText(left).endsWith(asText(right)),
+  contains: (left, right, work) => contains(left, right, work),
+  not_contains: (left, right, work) => !contains(left, right, work),
+  starts_with: (left, right, work) => spelled(left, work).startsWith(spelled(right, work)),
+  ends_with: (left, right, work) => spelled(left, work).endsWith(spelled(right, work)),
   greater_than: (left, right) => asNumber(left) > asNumber(right),
   less_than: (left, right) => asNumber(left) < asNumber(right),
   greater_or_equal: (left, right) => asNumber(left) >= asNumber(right),
   less_or_equal: (left, right) => asNumber(left) <= asNumber(right),
   is_empty: (left) => isEmpty(left),
   is_not_empty: (left) => !isEmpty(left),
-  matches_regex: (left, right) => matchesRegex(left, right),
+  matches_regex: (left, right, work) => matchesRegex(left, right, work),
 };
+
+/** As it reads inside a template. A text is itself, and takes nothing. */
+const spelled = (value: JsonValue, work: NodeWork): string => (typeof value === 'string' ? value : textIn(value, work));
 
 /** JSON's numbers, with space around them as forms leave it. */
 const decimal = /^\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*$/;
@@ -78,10 +82,10 @@ function isSame(left: JsonValue, right: JsonValue | undefined): boolean {
   );
 }
 
-function contains(left: JsonValue, right: JsonValue): boolean {
-  if (typeof left === 'string') return right !== null && left.includes(asText(right));
+function contains(left: JsonValue, right: JsonValue, work: NodeWork): boolean {
+  if (typeof left === 'string') return right !== null && left.includes(spelled(right, work));
   if (isArray(left)) return left.some((item) => areEqual(item, right));
-  return isJsonObject(left) && Object.hasOwn(left, asText(right));
+  return isJsonObject(left) && Object.hasOwn(left, spelled(right, work));
 }
 
 const isEmpty = (value: JsonValue): boolean => value === null || value === '' || (isArray(value) && value.length === 0);

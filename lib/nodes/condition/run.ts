@@ -3,6 +3,7 @@
  * a no, and says so among what the node printed; one that hits a limit fails the node, because a branch that is taken
  * for lack of time would be taken by chance.
  */
+import { collectPrinted } from '../../engine/log/printed.ts';
 import { type DurationMs, durationMs, seconds } from '../../engine/time.ts';
 import { type Runner, failed, runner } from '../runner.ts';
 import { scriptFailure } from '../sandbox/script-failure.ts';
@@ -15,18 +16,23 @@ const expressionLimitMs = seconds(5);
 export const runCondition = (sandbox: Sandbox, memoryBytes: number): Runner =>
   runner(condition, async (config, input, { signal, timeoutMs }) => {
     const truths = new Map<string, boolean>();
-    const printed: string[] = [];
+    const printed = collectPrinted();
     const start = process.hrtime.bigint();
     for (const expression of new Set(expressionsOf(config))) {
       const limits = { timeoutMs: remaining(timeoutMs, start), memoryBytes };
       const end = await sandbox.run(scriptWith(`return !!(${expression}\n)`, input, limits), signal);
-      printed.push(...end.printed);
-      if (end.kind === 'stopped' && !isOwnError(end)) return failed(scriptFailure(end), { printed });
-      if (end.kind === 'stopped') printed.push(`${expression}: ${end.message}`);
+      for (const line of end.printed) printed.add(line);
+      if (end.kind === 'stopped' && !isOwnError(end)) return failed(scriptFailure(end), { printed: printed.lines() });
+      if (end.kind === 'stopped') printed.add(`${shown(expression)}: ${end.message}`);
       truths.set(expression, end.kind === 'returned' && end.output === 'true');
     }
-    return { outcome: chosen(config, input, (expression) => truths.get(expression) === true), printed: printed.slice(0, 200) };
+    return { outcome: chosen(config, input, (expression) => truths.get(expression) === true), printed: printed.lines() };
   });
+
+/** As much of it as tells it from others. */
+const shown = (expression: string): string =>
+  expression.length <= longestShown ? expression : `${expression.slice(0, longestShown).toWellFormed()}…`;
+const longestShown = 200;
 
 const isOwnError = (end: Extract<ScriptEnd, { kind: 'stopped' }>): boolean => end.fault === 'script_threw';
 

@@ -5,8 +5,11 @@
 import * as z from 'zod';
 import type { Outcome } from '../../engine/graph/outcome.ts';
 import { errorHandle } from '../../engine/graph/outcome.ts';
+import { definitionLimits } from '../../engine/graph/findings.ts';
+import type { InspectionWork } from '../../engine/graph/inspection.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { isTemplate } from '../../engine/graph/template.ts';
+import { placed } from '../../engine/graph/work.ts';
 import { inline } from '../../engine/json.ts';
 import type { ConfigFinding } from '../finding.ts';
 import type { NodeShape } from '../node-type.ts';
@@ -27,7 +30,7 @@ export const condition: NodeShape<typeof schema> = {
   announcesStart: false,
   schema,
   handles: ({ branches, defaultBranch }) => [...branches.map(({ id }) => id), defaultBranch, errorHandle],
-  check: (config) => [...idFindings(config), ...config.branches.flatMap(branchFindings)],
+  check: (config, work) => [...idFindings(config), ...config.branches.flatMap((each, at) => branchFindings(each, at, work))],
   decider: (config) => (expressionsOf(config).length > 0 ? undefined : (input) => chosen(config, input, () => false)),
 };
 
@@ -36,7 +39,9 @@ export const expressionsOf = ({ branches }: Config): readonly string[] =>
   branches.flatMap(({ conditions }) => conditions.flatMap((one) => ('expression' in one ? [one.expression] : [])));
 
 export function chosen(config: Config, input: NodeInput, isTrue: (expression: string) => boolean): Outcome {
-  const taken = config.branches.find((each) => isTaken(each, input.context, isTrue));
+  const taken = config.branches.find((each, at) =>
+    placed('branches', () => placed(at, () => isTaken(each, input.context, isTrue))),
+  );
   const { id, label } = taken ?? { id: config.defaultBranch, label: config.defaultBranch };
   return { kind: 'finished', output: inline({ matched: id, label }), handle: id };
 }
@@ -51,7 +56,7 @@ const idFindings = ({ branches, defaultBranch }: Config): readonly ConfigFinding
   });
 };
 
-const branchFindings = ({ conditions }: Branch, at: number): readonly ConfigFinding[] =>
+const branchFindings = ({ conditions }: Branch, at: number, work: InspectionWork): readonly ConfigFinding[] =>
   conditions.flatMap((one, index): readonly ConfigFinding[] => {
     const path = ['branches', at, 'conditions', index];
     if ('expression' in one) {
@@ -59,8 +64,13 @@ const branchFindings = ({ conditions }: Branch, at: number): readonly ConfigFind
       return fault === undefined ? [] : [{ code: 'code_invalid', path: [...path, 'expression'], message: fault }];
     }
     if (one.operator !== 'matches_regex' || isTemplate(one.rightValue)) return [];
+    const room = typeof one.rightValue === 'string' ? work.pattern(one.rightValue) : 'taken';
+    if (room === 'refused') return [{ code: 'definition_too_large', path: [...path, 'rightValue'], message: tooManyPatterns }];
+    if (room === 'skipped') return [];
     const compiled = typeof one.rightValue === 'string' ? compileRegex(one.rightValue) : noPattern;
     return 'regex' in compiled ? [] : [{ code: compiled.code, path: [...path, 'rightValue'], message: compiled.message }];
   });
+
+const tooManyPatterns = `a workflow has at most ${definitionLimits.patterns} regular expressions, with ${definitionLimits.patternCharacters} characters together`;
 
 const noPattern = { code: 'config_invalid', message: 'a pattern is a text' } as const;

@@ -1,6 +1,7 @@
 /** A query over HTTP is a request of an `http` node: the same guard, bounds and failures, and the arguments as its context. */
 import type { ContextView } from '../../engine/graph/context.ts';
 import { asText } from '../../engine/graph/template.ts';
+import { NodeWork } from '../../engine/graph/work.ts';
 import { type JsonObject, inline, isJsonObject } from '../../engine/json.ts';
 import type { HttpQuery } from '../../engine/query/definition.ts';
 import { filledPath } from '../../engine/query/path.ts';
@@ -37,6 +38,7 @@ const asQuery = (outcome: RunResult['outcome'], { name, version }: Pick<HttpQuer
 
 /** `{{ctx.name}}` is the argument, and there is nothing else. */
 const contextOf = (values: JsonObject): ContextView => ({
+  work: new NodeWork(),
   get: (key) => (Object.hasOwn(values, key) ? values[key] : undefined),
   keys: () => Object.keys(values),
   all: () => values,

@@ -23,6 +23,7 @@ export const runDataQuery = (http: Runner, databases?: DatabaseWorld): Runner =>
     if ('failure' in found) return failed(found.failure);
     const { query } = found;
     const given = resolveTemplate(argumentsOf(config), input.context);
+    input.context.work.value(given);
     const verdict = acceptArguments(query.parameters, isJsonObject(given) ? given : {});
     if (verdict.kind === 'refused') {
       const message = `${query.name}: ${verdict.faults.join('; ')}`;

@@ -3,11 +3,13 @@ import * as z from 'zod';
 import type { Outcome } from '../../engine/graph/outcome.ts';
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
+import { placed } from '../../engine/graph/work.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
 import { type Instant, after, days, durationMs } from '../../engine/time.ts';
 import type { ConfigFinding } from '../finding.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
+import { shownValue } from '../shown-value.ts';
 import { lookUpText } from '../template-text.ts';
 import { readMilliseconds, readMoment } from './moment.ts';
 
@@ -44,7 +46,9 @@ export const delay: NodeShape<typeof schema> = {
     return [{ code: 'config_invalid', path: ['untilTime'], message: noMoment(config.untilTime) }];
   },
   decider: (config) => (input, now) => {
-    const wait = waitOf(config, now, (template) => resolveTemplate(template, input.context));
+    const wait = waitOf(config, now, (template) =>
+      placed(config.delayType === 'until' ? 'untilTime' : 'delayVariable', () => resolveTemplate(template, input.context)),
+    );
     if (typeof wait === 'string') return invalid('delay_invalid', wait);
     if (wait > longestMs) return invalid('delay_too_long', `a delay is at most 365 days, and this one ${wait} ms`);
     const output = inline({ delayedMs: wait, delayType: config.delayType });
@@ -60,7 +64,7 @@ function waitOf(config: Config, now: Instant, look: (template: JsonValue) => Jso
       return config.delayMinutes * 60_000 + config.delaySeconds * 1_000 + config.delayMs;
     case 'dynamic': {
       const value = look(config.delayVariable ?? null);
-      return readMilliseconds(value) ?? `a length of time is a number of milliseconds from 0 up, and not ${shown(value)}`;
+      return readMilliseconds(value) ?? `a length of time is a number of milliseconds from 0 up, and not ${shownValue(value)}`;
     }
     case 'until': {
       const value = look(config.untilTime ?? null);
@@ -71,9 +75,7 @@ function waitOf(config: Config, now: Instant, look: (template: JsonValue) => Jso
 }
 
 const noMoment = (value: JsonValue): string =>
-  `a time is written with its zone, as 2027-01-31T09:00:00Z, or in milliseconds since 1970, and not as ${shown(value)}`;
-
-const shown = (value: JsonValue): string => JSON.stringify(value).slice(0, 100);
+  `a time is written with its zone, as 2027-01-31T09:00:00Z, or in milliseconds since 1970, and not as ${shownValue(value)}`;
 
 const invalid = (code: string, message: string): Outcome => ({ kind: 'failed', failure: { cause: 'invalid', code, message } });
 

@@ -1,6 +1,7 @@
 /** Ends its branch: its output is the run's, or a part of it, and its status says whether the run ends well. */
 import * as z from 'zod';
 import { resolveTemplate } from '../../engine/graph/template.ts';
+import { placed } from '../../engine/graph/work.ts';
 import { inline } from '../../engine/json.ts';
 import type { ConfigFinding } from '../finding.ts';
 import type { NodeShape } from '../node-type.ts';
@@ -32,7 +33,14 @@ export const end: NodeShape<typeof schema> = {
     ({ context }) => ({
       kind: 'finished',
       output: inline(
-        Object.fromEntries(outputParameters.map(({ name, sourceVariable }) => [name, resolveTemplate(sourceVariable, context)])),
+        Object.fromEntries(
+          outputParameters.map(({ name, sourceVariable }, at) => [
+            name,
+            placed('outputParameters', () =>
+              placed(at, () => placed('sourceVariable', () => resolveTemplate(sourceVariable, context))),
+            ),
+          ]),
+        ),
       ),
       handle: null,
       end: status,

@@ -1,6 +1,8 @@
 /** The request that a config asks for, with everything looked up; and what remains of it behind a redirect. */
 import type { ContextView } from '../../engine/graph/context.ts';
-import { type SecretTexts, asText, resolveTemplate, secretsOf } from '../../engine/graph/template.ts';
+import { type SecretTexts, resolveTemplate, secretsOf, textIn } from '../../engine/graph/template.ts';
+import { placed } from '../../engine/graph/work.ts';
+import { isJsonArray } from '../../engine/json.ts';
 import type { NodeTools } from '../runner.ts';
 import { type HttpConfig, hasNoBody } from './shape.ts';
 
@@ -22,19 +24,23 @@ export function requestOf(
   { token, trace }: Pick<NodeTools, 'token' | 'trace'>,
   secrets: SecretTexts,
 ): Outgoing | string {
-  const address = asText(resolveTemplate(config.url, context));
+  const { work } = context;
+  const address = placed('url', () => textIn(resolveTemplate(config.url, context), work));
   const url = URL.parse(address);
   if (url === null) return `${JSON.stringify(address.slice(0, 200))} is not a whole address`;
   if (url.username !== '' || url.password !== '') return 'an address holds no user and no password: use a header';
   for (const [name, value] of Object.entries(config.query)) {
-    const resolved = resolveTemplate(value, context, secrets);
-    for (const item of Array.isArray(resolved) ? resolved : [resolved]) {
-      if (item !== null) url.searchParams.append(name, asText(item));
-    }
+    placed('query', () =>
+      placed(name, () => {
+        const resolved = resolveTemplate(value, context, secrets);
+        for (const item of isJsonArray(resolved) ? resolved : [resolved])
+          if (item !== null) url.searchParams.append(name, textIn(item, work));
+      }),
+    );
   }
   const headers = new Headers({ 'user-agent': 'Stepwell' });
-  const resolved = resolveTemplate(config.body, context, secrets);
-  const body = resolved === null || hasNoBody(config.method) ? undefined : asText(resolved);
+  const resolved = placed('body', () => resolveTemplate(config.body, context, secrets));
+  const body = resolved === null || hasNoBody(config.method) ? undefined : placed('body', () => textIn(resolved, work));
   if (body !== undefined)
     headers.set('content-type', typeof resolved === 'string' ? 'text/plain;charset=UTF-8' : 'application/json');
   if (config.sendIdempotencyKey && (config.method === 'POST' || config.method === 'PATCH')) headers.set('idempotency-key', token);
@@ -42,7 +48,7 @@ export function requestOf(
   if (trace !== undefined) headers.set('traceparent', trace.traceparent);
   if (trace !== undefined && config.sendCorrelationId) headers.set('x-workflow-correlation-id', trace.correlationId);
   for (const [name, template] of Object.entries(config.headers)) {
-    const value = asText(resolveTemplate(template, context, secrets));
+    const value = placed('headers', () => placed(name, () => textIn(resolveTemplate(template, context, secrets), work)));
     try {
       headers.set(name, value);
     } catch {

@@ -1,6 +1,7 @@
 /** Sends the request, follows redirects by hand so that each hop is judged, and makes the answer the node's output. */
 import { fetch } from 'undici';
 import { mainHandle } from '../../engine/graph/outcome.ts';
+import { faultOfPayload } from '../../engine/graph/payload-limits.ts';
 import { type JsonObject, inline } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';
@@ -75,14 +76,19 @@ function answered(config: HttpConfig, mask: SecretMask, received: Answer | undef
     const message = `the answer is larger than ${config.maxResponseBytes} bytes`;
     return failed({ cause: 'invalid', code: 'response_too_large', message });
   }
+  const hasFailed = config.failOnStatus !== false && received.status >= config.failOnStatus;
+  // Before anything walks it by recursion. Of an answer that is a failure by itself the status counts.
+  const fault = faultOfPayload(inline({ body: received.body }));
+  if (fault !== undefined && !hasFailed) return failed(fault);
+  const body = fault === undefined ? received.body : null;
   // Before anything is cut short: a piece of a secret would not be found any more.
-  const answer = { ...received, headers: mask.object(received.headers), body: mask.value(received.body) };
-  if (config.failOnStatus !== false && answer.status >= config.failOnStatus) {
+  const answer = { ...received, headers: mask.object(received.headers), body: mask.value(body) };
+  if (hasFailed) {
     const retryAfterMs = retryAfter(answer);
     return failed(statusFailure(answer), retryAfterMs === undefined ? {} : { retryAfterMs });
   }
-  const { status, headers, body, bodyEncoding } = answer;
-  const output: JsonObject = { status, headers, body, ...(bodyEncoding === undefined ? {} : { bodyEncoding }) };
+  const { status, headers, bodyEncoding } = answer;
+  const output: JsonObject = { status, headers, body: answer.body, ...(bodyEncoding === undefined ? {} : { bodyEncoding }) };
   return { outcome: { kind: 'finished', output: inline(output), handle: mainHandle }, printed: [] };
 }
 

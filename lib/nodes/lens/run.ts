@@ -4,16 +4,17 @@
  * these can be a reason for another one.
  */
 import { mainHandle } from '../../engine/graph/outcome.ts';
+import { faultOfPayload } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
-import { asText, resolveTemplate } from '../../engine/graph/template.ts';
-import { inline } from '../../engine/json.ts';
+import { resolveTemplate, textIn } from '../../engine/graph/template.ts';
+import { type JsonValue, inline } from '../../engine/json.ts';
 import { envelopeJson, envelopeOf } from '../../lens/envelope.ts';
 import { byKey, render } from '../../lens/render.ts';
 import type { Attachment, ModelAnswer, Models } from '../../ports/models.ts';
 import type { Moderation, ModerationPhase } from '../../ports/moderation.ts';
 import type { Lenses } from '../../ports/versions.ts';
 import { MaskedParts } from '../masked-parts.ts';
-import { type NodeTools, type RunResult, type Runner, runner } from '../runner.ts';
+import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';
 import * as failure from './failure.ts';
 import { LensVersions, type ReadyLens } from './lens-versions.ts';
 import { type LensConfig, lens } from './shape.ts';
@@ -95,6 +96,9 @@ async function ask(
   );
   if (answer.kind === 'failed') return failure.modelFailed(answer);
   listener?.parts.end();
+  // Before it is read, checked and written down, which all recurse.
+  const fault = faultOfPayload(inline({ data: answer.data ?? null, metadata: answer.metadata ?? null }));
+  if (fault !== undefined) return counted(failed(fault), answer);
   const envelope = envelopeOf(version.kind, answer, {
     wantsData: version.output !== undefined,
     metadata: { lens: { name: version.name, version: version.version }, model, ...factsOf(answer) },
@@ -131,12 +135,18 @@ function listenerOf({ say, secrets }: NodeTools, signal: AbortSignal) {
 
 const kindsOf = ({ attachments }: LensConfig): readonly Attachment['kind'][] => attachments.map(({ kind }) => kind);
 
+function resolvedWithin(value: JsonValue, context: NodeInput['context']): JsonValue {
+  const resolved = resolveTemplate(value, context);
+  context.work.value(resolved);
+  return resolved;
+}
+
 const objectOf = (params: LensConfig['params'], { context }: NodeInput) =>
-  Object.fromEntries(Object.entries(params).map(([key, value]) => [key, resolveTemplate(value, context)]));
+  Object.fromEntries(Object.entries(params).map(([key, value]) => [key, resolvedWithin(value, context)]));
 
 const attachmentOf = ({ kind, url, mimeType }: LensConfig['attachments'][number], { context }: NodeInput): Attachment => ({
   kind,
-  url: asText(resolveTemplate(url, context)),
+  url: textIn(resolveTemplate(url, context), context.work),
   ...(mimeType === undefined ? {} : { mimeType }),
 });
 

@@ -12,7 +12,10 @@ export function valuesOf(config: Pick<LensConfig, 'paramOverrides' | 'param_over
   );
   const overridden = new Set(overrides.map(([label]) => labelKey(label)));
   const brought = Object.entries(input.inputs).filter(([label]) => !overridden.has(labelKey(label)));
-  return Object.fromEntries([...brought, ...overrides]);
+  // What the prompt is made of and the contract looks at.
+  const values = Object.fromEntries([...brought, ...overrides]);
+  input.context.work.value(values);
+  return values;
 }
 
 /** `[[nodeId.path]]`, as the lens document refers to what another node brought. */

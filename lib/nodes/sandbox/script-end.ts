@@ -14,6 +14,7 @@ export const scriptEnd: z.ZodType<ScriptEnd> = z.discriminatedUnion('kind', [
     line: z.number().exactOptional(),
     column: z.number().exactOptional(),
     timeoutMs: z.number().transform(durationMs).exactOptional(),
+    path: z.string().exactOptional(),
     printed,
   }),
 ]);

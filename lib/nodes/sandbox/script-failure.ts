@@ -10,12 +10,21 @@ const causes = {
   memory_exceeded: 'error',
   recursion_exceeded: 'error',
   output_too_large: 'invalid',
+  output_too_deep: 'invalid',
   output_invalid: 'invalid',
   sandbox_failed: 'error',
 } as const satisfies Record<ScriptFault, FailureCause>;
 
-export const scriptFailure = ({ fault, message, line, column, timeoutMs }: Extract<ScriptEnd, { kind: 'stopped' }>): Failure => {
+export const scriptFailure = ({
+  fault,
+  message,
+  line,
+  column,
+  timeoutMs,
+  path,
+}: Extract<ScriptEnd, { kind: 'stopped' }>): Failure => {
   const failure = { cause: causes[fault], code: fault, message };
+  if (path !== undefined) return { ...failure, details: { path } };
   if (timeoutMs !== undefined) return { ...failure, details: { timeoutMs } };
   return line === undefined ? failure : { ...failure, details: { line, ...(column === undefined ? {} : { column }) } };
 };

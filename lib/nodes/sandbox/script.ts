@@ -1,6 +1,8 @@
 /** What a sandbox is asked and answers. Nothing but texts and numbers goes in or out: there is no object to climb on. */
 import { ContextTooLarge, payloadLimits } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
+import { failureLimits } from '../../engine/log/failure-limits.ts';
+import { printedLimits } from '../../engine/log/printed.ts';
 import type { DurationMs } from '../../engine/time.ts';
 
 export interface Script {
@@ -20,6 +22,7 @@ export const scriptFaults = [
   'memory_exceeded',
   'recursion_exceeded',
   'output_too_large',
+  'output_too_deep',
   'output_invalid',
   'sandbox_failed',
 ] as const;
@@ -37,6 +40,8 @@ export interface StopReason {
   readonly column?: number;
   /** the limit that it took longer than */
   readonly timeoutMs?: DurationMs;
+  /** where in the result, as a JSON pointer */
+  readonly path?: string;
 }
 
 export interface Sandbox {
@@ -44,8 +49,14 @@ export interface Sandbox {
   run(script: Script, signal: AbortSignal): Promise<ScriptEnd>;
 }
 
-/** What one attempt may hand back, in bytes of JSON, and what is kept of what it printed. */
-export const scriptLimits = { outputBytes: 1_048_576, printedLines: 200, printedBytes: 16_384 } as const;
+export const scriptLimits = {
+  /** what one attempt may hand back, of JSON */
+  outputBytes: 1_048_576,
+  /** what one line may have before it is measured: all that an attempt may print */
+  printedBytes: printedLimits.bytes,
+  /** of a message, in characters: what a failure may say */
+  words: failureLimits.message,
+} as const;
 
 export const timeLimit = (timeoutMs: DurationMs) =>
   ({ fault: 'script_timeout', message: `the script took longer than its limit of ${timeoutMs} ms`, timeoutMs }) as const;

@@ -6,7 +6,9 @@
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { engineFile, threadFile } from './engine-files.ts';
+import { messageOf } from '../../engine/words-of.ts';
 import { scriptEnd } from './script-end.ts';
+import { cutWords } from './verdict.ts';
 import { type Sandbox, type Script, type ScriptEnd, type StopReason, timeLimit } from './script.ts';
 
 /** How long a thread may take after the limit to say itself what happened, with what the script printed. */
@@ -27,7 +29,9 @@ export function threadSandbox(): Sandbox {
     });
     return new Promise((resolve, reject) => {
       thread.once('message', () => resolve(thread));
+      // Heard for as long as the thread lives: an error that nobody hears would end this process.
       thread.on('error', reject);
+      thread.once('exit', (code) => reject(new Error(`the thread ended with code ${code} before it began`)));
     });
   };
 
@@ -40,7 +44,13 @@ export function threadSandbox(): Sandbox {
   return {
     run: async (script, signal) => {
       signal.throwIfAborted();
-      const thread = idle.pop() ?? (await startThread());
+      let thread: Worker;
+      try {
+        thread = idle.pop() ?? (await startThread());
+      } catch (trouble) {
+        compiled = undefined;
+        return { kind: 'stopped', ...failedFor(messageOf(trouble)), printed: [] };
+      }
       thread.ref();
       const answer = await ask(thread, script, signal);
       if (answer.isAlive) putBack(thread);
@@ -51,6 +61,8 @@ export function threadSandbox(): Sandbox {
   };
 }
 
+const failedFor = (why: string): StopReason => ({ fault: 'sandbox_failed', message: cutWords(`the sandbox failed: ${why}`) });
+
 type Answer = { readonly isAlive: boolean; readonly end: ScriptEnd } | { readonly isAlive: false; readonly reason: unknown };
 
 const ask = (thread: Worker, script: Script, signal: AbortSignal): Promise<Answer> =>
@@ -58,18 +70,24 @@ const ask = (thread: Worker, script: Script, signal: AbortSignal): Promise<Answe
     const settle = (answer: Answer): void => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      thread.off('message', onEnd).off('error', onCrash).off('exit', onExit);
+      thread.off('message', onEnd).off('messageerror', onGarbled).off('error', onCrash).off('exit', onExit);
       resolve(answer);
     };
     const stopped = (reason: StopReason): void => settle({ isAlive: false, end: { kind: 'stopped', ...reason, printed: [] } });
-    const onEnd = (end: unknown): void => settle({ isAlive: true, end: scriptEnd.parse(end) });
-    const onCrash = (crash: Error): void => stopped({ fault: 'sandbox_failed', message: `the sandbox failed: ${crash.message}` });
-    const onExit = (code: number): void => stopped({ fault: 'sandbox_failed', message: `the sandbox ended with code ${code}` });
+    // Nothing here may throw: what a listener throws ends the process.
+    const onEnd = (said: unknown): void => {
+      const end = scriptEnd.safeParse(said);
+      if (end.success) settle({ isAlive: true, end: end.data });
+      else stopped(failedFor('it said of the script what cannot be read'));
+    };
+    const onCrash = (crash: unknown): void => stopped(failedFor(messageOf(crash)));
+    const onExit = (code: number): void => stopped(failedFor(`it ended with code ${code}`));
+    const onGarbled = (): void => stopped(failedFor('it said what cannot be read'));
     const onAbort = (): void => settle({ isAlive: false, reason: signal.reason });
     const timer = setTimeout(() => stopped(timeLimit(script.timeoutMs)), script.timeoutMs + graceMs);
 
     signal.addEventListener('abort', onAbort, { once: true });
-    thread.on('message', onEnd).on('error', onCrash).on('exit', onExit);
+    thread.on('message', onEnd).on('messageerror', onGarbled).on('error', onCrash).on('exit', onExit);
     thread.postMessage(script);
     // It may have come while a thread was being started.
     if (signal.aborted) onAbort();

@@ -2,11 +2,13 @@
 import * as z from 'zod';
 import { type Outcome, errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
+import { placed } from '../../engine/graph/work.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { longestSignalWord } from '../../engine/signal.ts';
 import { after, days, seconds } from '../../engine/time.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
+import { shownValue } from '../shown-value.ts';
 
 /** As long as a run may live. */
 const longestSeconds = days(365) / 1_000;
@@ -32,9 +34,10 @@ export const signal: NodeShape<typeof schema> = {
       ? [{ code: 'config_invalid', path: ['expiresInSeconds'], message: 'is needed for this onExpiry' }]
       : [],
   decider: (config) => (input, now) => {
-    const [name, correlation] = [config.name, config.correlation].map((template) =>
-      template === undefined ? undefined : wordOf(resolveTemplate(template, input.context)),
-    );
+    const [name, correlation] = (['name', 'correlation'] as const).map((key) => {
+      const template = config[key];
+      return template === undefined ? undefined : placed(key, () => wordOf(resolveTemplate(template, input.context)));
+    });
     if (typeof name !== 'string') return invalid('name', name?.value);
     if (typeof correlation === 'object') return invalid('correlation', correlation.value);
     return {
@@ -62,6 +65,6 @@ const invalid = (what: string, value: JsonValue = null): Outcome => ({
   failure: {
     cause: 'invalid',
     code: 'signal_invalid',
-    message: `the ${what} of a signal is a text of 1 to ${longestSignalWord} characters, and not ${JSON.stringify(value).slice(0, 100)}`,
+    message: `the ${what} of a signal is a text of 1 to ${longestSignalWord} characters, and not ${shownValue(value)}`,
   },
 });

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
+import { placed } from '../../engine/graph/work.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
 import { inline } from '../../engine/json.ts';
 import { after, days, seconds } from '../../engine/time.ts';
@@ -35,7 +36,9 @@ export const subflow: NodeShape<typeof schema> = {
     kind: 'calling',
     workflowName: config.workflowName,
     ...(config.version === undefined ? {} : { version: config.version }),
-    input: inline(config.input === undefined ? input.inputs : resolveTemplate(config.input, input.context)),
+    input: inline(
+      config.input === undefined ? input.inputs : placed('input', () => resolveTemplate(config.input ?? null, input.context)),
+    ),
     ...(config.expiresInSeconds === undefined ? {} : { expiresAt: after(now, seconds(config.expiresInSeconds)) }),
     whenLeft: config.whenLeft,
     whenCancelled: config.whenCancelled,

@@ -30,7 +30,11 @@ export const hostile: fc.Arbitrary<unknown> = fc.oneof(
   ),
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(5_000, 20_000).map((length) => 'x'.repeat(length)),
-  fc.integer({ min: 50, max: 200 }).map((depth) => Array.from({ length: depth }).reduce<unknown>((inner) => [inner], 1)),
+  fc
+    .oneof(fc.integer({ min: 50, max: 200 }), fc.constantFrom(1_000, 3_000))
+    .map((depth) => Array.from({ length: depth }).reduce<unknown>((inner) => [inner], 1)),
+  // a sum of many small parts, wide and of every depth
+  fc.constantFrom(2_000, 20_000).map((length) => Array.from({ length }, (_, at) => ({ [`k${at % 7}`]: [at] }))),
   fc.jsonValue({ maxDepth: 3 }),
 );
 

@@ -5,6 +5,7 @@ import { contextAt } from '../../../lib/engine/graph/context-at.ts';
 import { definitionLimits } from '../../../lib/engine/graph/findings.ts';
 import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
 import { ContextTooLarge, payloadLimits } from '../../../lib/engine/graph/payload-limits.ts';
+import { NodeWork, TooMuchWork } from '../../../lib/engine/graph/work.ts';
 import { resolveTemplate } from '../../../lib/engine/graph/template.ts';
 import { topLevel } from '../../../lib/engine/ids.ts';
 import { scriptWith } from '../../../lib/nodes/sandbox/script.ts';
@@ -114,16 +115,16 @@ describe('a context', () => {
   });
 
   test('is no larger in one text, however often a value is looked up in it', () => {
-    const context = { get: () => 'y'.repeat(1_000_000), keys: () => [], all: () => ({}) };
-    expect(resolveTemplate('{{ctx.big}},'.repeat(16), context)).toHaveLength(16_000_016);
-    expect(() => resolveTemplate('{{ctx.big}},'.repeat(17), context)).toThrow(ContextTooLarge);
+    const context = () => ({ work: new NodeWork(), get: () => 'y'.repeat(1_000_000), keys: () => [], all: () => ({}) });
+    expect(resolveTemplate('{{ctx.big}},'.repeat(16), context())).toHaveLength(16_000_016);
+    expect(() => resolveTemplate('{{ctx.big}},'.repeat(17), context())).toThrow(TooMuchWork);
   });
 
   test('is no larger for a script, its inputs with it', () => {
     const input = (bytes: number) => ({
       iteration: topLevel,
       inputs: { half: text(bytes) },
-      context: { get: () => null, keys: () => [], all: () => ({ half: text(most / 2) }) },
+      context: { work: new NodeWork(), get: () => null, keys: () => [], all: () => ({ half: text(most / 2) }) },
     });
     const limits = { timeoutMs: seconds(1), memoryBytes: 1 };
     expect(() => scriptWith('return inputs', input(most / 2), limits)).toThrow(ContextTooLarge);

@@ -1,0 +1,135 @@
+/**
+ * How much one node, and one decision, may compute and say. Counted, not timed: what a decision depends on is the same on
+ * every machine and each time that it is decided.
+ *
+ * A node that goes beyond its own bound fails. One that goes beyond what is left of its decision's is no fault of its own: it
+ * is dispatched, and decided by a worker for itself (docs/decisions/work-of-a-decision.md).
+ */
+import type { JsonValue } from '../json.ts';
+import { leastLengthOf } from '../least-length.ts';
+import type { Failure } from '../log/events.ts';
+import { pointer } from './findings.ts';
+import { payloadLimits } from './payload-limits.ts';
+
+export const workLimits = {
+  /** texts that templates make, in characters: they are held in memory at once, for a node and for a decision */
+  node: { text: payloadLimits.contextBytes, matching: 20_000_000 },
+  decision: {
+    text: 33_554_432,
+    /** about half a second; of an answer's 29 seconds the rest is for the stores */
+    matching: 2_000_000,
+    /**
+     * of the words that no commit can store apart, in bytes: messages, names, printed lines. With the structure of its events
+     * it stays below what a commit may have
+     */
+    words: 131_072,
+  },
+} as const;
+
+/** What was asked is more than one decision does. Nothing of it has been decided. */
+export class DecisionIsFull extends Error {
+  override readonly name = 'DecisionIsFull';
+}
+
+/** Raised where a node goes beyond its own bound; whoever runs nodes makes a failure of it. */
+export class TooMuchWork extends Error {
+  override readonly name = 'TooMuchWork';
+  readonly #code: string;
+  /** where in the node's config, from the outside in */
+  #steps: readonly (string | number)[] = [];
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.#code = code;
+  }
+
+  /** It happened at this place, or below it. */
+  within(step: string | number): this {
+    this.#steps = [step, ...this.#steps];
+    return this;
+  }
+
+  get failure(): Failure {
+    const path = pointer('config', ...this.#steps);
+    return { cause: 'invalid', code: this.#code, message: this.message, details: { path } };
+  }
+}
+
+/** Runs what belongs to one place of a config, so that what goes beyond a bound there says so. */
+export function placed<Value>(step: string | number, work: () => Value): Value {
+  try {
+    return work();
+  } catch (trouble) {
+    throw trouble instanceof TooMuchWork ? trouble.within(step) : trouble;
+  }
+}
+
+/** What one decision has come to so far. */
+export class DecisionWork {
+  #text = 0;
+  #matching = 0;
+  #words = 0;
+
+  get isFull(): boolean {
+    const { text, matching, words } = workLimits.decision;
+    return this.#text >= text || this.#matching >= matching || this.#words >= words;
+  }
+
+  text(characters: number): void {
+    this.#text += characters;
+    if (this.#text > workLimits.decision.text) throw new DecisionIsFull();
+  }
+
+  matching(steps: number): void {
+    this.#matching += steps;
+    if (this.#matching > workLimits.decision.matching) throw new DecisionIsFull();
+  }
+
+  /** Of an event that stands: it is not undone, and nothing more is decided after it. */
+  words(bytes: number): void {
+    this.#words += bytes;
+  }
+
+  /** Of an output that stands. */
+  kept(characters: number): void {
+    this.#text += characters;
+  }
+}
+
+/** What one node has come to so far. */
+export class NodeWork {
+  readonly #decision: DecisionWork | undefined;
+  #text = 0;
+  #matching = 0;
+
+  /** @param decision absent: a worker decides it for itself */
+  constructor(decision?: DecisionWork) {
+    this.#decision = decision;
+  }
+
+  /** Before a text is made. */
+  text(characters: number): void {
+    this.#text += characters;
+    const most = workLimits.node.text;
+    if (this.#text > most) {
+      const message = `what its templates come to has at least ${this.#text} characters, and may have ${most} for all of the node`;
+      throw new TooMuchWork('context_too_large', message);
+    }
+    this.#decision?.text(characters);
+  }
+
+  /** What a value comes to as text, before it is made one. */
+  value(value: JsonValue | undefined): void {
+    if (value !== undefined) this.text(leastLengthOf(value, workLimits.node.text - this.#text));
+  }
+
+  /** Before a pattern is compiled or looked for. */
+  matching(steps: number): void {
+    this.#matching += steps;
+    if (this.#matching > workLimits.node.matching) {
+      const message = 'its regular expressions take more work than a node may have: use fewer of them, or shorter texts';
+      throw new TooMuchWork('regex_too_costly', message);
+    }
+    this.#decision?.matching(steps);
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * Values drawn by their depth, their size and their sums, wherever one enters a run: outputs of nodes, answers over HTTP, results
+ * of scripts and steps, answers of bundles, signals. Each is kept as it is or refused with a code, and its run ends.
+ */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answered } from '../../lib/bundles/answered.ts';
+import { turnIn } from '../../lib/bundles/turn-message.ts';
+import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
+import { type JsonValue, inline } from '../../lib/engine/json.ts';
+import { leastLengthOf } from '../../lib/engine/least-length.ts';
+import { boundEvent, wordsIn } from '../../lib/engine/log/event-limits.ts';
+import type { RunEvent } from '../../lib/engine/log/events.ts';
+import { printedLimits } from '../../lib/engine/log/printed.ts';
+import { faultInBody, faultInOutput, treeLimits } from '../../lib/engine/tree.ts';
+import { attempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
+import { instant } from '../../lib/engine/time.ts';
+import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { storedValue } from '../../lib/program/stored-value.ts';
+import { http } from '../functions/http.ts';
+import { inputOf, planNode, toolsOf } from '../nodes/given.ts';
+import { OtherSide, reachOf } from '../nodes/other-side.ts';
+import { house, workflow } from '../service/house.ts';
+
+const depths = fc.oneof(
+  fc.integer({ min: 0, max: 99 }),
+  fc.constantFrom(99, 100, 101, 102),
+  fc.constantFrom(150, 1_000, 4_400, 20_000),
+);
+const leaf = fc.oneof(
+  fc.constantFrom<JsonValue>(null, true, 0, 1e308, '', 'x', '😀'),
+  fc.string({ unit: 'binary', maxLength: 20 }).map((text) => text.toWellFormed()),
+  fc.constantFrom(1_000, 100_000).map((length) => 'é'.repeat(length)),
+);
+
+interface Tree {
+  readonly value: JsonValue;
+  /** of arrays and objects around the innermost value */
+  readonly depth: number;
+}
+
+/** Arrays and objects in turn, with leaves beside each level, around one leaf. */
+const trees: fc.Arbitrary<Tree> = fc
+  .tuple(depths, leaf, fc.array(fc.tuple(fc.boolean(), leaf), { minLength: 1, maxLength: 5 }))
+  .map(([depth, inner, around]) => {
+    let value = inner;
+    for (let level = 0; level < depth; level += 1) {
+      const [isArray, beside] = around[level % around.length] ?? [true, null];
+      const isSmall = typeof beside !== 'string' || beside.length < 30;
+      if (isArray) value = isSmall ? [beside, value] : [value];
+      else value = isSmall ? { beside, 'a/b~c': value } : { inner: value };
+    }
+    return { value, depth };
+  });
+const runs = { numRuns: 60 } as const;
+
+describe('a drawn value', () => {
+  it('is found by its depth, and its place leads to it', () => {
+    fc.assert(
+      fc.property(trees, ({ value, depth }) => {
+        const fault = faultInOutput(value);
+        expect(fault?.code).toBe(depth > treeLimits.levels ? 'too_deep' : undefined);
+        if (fault !== undefined) expect(fault.steps).toHaveLength(treeLimits.levels + 1);
+        expect(faultInBody(value)?.code).toBe(fault?.code);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is counted below its length, and not by far', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (drawn) => {
+        const text = JSON.stringify(drawn);
+        const value: JsonValue = JSON.parse(text);
+        const least = leastLengthOf(value, Infinity);
+        expect(least).toBeLessThanOrEqual(text.length + 1);
+        expect(least * 6).toBeGreaterThanOrEqual(text.length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('as an output of a node ends its run', async () => {
+    await fc.assert(
+      fc.asyncProperty(trees, async ({ value, depth }) => {
+        const home = house({ answer: () => ({ kind: 'finished', output: inline(value), handle: 'output' }) });
+        await home.publish(workflow('flow', 'a>b'));
+        const run = await home.begin('flow');
+        await home.settle();
+        const { progress } = (await home.fold(run)).state;
+        expect(progress.status).toBe(depth > treeLimits.levels ? 'failed' : 'completed');
+        if (progress.status === 'failed') expect(progress.error).toMatchObject({ cause: 'invalid', code: 'output_too_deep' });
+      }),
+      runs,
+    );
+  });
+
+  it('as the result of a step is stored or refused with its code', () => {
+    fc.assert(
+      fc.property(trees, ({ value, depth }) => {
+        const stored = storedValue(value, 'result');
+        if (depth > treeLimits.levels)
+          expect(stored).toMatchObject({ kind: 'refused', failure: { cause: 'invalid', code: 'result_not_serialisable' } });
+        else expect(stored.kind).toBe('stored');
+      }),
+      runs,
+    );
+  });
+
+  it('as an answer of a bundle, or a turn of code, is taken or refused', () => {
+    fc.assert(
+      fc.property(
+        trees.filter(({ depth }) => depth <= 1_000),
+        ({ value, depth }) => {
+          const text = JSON.stringify(value);
+          const isTaken = depth <= treeLimits.levels;
+          expect(answered(200, text).kind).toBe(isTaken ? 'answered' : 'crashed');
+          const entries = [{ kind: 'returned', output: value }];
+          expect(turnIn(JSON.stringify({ entries, next: 'rests' })).kind === 'told').toBe(depth <= treeLimits.levels + 3);
+        },
+      ),
+      runs,
+    );
+  });
+
+  it('as the payload of a signal is taken or refused with its place', async () => {
+    const api = http();
+    const key = await api.key(['admin'], { rateLimitPerMinute: null });
+    await fc.assert(
+      fc.asyncProperty(
+        trees.filter(({ depth }) => depth <= 1_000),
+        fc.nat(),
+        async ({ value, depth }, n) => {
+          const text = JSON.stringify({ name: 'paid', correlation: `order ${n}`, payload: value });
+          const { status, body } = await api.call('POST', '/v1/signals', { key, text });
+          const isTaken = depth < treeLimits.levels;
+          expect([status, body['code']]).toEqual(
+            text.length > 65_536 ? [413, 'payload_too_large'] : isTaken ? [202, undefined] : [400, 'invalid_request'],
+          );
+        },
+      ),
+      runs,
+    );
+  });
+});
+
+describe('over HTTP', () => {
+  const server = new OtherSide();
+  beforeAll(() => server.start());
+  afterAll(() => server.stop());
+  const ask = attemptsBy(createRunners({ reach: reachOf() }));
+
+  it('a drawn answer is an output, or a failure with its code', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        trees.filter(({ depth }) => depth <= 1_000),
+        async ({ value, depth }) => {
+          server.answers((_request, response) => {
+            response.setHeader('content-type', 'application/json');
+            response.end(JSON.stringify(value));
+          });
+          const { outcome } = await ask(planNode('http', { url: server.url('/') }), inputOf(), toolsOf());
+          if (depth < treeLimits.levels)
+            expect(outcome).toMatchObject({ kind: 'finished', output: { value: { status: 200, body: value } } });
+          else expect(outcome).toMatchObject({ kind: 'failed', failure: { cause: 'invalid', code: 'output_too_deep' } });
+        },
+      ),
+      runs,
+    );
+  });
+
+  it('a drawn result of a script is the same, or refused', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        trees.filter(({ depth }) => depth <= 1_000),
+        async ({ value, depth }) => {
+          const code = `let v = 1; for (let i = 0; i < ${depth}; i += 1) v = i % 2 ? [v] : { v }; return v`;
+          const { outcome } = await ask(
+            planNode('javascript', { code }),
+            inputOf({ value: depth > treeLimits.levels ? null : value }),
+            toolsOf(),
+          );
+          if (depth <= treeLimits.levels) expect(outcome.kind).toBe('finished');
+          else expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'output_too_deep' } });
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('the words of an event', () => {
+  const words = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 100 }),
+    fc.constantFrom('語'.repeat(5_000), '\u0001'.repeat(3_000), 'x'.repeat(30_000)),
+  );
+  const failures = fc.record({
+    cause: fc.constant('error' as const),
+    message: words,
+    code: words,
+    details: fc.dictionary(
+      words,
+      fc.oneof(
+        words,
+        trees.map(({ value }) => value),
+      ),
+      { maxKeys: 6 },
+    ),
+  });
+
+  it('are bounded, whoever made it', () => {
+    const ofNode = { nodeId: nodeId('a'), iteration: topLevel, attempt: attempt(1), startedAt: instant(0), endedAt: instant(0) };
+    fc.assert(
+      fc.property(failures, fc.array(words, { maxLength: 300 }), (failure, printed) => {
+        const event = boundEvent({ type: 'NODE_FAILED', ...ofNode, failure, printed } satisfies RunEvent);
+        expect(wordsIn(event)).toBeLessThan(largestWords);
+        expect(faultInOutput(event, treeLimits.levels + 5)).toBeUndefined();
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  /** Printed lines at six bytes for each that JSON escapes, and a failure's message, code and details likewise. */
+  const largestWords = 6 * (printedLimits.bytes + 2_000 + 128 + 4_096) + 10_000;
+
+  it('and an output is larger than any of them before it is refused', () => {
+    expect(payloadLimits.outputBytes).toBeGreaterThan(largestWords);
+  });
+});

@@ -1,0 +1,184 @@
+/**
+ * Plays one hostile workflow from publishing it to its end: the HTTP functions, the service, the real node types and sandbox,
+ * a world in memory whose time is moved by hand, and a log that takes no commit that is larger than one may be.
+ */
+import { gzipSync } from 'node:zlib';
+import * as z from 'zod';
+import { compile } from '../../lib/engine/graph/compile.ts';
+import { environment, projectId, runId } from '../../lib/engine/ids.ts';
+import type { JsonObject } from '../../lib/engine/json.ts';
+import type { RunEvent } from '../../lib/engine/log/events.ts';
+import { type Instant, after, days, minutes } from '../../lib/engine/time.ts';
+import type { RunLog } from '../../lib/ports/run-log.ts';
+import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
+import { type RunnerOptions, attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import type { Clock } from '../../lib/ports/clock.ts';
+import { byRun, collectResults } from '../../lib/service/collect-results.ts';
+import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
+import { largestCommitBytes } from '../../lib/service/payloads.ts';
+import { nudgeRun } from '../../lib/service/nudge-run.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
+import { tendChild } from '../../lib/service/tend-child.ts';
+import { WarmFolds } from '../../lib/service/warm-folds.ts';
+import { type Http, http } from '../functions/http.ts';
+import { reachOf } from '../nodes/other-side.ts';
+
+const storedBytes = (events: readonly RunEvent[]): number => {
+  const text = JSON.stringify(events);
+  return text.length < largestCommitBytes / 3 ? text.length : gzipSync(text, { level: 1 }).length;
+};
+
+/** The log of the world, which refuses what the table might refuse. */
+const strict = (log: RunLog): RunLog =>
+  new Proxy(log, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...given: readonly unknown[]): unknown => {
+        const [first, second] = given;
+        const written = name === 'create' ? commitOf(first) : name === 'put' ? eventsOf(second) : [];
+        const bytes = storedBytes(written);
+        if (bytes > largestCommitBytes) throw new Error(`a commit of ${bytes} bytes is larger than one may be`);
+        return Reflect.apply(member, target, given);
+      };
+    },
+  });
+
+const carriesCommit = z.looseObject({ commit: z.unknown() });
+const carriesEvents = z.looseObject({ events: z.custom<readonly RunEvent[]>((value) => Array.isArray(value)) });
+const commitOf = (creation: unknown): readonly RunEvent[] => eventsOf(carriesCommit.parse(creation).commit);
+const eventsOf = (commit: unknown): readonly RunEvent[] => carriesEvents.parse(commit).events;
+
+const runShape = z.looseObject({
+  status: z.string(),
+  output: z.unknown().optional(),
+  error: z.looseObject({ cause: z.string(), code: z.string().optional(), message: z.string() }).nullish(),
+});
+const refusalShape = z.looseObject({ code: z.string(), message: z.string() });
+const startedShape = z.looseObject({ runId: z.string() });
+
+export interface Played {
+  /** `ended`: the run reached its end; otherwise what the API refused, and where */
+  readonly at: 'ended' | 'publish' | 'start';
+  /** of the refusing answer, or 200 */
+  readonly httpStatus: number;
+  /** of the run, or the code of the refusal */
+  readonly status: string;
+  readonly code: string | undefined;
+  readonly cause: string | undefined;
+  readonly message: string;
+  readonly output: unknown;
+  /** all of the events, in their order */
+  readonly events: readonly RunEvent[];
+  /** of a refusal */
+  readonly body: JsonObject;
+  readonly tookMs: number;
+}
+
+export interface Stage {
+  play(drawn: Drawn): Promise<Played>;
+}
+
+export interface Drawn {
+  readonly workflow: JsonObject;
+  /** workflows that it calls */
+  readonly others?: readonly JsonObject[];
+  readonly input?: JsonObject;
+  /** what is sent to the run once it has started, as bodies of `POST /v1/signals` */
+  readonly signals?: readonly JsonObject[];
+}
+
+/** One set of runners for many plays: as in a worker, what one script leaves behind would meet the next. */
+export function stage(options: RunnerOptions = {}): Stage {
+  const runAttempt = attemptsBy(createRunners({ reach: reachOf(), ...options }), {
+    secret: async (_scope, name) =>
+      name === 'token' ? { kind: 'secret', text: 'a-secret-of-the-house' } : { kind: 'not_allowed' },
+  });
+  return { play: (drawn) => play(drawn, runAttempt) };
+}
+
+async function play({ workflow, others = [], input = {}, signals = [] }: Drawn, runAttempt: RunAttempt): Promise<Played> {
+  const begunAt = performance.now();
+  const api = http(({ log }) => ({ log: strict(log) }));
+  const key = await api.key(['admin'], { rateLimitPerMinute: null });
+  const ended = (more: Pick<Played, 'at' | 'httpStatus' | 'status'> & Partial<Played>): Played => ({
+    code: undefined,
+    cause: undefined,
+    message: '',
+    output: undefined,
+    events: [],
+    body: {},
+    ...more,
+    tookMs: performance.now() - begunAt,
+  });
+  const refused = (at: 'publish' | 'start', { status, body }: { readonly status: number; readonly body: JsonObject }): Played => {
+    const { code, message } = refusalShape.parse(body);
+    return ended({ at, httpStatus: status, status: code, code, message, body });
+  };
+
+  for (const body of [...others, workflow]) {
+    const published = await api.call('POST', '/v1/workflows', { key, body });
+    if (published.status !== 201) return refused('publish', published);
+  }
+  const asked = { workflowName: workflow['name'] ?? '', input };
+  const started = await api.call('POST', '/v1/runs', { key, headers: { 'Idempotency-Key': 'k' }, body: asked });
+  if (started.status !== 202) return refused('start', started);
+  const { runId: id } = startedShape.parse(started.body);
+  for (const body of signals) {
+    const sent = await api.call('POST', `/v1/runs/${id}/signals`, { key, body });
+    if (sent.status !== 202) return refused('start', sent);
+  }
+  await workOff(api, runAttempt);
+  const { body } = await api.call('GET', `/v1/runs/${id}`, { key });
+  const run = runShape.parse(body);
+  return ended({
+    at: 'ended',
+    httpStatus: 200,
+    status: run.status,
+    code: run.error?.code,
+    cause: run.error?.cause,
+    message: run.error?.message ?? '',
+    output: run.output,
+    events: await eventsIn(api, id),
+  });
+}
+
+async function eventsIn({ world }: Http, id: string): Promise<readonly RunEvent[]> {
+  const address = { projectId: projectId('acme'), environment: environment('test'), runId: runId(id) };
+  const head = await world.log.head(address);
+  if (head === undefined) return [];
+  const later = await world.log.commitsAfter(address, head.commit.number);
+  return [...head.commit.events, ...later.flatMap(({ events }) => events)];
+}
+
+/** Takes messages until none is left, moving the clock to the next one. */
+async function workOff({ world }: Http, runAttempt: RunAttempt): Promise<void> {
+  const clock: Clock = {
+    now: () => world.clock.now(),
+    // the wait before another attempt passes at once; what watches a node sleeps until the node is done
+    sleep: async (wait, signal) => (signal === undefined ? world.clock.advance(wait) : world.clock.sleep(wait, signal)),
+  };
+  const worker: Worker = {
+    deps: { ...world, clock, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
+    plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+    by: 'worker',
+    folds: new WarmFolds(),
+    runAttempt,
+  };
+  for (;;) {
+    const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
+    const jobs = [...world.jobs.takeSent(), ...world.jobs.takeDue(), ...world.timers.takeDue().map(({ job }) => job)];
+    for (const job of jobs) {
+      if (job.kind === 'child') await tendChild(worker, job);
+      else if (job.kind === 'nudge') await nudgeRun(worker, job);
+      else if (job.kind === 'node') await runNode(worker, job, delivery);
+      else if (job.kind === 'wake') await wakeNode(worker, job, delivery);
+    }
+    const results = world.jobs.takeResults();
+    for (const each of byRun(results.map((result) => ({ result, isRedelivered: false })))) await collectResults(worker, each);
+    if (jobs.length > 0 || results.length > 0) continue;
+    const next = Math.min(...world.jobs.delayed.map(({ dueAt }) => dueAt), ...world.timers.pending().map(({ at }) => at));
+    if (!Number.isFinite(next)) return;
+    world.clock.set(next as Instant);
+  }
+}
