@@ -28,7 +28,9 @@ export class BackendStepwell extends PolledBackend {
   static connect({ tableName, namespaceId = 'default', client }: ConnectOptions): BackendStepwell {
     const used = client ?? new DynamoDBClient({ maxAttempts: 3 });
     const store = new DynamoPolledRuns(new Table(used, tableName));
-    const parts = { store, clock: new SystemClock(), newId: randomUUID, chance: Math.random };
+    const clock = new SystemClock();
+    const pause = clock.sleep.bind(clock);
+    const parts = { store, clock, pause, newId: randomUUID, chance: Math.random };
     return new BackendStepwell(parts, namespaceId, () => {
       if (client === undefined) used.destroy();
     });
