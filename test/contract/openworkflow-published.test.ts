@@ -95,7 +95,8 @@ type StepApi = Body[0]['step'];
 
 const onMemory = (store: PolledRuns, namespaceId: string): Backend => {
   const clock = new SystemClock();
-  return new PolledBackend({ store, clock, pause: clock.sleep.bind(clock), newId: randomUUID, chance: Math.random }, namespaceId);
+  const pause = clock.sleep.bind(clock);
+  return new PolledBackend({ store, clock, pause, warn: () => {}, newId: randomUUID, chance: Math.random }, namespaceId);
 };
 
 describe('memory', () => {
@@ -156,7 +157,8 @@ for (const { name, start } of dynamoImplementations)
           },
         { step: 'initialize' },
       );
-      const backend = BackendStepwell.connect({ tableName: shared, client: own, namespaceId: randomUUID() });
+      const backend = await BackendStepwell.connect({ tableName: shared, client: own, namespaceId: randomUUID() });
+      commands.length = 0;
       const claims = Array.from({ length: 350 }, (_, slot) =>
         backend.claimWorkflowRun({ workerId: `w${slot}`, leaseDurationMs: 30_000 }),
       );

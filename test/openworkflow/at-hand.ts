@@ -27,11 +27,15 @@ export class AtHand {
       namespaceId = randomUUID(),
       chance = () => 0,
       pause = async () => {},
-    }: Partial<Pick<BackendParts, 'chance' | 'pause'>> & { readonly clock?: MemoryClock; readonly namespaceId?: string } = {},
+      warn = () => {},
+    }: Partial<Pick<BackendParts, 'chance' | 'pause' | 'warn'>> & {
+      readonly clock?: MemoryClock;
+      readonly namespaceId?: string;
+    } = {},
   ) {
     this.clock = clock;
     this.namespaceId = namespaceId;
-    this.backend = new PolledBackend({ store, clock, pause, newId: randomUUID, chance }, namespaceId);
+    this.backend = new PolledBackend({ store, clock, pause, warn, newId: randomUUID, chance }, namespaceId);
   }
 
   create(facts: Partial<CreateWorkflowRun> = {}): Promise<WorkflowRun> {

@@ -7,7 +7,6 @@ import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
 import { PolledBackend } from '../../lib/openworkflow/backend/backend.ts';
 import { polledShards } from '../../lib/aws/polled-keys.ts';
-import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
 import { noon } from '../contract/samples.ts';
 import { AtHand } from './at-hand.ts';
@@ -151,24 +150,6 @@ test('a claim that fails is the failure of its slot alone, and the run is claime
   expect(claimed).toHaveLength(2);
 });
 
-test('a poll that cannot read fails every slot that waits for it, and the next one works', async () => {
-  const store = new MemoryPolledRuns();
-  let isDown = true;
-  const flaky: PolledRuns = new Proxy(store, {
-    get(target, name) {
-      if (name === 'reminders' && isDown) return () => Promise.reject(new Unavailable('the table'));
-      const method: unknown = Reflect.get(target, name);
-      return typeof method === 'function' ? method.bind(target) : method;
-    },
-  });
-  const { own } = ofProcess(flaky);
-  const run = await own.create();
-  const outcomes = await Promise.allSettled([own.claim('a'), own.claim('b')]);
-  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  isDown = false;
-  expect((await own.claim())?.id).toBe(run.id);
-});
-
 test('the runs of a process that died with all of them claimed are claimed by another when their leases are over', async () => {
   const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
   const [dead, heir] = [ofProcess(store, clock), ofProcess(store, clock)];
@@ -198,7 +179,7 @@ describe('a process that finds nothing', () => {
         });
       });
     const clock = { now: () => instant(Date.now()) };
-    const parts = { store: counts.store, clock, pause, newId: randomUUID, chance: Math.random };
+    const parts = { store: counts.store, clock, pause, warn: () => {}, newId: randomUUID, chance: Math.random };
     return { backend: new PolledBackend(parts, 'team'), take: counts.take };
   };
 

@@ -8,6 +8,8 @@ export interface BackendParts {
   readonly clock: { now(): Instant };
   /** waits between polls that find nothing */
   readonly pause: Clock['sleep'];
+  /** a line for the log of the process */
+  readonly warn: (line: string) => void;
   /** a random UUID */
   readonly newId: () => string;
   /** from 0 up to 1 */

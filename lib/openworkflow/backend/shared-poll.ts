@@ -10,6 +10,7 @@ import { type DurationMs, type Instant, between, durationMs } from '../../engine
 import type { Reminder } from '../../ports/polled-runs.ts';
 import type { Claim, Claims } from './claim-run.ts';
 import type { BackendParts } from './parts.ts';
+import { PollFailures, isOutage } from './poll-failures.ts';
 
 /** The fewest reminders that are read from each partition at once. */
 const pageSize = 32;
@@ -37,9 +38,11 @@ export class SharedPoll {
   readonly #parts: BackendParts;
   readonly #namespaceId: string;
   readonly #claims: Claims;
+  readonly #failures: PollFailures;
   #asking: Slot[] = [];
   #isRunning = false;
   #emptyPolls = 0;
+  #hasFailed = false;
   #lastPollAt: Instant | undefined;
   /** ends the wait for the next poll */
   #wake = new AbortController();
@@ -50,10 +53,12 @@ export class SharedPoll {
     this.#parts = parts;
     this.#namespaceId = namespaceId;
     this.#claims = claims;
+    this.#failures = new PollFailures(parts.warn);
   }
 
   /** @returns undefined where nothing is due */
-  claim(claim: Claim): Promise<PolledState | undefined> {
+  async claim(claim: Claim): Promise<PolledState | undefined> {
+    if (this.#parts.clock.now() < this.#failures.retryAt()) return undefined;
     return new Promise((give, fail) => {
       this.#asking.push({ claim, give, fail });
       void this.#run();
@@ -97,6 +102,7 @@ export class SharedPoll {
     const open = [...slots];
     const seen = new Set<string>();
     let isOfUse = false;
+    this.#hasFailed = false;
     try {
       let limit = Math.max(pageSize, open.length);
       for (let read = 0; read < mostReads && open.length > 0; read += 1) {
@@ -111,8 +117,19 @@ export class SharedPoll {
       }
       this.#emptyPolls = isOfUse ? 0 : this.#emptyPolls + 1;
       for (const slot of open) slot.give(undefined);
+      if (!this.#hasFailed) this.#failures.worked(this.#parts.clock.now());
     } catch (error) {
-      for (const slot of open) slot.fail(error);
+      this.#fail(open, error);
+    }
+  }
+
+  /** An outage is told once, and no slot is to wait for its end. Anything else is the failure of these slots. */
+  #fail(slots: readonly Slot[], error: unknown): void {
+    const isTold = isOutage(error) && (this.#hasFailed || !this.#failures.failed(error, this.#parts.clock.now()));
+    this.#hasFailed = true;
+    for (const slot of slots) {
+      if (isTold) slot.give(undefined);
+      else slot.fail(error);
     }
   }
 
@@ -145,7 +162,7 @@ export class SharedPoll {
           next = given === 'lost' ? Math.floor(this.#parts.chance() * queue.length) : 0;
         }
       } catch (error) {
-        slot.fail(error);
+        this.#fail([slot], error);
       }
     });
     return hasChanged;
