@@ -1,6 +1,6 @@
 /** Errors of AWS that waiting does not cure: a setting of the process is wrong. What it is, and what to do. */
 
-export const settingsFaultCodes = [
+const settingsFaultCodes = [
   'region_missing',
   'region_invalid',
   'credentials_missing',
@@ -9,7 +9,7 @@ export const settingsFaultCodes = [
   'table_not_found',
   'table_keys',
 ] as const;
-export type SettingsFaultCode = (typeof settingsFaultCodes)[number];
+type SettingsFaultCode = (typeof settingsFaultCodes)[number];
 
 export interface SettingsFault {
   readonly code: SettingsFaultCode;
@@ -20,6 +20,7 @@ export interface SettingsFault {
 /** The SDK throws these as plain errors, before it sends anything. */
 const regionFaults: readonly (readonly [RegExp, SettingsFaultCode])[] = [
   [/^Region is missing/, 'region_missing'],
+  [/^Region not accepted: region=""/, 'region_missing'],
   [/^Invalid Configuration: Missing Region/, 'region_missing'],
   [/^Region not accepted/, 'region_invalid'],
 ];
