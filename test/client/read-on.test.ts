@@ -56,7 +56,7 @@ describe('pages', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test.each([
+  test.each<[string, string, (client: StepwellClient) => Promise<unknown>]>([
     ['runs', '/v1/runs?status=failed', (client: StepwellClient) => client.listRuns({ status: 'failed' })],
     ['keys', '/v1/keys?limit=5', (client: StepwellClient) => client.listKeys({ limit: 5 })],
     ['deployments', '/v1/deployments?limit=5', (client: StepwellClient) => client.listDeployments({ limit: 5 })],
