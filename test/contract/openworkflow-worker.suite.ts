@@ -148,13 +148,14 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
       });
       const handle = await workflow.run();
       const workflowRunId = handle.workflowRun.id;
-      const claimed = await dead.backend.claimWorkflowRun({ workerId: 'dead', leaseDurationMs: 60 });
+      const claimed = await dead.backend.claimWorkflowRun({ workerId: 'dead', leaseDurationMs: 60_000 });
       expect(claimed?.id).toBe(workflowRunId);
       const step = { workflowRunId, workerId: 'dead', stepName: 'first', kind: 'function', config: {}, context: null } as const;
       const { id: stepAttemptId } = await dead.backend.createStepAttempt(step);
       await dead.backend.completeStepAttempt({ workflowRunId, workerId: 'dead', stepAttemptId, output: 1 });
       const worker = heir.ow.newWorker({ concurrency: 3 });
       expect(await worker.tick()).toBe(0);
+      await dead.backend.extendWorkflowRunLease({ workflowRunId, workerId: 'dead', leaseDurationMs: 1 });
       await ticked([worker], async () => (await statusOf(heir.backend, workflowRunId)) === 'completed');
       expect(ran).toEqual(['second']);
       await expect(dead.backend.completeWorkflowRun({ workflowRunId, workerId: 'dead', output: null })).rejects.toThrow(
@@ -171,7 +172,7 @@ export const openworkflowWorkerSuite = (connect: (namespaceId: string) => Promis
       const lease = { workerId: 'one', leaseDurationMs: 150 };
       await one.backend.claimWorkflowRun(lease);
       for (let round = 0; round < 4; round += 1) {
-        await one.backend.extendWorkflowRunLease({ ...lease, workflowRunId: workflowRun.id, leaseDurationMs: 5_000 });
+        await one.backend.extendWorkflowRunLease({ ...lease, workflowRunId: workflowRun.id, leaseDurationMs: 60_000 });
         await delay(60);
         expect(await two.backend.claimWorkflowRun({ workerId: 'two', leaseDurationMs: 150 })).toBeNull();
       }
