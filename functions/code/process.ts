@@ -11,9 +11,9 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { workOffQueue } from '../../lib/service/work-off-queue.ts';
 import { deciderOf } from '../wiring.ts';
-import { codeQueue } from './queue-wiring.ts';
+import { codeQueue, settingsFaultOf } from './queue-wiring.ts';
 import { type RunsCode, takeCodeJob } from './take.ts';
-import { described, lineOf } from './worker-lines.ts';
+import { described, isWorthALine, lineOf } from './worker-lines.ts';
 import { codeOn } from './wiring.ts';
 
 /** A queue lets nobody hold a message for more than twelve hours: a drive hands on before. */
@@ -29,6 +29,8 @@ export const runWorker: RunWorker = async (given) => {
   try {
     return await work(given, folder);
   } catch (trouble) {
+    const fault = settingsFaultOf(trouble);
+    if (fault !== undefined) return { kind: 'refused', message: fault.message };
     const isUnreachable = trouble instanceof Unavailable;
     return { kind: isUnreachable ? 'unreachable' : 'refused', message: described(isUnreachable ? trouble.cause : trouble) };
   } finally {
@@ -51,7 +53,9 @@ async function work({ concurrency, holdSeconds, drainSeconds, stop, tell }: Work
       concurrency,
       hold: seconds(holdSeconds),
       drain: seconds(drainSeconds),
-      note: (note) => tell(lineOf(note)),
+      note: (note) => {
+        if (isWorthALine(note)) tell(lineOf(note));
+      },
       take: (body, how) => takeCodeJob(runner, parseJob(body), { ...how, mustEndAt: after(deps.clock.now(), longestWork) }),
     },
     stop,

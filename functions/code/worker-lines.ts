@@ -5,13 +5,16 @@ import type { HeldMessage } from '../../lib/ports/work-queue.ts';
 import type { WorkNote } from '../../lib/service/work-off-queue.ts';
 import { logKeysOf } from '../batch.ts';
 
+/** An outage of hours is a line for its first failure, its second, fourth, eighth …, and not one for each. */
+export const isWorthALine = (note: WorkNote): boolean => note.kind !== 'waits' || Number.isInteger(Math.log2(note.failures));
+
 export function lineOf(note: WorkNote): WorkerLine {
   switch (note.kind) {
     case 'begins':
       return { level: 'info', message: 'taking messages for code' };
     case 'waits': {
-      const { trouble, delayMs, message } = note;
-      const facts = { error: described(trouble), ...(message === undefined ? {} : factsOf(message)) };
+      const { trouble, delayMs, failures, message } = note;
+      const facts = { error: described(trouble), failures, ...(message === undefined ? {} : factsOf(message)) };
       return { level: 'warn', message: `${trouble.message}: again in ${Math.ceil(delayMs / 1_000)} s`, ...facts };
     }
     case 'comes_back':

@@ -51,6 +51,9 @@ export const holderKey = (namespaceId: string, key: string): Key => ({
   sk: 'holder',
 });
 
+/** Written and deleted to see whether this process may. */
+export const checkKey = (namespaceId: string): Key => ({ pk: partition(namespaceId, 'check'), sk: 'check' });
+
 export const waiterPrefix = 'waiter#';
 export const signalPartition = (namespaceId: string, signal: string): string => partition(namespaceId, 'signal', digest(signal));
 export const waiterKey = (namespaceId: string, signal: string, runId: PolledRunId): Key => ({

@@ -1,7 +1,7 @@
 /** Runs that another library's workers poll for, in DynamoDB. */
 import { storedHolder, storedListing, storedReminder, storedSending } from '../codec/polled.ts';
 import type { PolledEntry } from '../engine/polled/entry.ts';
-import type { Instant } from '../engine/time.ts';
+import { type Instant, after as later, minutes } from '../engine/time.ts';
 import type {
   Holding,
   KeyHolder,
@@ -16,6 +16,7 @@ import type {
 import { type Item, number, packed, text } from './attributes.ts';
 import { entryAttributes, entryIn, entryNonceIn, valueAttributes, valueIn, waiterAttributes, waiterIn } from './polled-items.ts';
 import {
+  checkKey,
   dueRunsPartition,
   holderKey,
   listPartition,
@@ -39,6 +40,22 @@ export class DynamoPolledRuns implements PolledRuns {
 
   constructor(table: Table) {
     this.#table = table;
+  }
+
+  /** Does each operation that this store uses once, on an item of its own. @throws what the table refuses */
+  async check(namespaceId: string, now: Instant): Promise<void> {
+    const key = checkKey(namespaceId);
+    await allOf(
+      this.#table.query({
+        ConsistentRead: true,
+        KeyConditionExpression: 'pk = :pk AND sk = :sk',
+        ExpressionAttributeValues: { ':pk': text(key.pk), ':sk': text(key.sk) },
+      }),
+    );
+    await this.#table.put(key, valueAttributes(null, later(now, minutes(10))));
+    await this.#table.get(key);
+    await this.#table.update(key, { expression: 'SET checkedAt = :now', values: { ':now': number(now) } }, isThere);
+    await this.#table.delete(key, isThere);
   }
 
   async entries(run: PolledAddress, after: number): Promise<readonly PolledEntry[]> {

@@ -1,5 +1,6 @@
 /** What an error of the SDK means: the world's temporary trouble, or a definite answer. */
 import { Unavailable } from '../ports/unavailable.ts';
+import { isRegionFault } from './settings-fault.ts';
 
 /** The codes by which services ask for patience while answering with a client error (4xx). */
 const patienceCodes = new Set([
@@ -24,7 +25,7 @@ const localFaults = new Set(['TypeError', 'RangeError', 'CredentialsProviderErro
 const isDefinite = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false;
   const status = statusOf(error);
-  if (status === undefined) return localFaults.has(error.name);
+  if (status === undefined) return localFaults.has(error.name) || isRegionFault(error);
   return status >= 400 && status < 500 && status !== 429 && !patienceCodes.has(error.name);
 };
 

@@ -7,7 +7,7 @@ import { LensCalls } from './lenses.ts';
 import { type KeyedOptions, checkedKey, keyOf } from './keyed.ts';
 import { type ClientOptions, type ClientParts, partsOf, whole } from './options.ts';
 import { QueryCalls } from './query-calls.ts';
-import { followEvents, rowsOf } from './read-on.ts';
+import { firstWithRows, followEvents, rowsOf } from './read-on.ts';
 import { ScheduleCalls } from './schedules.ts';
 import type * as shapes from './shapes.ts';
 import { type Answer, type BodyGiven, type EndedRun, type QueryGiven, type Run, routeOf } from './shapes.ts';
@@ -146,9 +146,11 @@ export class StepwellClient extends TestRunCalls {
     return ask(this.#parts, getRun, getRun.answers[200].schema, { params: { runId }, query }, options);
   }
 
-  /** One page, newest first. */
+  /** One page, newest first; never an empty one before the last. */
   listRuns(query: QueryGiven<'listRuns'> = {}, options?: CallOptions): Promise<Answer<'listRuns'>> {
-    return ask(this.#parts, listRuns, listRuns.answers[200].schema, { query }, options);
+    return firstWithRows(query, (from) =>
+      ask(this.#parts, listRuns, listRuns.answers[200].schema, { query: { ...query, ...from } }, options),
+    );
   }
 
   /** Every run, newest first, page by page. */
@@ -238,9 +240,11 @@ export class StepwellClient extends TestRunCalls {
     return uploaded(this.#parts, upload, archive, options);
   }
 
-  /** One page, newest first. */
+  /** One page, newest first; never an empty one before the last. */
   listDeployments(query: QueryGiven<'listDeployments'> = {}, options?: CallOptions): Promise<Answer<'listDeployments'>> {
-    return ask(this.#parts, listDeployments, listDeployments.answers[200].schema, { query }, options);
+    return firstWithRows(query, (from) =>
+      ask(this.#parts, listDeployments, listDeployments.answers[200].schema, { query: { ...query, ...from } }, options),
+    );
   }
 
   getDeployment(deploymentId: string, options?: CallOptions): Promise<Answer<'getDeployment'>> {
@@ -294,9 +298,11 @@ export class StepwellClient extends TestRunCalls {
     return ask(this.#parts, createKey, createKey.answers[201].schema, { body }, options);
   }
 
-  /** One page, newest first. */
+  /** One page, newest first; never an empty one before the last. */
   listKeys(query: QueryGiven<'listKeys'> = {}, options?: CallOptions): Promise<Answer<'listKeys'>> {
-    return ask(this.#parts, listKeys, listKeys.answers[200].schema, { query }, options);
+    return firstWithRows(query, (from) =>
+      ask(this.#parts, listKeys, listKeys.answers[200].schema, { query: { ...query, ...from } }, options),
+    );
   }
 
   /** Once more keeps the first time. */
@@ -309,9 +315,11 @@ export class StepwellClient extends TestRunCalls {
     return ask(this.#parts, rotateKey, rotateKey.answers[201].schema, { params: { keyId }, body }, options);
   }
 
-  /** One page, newest first. */
+  /** One page, newest first; never an empty one before the last. */
   listAudit(query: QueryGiven<'listAudit'> = {}, options?: CallOptions): Promise<Answer<'listAudit'>> {
-    return ask(this.#parts, listAudit, listAudit.answers[200].schema, { query }, options);
+    return firstWithRows(query, (from) =>
+      ask(this.#parts, listAudit, listAudit.answers[200].schema, { query: { ...query, ...from } }, options),
+    );
   }
 
   /**

@@ -10,6 +10,19 @@ interface Page<Row> {
   readonly hasMore: boolean;
 }
 
+/** The first page that has a row, or the last one: a request reads a bounded number of rows, and filters may leave out all of them. */
+export async function firstWithRows<Row, Found extends Page<Row>>(
+  query: { readonly cursor?: string | undefined },
+  pageAt: (from: { cursor?: string }) => Promise<Found>,
+): Promise<Found> {
+  let from: { cursor?: string } = query.cursor === undefined ? {} : { cursor: query.cursor };
+  for (;;) {
+    const page = await pageAt(from);
+    if (page.data.length > 0 || !page.hasMore || page.cursor === null) return page;
+    from = { cursor: page.cursor };
+  }
+}
+
 /** Row by row; a page is asked for when its first row is wanted. */
 export async function* rowsOf<Row>(
   pageAt: (from: { cursor?: string }) => Promise<Page<Row>>,

@@ -12,7 +12,7 @@ import { checkRanges } from './ranges.ts';
 const longestDeadlineDays = 365;
 
 export interface StorageProps {
-  /** Days for which an ended run is kept after its deadline, 1 to 3650. Default: 30. */
+  /** Days for which an ended run is kept after its latest end, a day after its deadline: 1 to 3650. Default: 30. */
   readonly retentionDays?: number;
   /**
    * Whether tables, bucket and their data outlive the stack. Default: true; false only where everything may be lost. Even

@@ -20,7 +20,7 @@ export const environmentNames = {
   eventBusName: 'STEPWELL_EVENT_BUS_NAME',
   /** `true`: the bus is told when a run has begun, too */
   startedEvents: 'STEPWELL_STARTED_EVENTS',
-  /** how long an ended run is kept after its deadline, in days */
+  /** how long an ended run is kept after its latest end, in days */
   retentionDays: 'STEPWELL_RETENTION_DAYS',
   /** how long an idempotency key is remembered, in hours */
   idempotencyHours: 'STEPWELL_IDEMPOTENCY_HOURS',

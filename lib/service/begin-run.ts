@@ -24,6 +24,7 @@ import {
 } from '../engine/ids.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
 import type { RunEvent } from '../engine/log/events.ts';
+import { expiryOf } from '../engine/log/expiry.ts';
 import { emptyState, applyCommit } from '../engine/log/fold.ts';
 import {
   type CodeCreation,
@@ -110,7 +111,7 @@ export type BeginAnswer =
 export const defaultDeadline = days(7);
 /** The sweep's first look: by then a run's first worker has committed, or is dead. */
 const firstLook = minutes(2);
-/** The longest that a test run may take, and how long it can be looked at after its deadline. */
+/** The longest that a test run may take, and how long it can be looked at after its latest end. */
 export const longestTest = days(1);
 export const testRetention = days(1);
 
@@ -118,7 +119,7 @@ export const testRetention = days(1);
 export async function beginRun<Refused extends { readonly kind: string }>(
   decider: Decider,
   request: BeginRequest,
-  resolve: () => Promise<Resolved | Refused>,
+  resolve: (now: Instant) => Promise<Resolved | Refused>,
 ): Promise<BeginAnswer | Refused> {
   const { deps } = decider;
   const { rememberedMs = deps.settings.idempotencyMs } = request;
@@ -145,7 +146,7 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     if (head !== undefined) return answerFor(head, standing, isReplay);
   }
 
-  const resolved = await resolve();
+  const resolved = await resolve(now);
   if (!isFound(resolved)) {
     // Nothing was tried, so the key is free again; only its own reserver may say so.
     if (!isReplay) await release();
@@ -183,7 +184,7 @@ export async function createHead(
   const startsAt = request.availableAt !== undefined && request.availableAt > now ? request.availableAt : undefined;
   const ownDeadline = request.deadlineAt ?? after(startsAt ?? now, ownLimitOf(resolved));
   const deadlineAt = instant(Math.min(ownDeadline, request.latestDeadlineAt ?? ownDeadline));
-  const expiresAt = after(deadlineAt, isTest(resolved) ? testRetention : deps.settings.retentionMs);
+  const expiresAt = expiryOf({ createdAt: now, deadlineAt }, isTest(resolved) ? testRetention : deps.settings.retentionMs);
   const terms: Terms = { address, now, deadlineAt, expiresAt, startsAt };
   const first =
     'version' in resolved ? await firstOfGraph(decider, resolved, terms) : await firstOfCode(decider, resolved, terms);

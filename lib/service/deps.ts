@@ -3,7 +3,7 @@ import type { DurationMs } from '../engine/time.ts';
 import type { World } from '../ports/world.ts';
 
 interface Settings {
-  /** how long a run is kept after its deadline */
+  /** how long a run is kept after its latest end */
   readonly retentionMs: DurationMs;
   /** how long an idempotency key is remembered */
   readonly idempotencyMs: DurationMs;

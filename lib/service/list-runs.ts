@@ -31,12 +31,14 @@ export interface ListedRun {
 
 export interface RunListing {
   readonly runs: readonly ListedRun[];
-  /** where to go on; present also where the search was broken off before the page was full */
+  /** where to go on; present also where `mostRowsRead` were read before the page was full */
   readonly next?: ListPosition;
 }
 
-/** Pages of the index that one request may look through when its filters let little pass. */
-const mostPages = 10;
+/** Rows of the index that one request reads to fill its page, whatever its limit: as many as ten of the largest pages have. */
+export const mostRowsRead = 1_000;
+/** Where the first rows do not fill the page, each further read is twice as large as the one before, up to this. */
+const largestRead = 100;
 
 export async function listRuns(
   deps: Pick<Deps, 'index' | 'log'>,
@@ -48,17 +50,23 @@ export async function listRuns(
   // No run id is empty, so this lies before every run created earlier than that.
   const start = filters.createdBefore === undefined ? undefined : { createdAt: filters.createdBefore, runId: '' };
   let position = after ?? start;
-  for (let read = 0; read < mostPages; read += 1) {
-    const page = await readPage(deps, scope, filters, { limit, ...(position === undefined ? {} : { after: position }) });
-    for (const run of await Promise.all(page.heads.map((head) => withStatus(deps, head)))) {
-      if (filters.createdAfter !== undefined && run.head.createdAt < filters.createdAfter) return { runs };
-      position = { createdAt: run.head.createdAt, runId: run.head.address.runId };
-      if (!passes(run, filters)) continue;
+  for (let [rowsRead, size] = [0, limit]; rowsRead < mostRowsRead;) {
+    const page = await readPage(deps, scope, filters, { limit: size, ...(position === undefined ? {} : { after: position }) });
+    const wanted = page.heads.map(async (head) => (isWanted(head, filters) ? withStatus(deps, head) : undefined));
+    for (const [index, run] of (await Promise.all(wanted)).entries()) {
+      const head = page.heads[index];
+      if (head === undefined) continue;
+      if (filters.createdAfter !== undefined && head.createdAt < filters.createdAfter) return { runs };
+      position = { createdAt: head.createdAt, runId: head.address.runId };
+      if (run === undefined || !passes(run, filters)) continue;
       runs.push(run);
-      if (runs.length === limit) return { runs, next: position };
+      const isLast = index === page.heads.length - 1 && page.next === undefined;
+      if (runs.length === limit) return isLast ? { runs } : { runs, next: position };
     }
     if (page.next === undefined) return { runs };
     position = page.next;
+    rowsRead += size;
+    size = Math.min(size * 2, largestRead, mostRowsRead - rowsRead);
   }
   return { runs, ...(position === undefined ? {} : { next: position }) };
 }
@@ -77,12 +85,15 @@ const readPage = (
 const stateOf = ({ status, attention }: RunFilters): ListedState | undefined =>
   attention ?? (status === 'failed' || status === 'cancelled' ? status : undefined);
 
-const passes = ({ head, status }: ListedRun, filters: RunFilters): boolean =>
+/** By the head alone: the log of a run that is left out is not read. */
+const isWanted = (head: Head, filters: RunFilters): boolean =>
   (filters.includeTests === true || !isTestRun(head)) &&
-  (filters.status === undefined || filters.status === status) &&
   (filters.workflowName === undefined || filters.workflowName === head.workflow.name) &&
   (filters.rerunOf === undefined || filters.rerunOf === rerunOf(head)) &&
-  (filters.createdBefore === undefined || head.createdAt < filters.createdBefore) &&
+  (filters.createdBefore === undefined || head.createdAt < filters.createdBefore);
+
+const passes = ({ head, status }: ListedRun, filters: RunFilters): boolean =>
+  (filters.status === undefined || filters.status === status) &&
   (filters.attention === undefined || (filters.attention === head.projection.attention && !isEnded(status)));
 
 const isEnded = (status: RunStatus): boolean => terminalStatuses.some((ended) => ended === status);

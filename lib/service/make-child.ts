@@ -27,14 +27,17 @@ export async function makeChild(
   const depth = (callerOf(head)?.depth ?? 0) + 1;
   if (depth >= deepestCall)
     return refused('invalid', 'subflow_too_deep', `runs may call each other ${deepestCall - 1} deep, and this would be one more`);
+  const now = deps.clock.now();
+  // No run begins after its deadline, and a child's is no later than its caller's.
+  if (head.deadlineAt <= now) return refused('deadline', 'deadline_exceeded', 'the deadline of the calling run has passed');
   const input = 'value' in wait.input ? wait.input.value : await load(deps, head.address, wait.input.ref);
   const resolved = await resolve(decider, head.address, wait, input);
   if (resolved.kind !== 'found') return resolved;
   const { nodeId, iteration, attempt, whenLeft, childRunId } = wait;
   const system = systemOfCall({ runId: head.address.runId, nodeId, iteration, attempt, depth, whenLeft });
-  const { projectId, environment, runId } = head.address;
+  const { runId } = head.address;
   const terms = {
-    scope: { projectId, environment },
+    scope: scopeOf(head),
     bodyHash: createHash('sha256').update(`${runId}/${childRunId}`).digest('hex'),
     latestDeadlineAt: head.deadlineAt,
     ...(head.trace === undefined ? {} : { trace: head.trace }),
@@ -43,10 +46,12 @@ export async function makeChild(
   const standing = { runId: childRunId, owner: nonce(`call-${childRunId}`) };
   // What a test calls goes with it when it is stopped. Code of a deployment runs as it always does.
   const ofTest = isTestRun(head) && 'version' in resolved ? { isOfTest: true as const } : {};
-  const made = await createHead(decider, terms, standing, { ...resolved, system, ...ofTest }, deps.clock.now());
+  const made = await createHead(decider, terms, standing, { ...resolved, system, ...ofTest }, now);
   if (isMade(made) || made.kind === 'run_exists') return undefined;
   return refused('error', made.kind, `the workflow ${wait.workflowName} cannot be called now: ${made.kind}`);
 }
+
+const scopeOf = ({ address: { projectId, environment } }: RunFold['head']) => ({ projectId, environment });
 
 type Refused = Extract<ChildEnd, { status: 'refused' }> & { readonly kind: 'refused' };
 

@@ -27,13 +27,18 @@ export type StartRefusal =
   | { readonly kind: 'workflow_archived' }
   | { readonly kind: 'input_invalid'; readonly faults: readonly InputFault[] };
 
-export type StartAnswer = BeginAnswer | StartRefusal;
+/** `deadline_passed`: of a run that does not exist yet. A repetition of a start that was accepted gets that run. */
+export type StartAnswer = BeginAnswer | StartRefusal | { readonly kind: 'deadline_passed' };
 
 /** The endpoint under which a start's key is remembered. */
 const startEndpoint = 'POST /v1/runs';
 
 export const startRun = (decider: Decider, request: StartRequest): Promise<StartAnswer> =>
-  beginRun(decider, { endpoint: startEndpoint, ...request }, () => resolveStart(decider, request));
+  beginRun(decider, { endpoint: startEndpoint, ...request }, async (now) =>
+    request.deadlineAt !== undefined && request.deadlineAt <= now
+      ? { kind: 'deadline_passed' as const }
+      : resolveStart(decider, request),
+  );
 
 /** The graph of that name; else the active deployment's workflow of that name; or the one of the deployment that was named. */
 export async function resolveStart(

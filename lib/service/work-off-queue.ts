@@ -25,7 +25,14 @@ export type WorkNote =
   /** the queue is there, and these hands may take from it */
   | { readonly kind: 'begins' }
   /** something is not available now, and is asked again after this; without a message it is the queue itself */
-  | { readonly kind: 'waits'; readonly trouble: Unavailable; readonly delayMs: DurationMs; readonly message?: HeldMessage }
+  | {
+      readonly kind: 'waits';
+      readonly trouble: Unavailable;
+      readonly delayMs: DurationMs;
+      /** failures in a row, this one included */
+      readonly failures: number;
+      readonly message?: HeldMessage;
+    }
   | { readonly kind: 'comes_back'; readonly trouble: unknown; readonly message: HeldMessage }
   /** it may be in other hands too, as every message of a queue may; the log bears that */
   | { readonly kind: 'slipped'; readonly message: HeldMessage }
@@ -83,7 +90,7 @@ async function receiveInto(hands: Hands, { queue, clock, concurrency, hold, drai
       if (!(trouble instanceof Unavailable)) throw trouble;
       const delayMs = delayAfter(tries);
       tries += 1;
-      note({ kind: 'waits', trouble, delayMs });
+      note({ kind: 'waits', trouble, delayMs, failures: tries });
       await clock.sleep(delayMs, stop);
     }
   }
@@ -190,7 +197,7 @@ class Hands {
         // A queue gives a message up after a few deliveries, and waits between them: trouble that passes is not to use those up.
         if (trouble instanceof Unavailable && !isToRest.aborted) {
           const delayMs = delayAfter(tries);
-          note({ kind: 'waits', trouble, delayMs, message: held.message });
+          note({ kind: 'waits', trouble, delayMs, failures: tries + 1, message: held.message });
           await clock.sleep(delayMs, isToRest);
           if (!isToRest.aborted) continue;
         }
@@ -205,17 +212,19 @@ class Hands {
 
   async #beat(held: Held): Promise<void> {
     const { clock, hold, queue, note } = this.#work;
-    for (let isSlipped = false; ;) {
+    for (let [isSlipped, failures] = [false, 0]; ;) {
       await clock.sleep(durationMs(hold / beatShare), held.over.signal);
       if (held.over.signal.aborted) return;
       try {
         const isHeld = (await queue.hold(held.message, hold)) === 'held';
+        failures = 0;
         if (!isHeld && !isSlipped && !held.over.signal.aborted) note({ kind: 'slipped', message: held.message });
         isSlipped = !isHeld;
       } catch (trouble) {
         // The next one comes in time. What is wrong for good is said to whoever receives.
-        if (trouble instanceof Unavailable)
-          note({ kind: 'waits', trouble, delayMs: durationMs(hold / beatShare), message: held.message });
+        if (!(trouble instanceof Unavailable)) continue;
+        failures += 1;
+        note({ kind: 'waits', trouble, delayMs: durationMs(hold / beatShare), failures, message: held.message });
       }
     }
   }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { mapEngineEventToSse } from '../../lib/engine/log/event-names.ts';
 import { isLast } from '../../lib/client/shapes.ts';
-import { TransportComputeClientError } from '../../lib/client/index.ts';
+import { type StepwellClient, TransportComputeClientError } from '../../lib/client/index.ts';
 import { broken, json, otherEnd, refused } from './other-end.ts';
 
 const runId = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
@@ -54,6 +54,25 @@ describe('pages', () => {
     };
     expect(await play(first())).toBe('a');
     expect(sent).toHaveLength(1);
+  });
+
+  test.each<[string, string, (client: StepwellClient) => Promise<unknown>]>([
+    ['runs', '/v1/runs?status=failed', (client: StepwellClient) => client.listRuns({ status: 'failed' })],
+    ['keys', '/v1/keys?limit=5', (client: StepwellClient) => client.listKeys({ limit: 5 })],
+    ['deployments', '/v1/deployments?limit=5', (client: StepwellClient) => client.listDeployments({ limit: 5 })],
+    ['audit entries', '/v1/audit?result=failure', (client: StepwellClient) => client.listAudit({ result: 'failure' })],
+  ])('a page of %s is not empty while more may match: its cursor is followed', async (_what, path, list) => {
+    const empty = (cursor: string) => json(200, { data: [], cursor, hasMore: true });
+    const { client, sent, play } = otherEnd([empty('c1'), empty('c2'), json(200, { data: [], cursor: null, hasMore: false })]);
+    expect(await play(list(client))).toEqual({ data: [], cursor: null, hasMore: false });
+    expect(sent.map((each) => each.path)).toEqual([path, `${path}&cursor=c1`, `${path}&cursor=c2`]);
+  });
+
+  test('a page with rows is given as it is, with the cursor behind it', async () => {
+    const page = { data: [{ ...facts, status: 'failed' }], cursor: 'c2', hasMore: true };
+    const { client, sent, play } = otherEnd([json(200, { data: [], cursor: 'c1', hasMore: true }), json(200, page)]);
+    expect(await play(client.listRuns({ cursor: 'c0' }))).toMatchObject({ cursor: 'c2', hasMore: true });
+    expect(sent.map((each) => each.path)).toEqual(['/v1/runs?cursor=c0', '/v1/runs?cursor=c1']);
   });
 
   test('of runs do the same, and trouble comes out of the loop', async () => {

@@ -9,8 +9,10 @@ import { SystemClock } from '../../lib/aws/system-clock.ts';
 import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
 import { PolledBackend } from '../../lib/openworkflow/backend/backend.ts';
 import { BackendStepwell } from '../../lib/openworkflow/backend/index.ts';
+import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
 import { createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
+import { openworkflowWorkerSuite } from './openworkflow-worker.suite.ts';
 
 const publishedSuite = (connect: () => Promise<Backend>) => {
   test('a workflow with retries, parallel steps, a sleep, a child and a signal comes to its end', async () => {
@@ -91,10 +93,39 @@ const publishedSuite = (connect: () => Promise<Backend>) => {
 type Body = Parameters<Parameters<OpenWorkflow['implementWorkflow']>[1]>;
 type StepApi = Body[0]['step'];
 
+const onMemory = (store: PolledRuns, namespaceId: string): Backend => {
+  const clock = new SystemClock();
+  const pause = clock.sleep.bind(clock);
+  return new PolledBackend({ store, clock, pause, warn: () => {}, newId: randomUUID, chance: Math.random }, namespaceId);
+};
+
 describe('memory', () => {
-  publishedSuite(async () => {
-    const parts = { store: new MemoryPolledRuns(), clock: new SystemClock(), newId: randomUUID, chance: Math.random };
-    return new PolledBackend(parts, 'default');
+  publishedSuite(async () => onMemory(new MemoryPolledRuns(), 'default'));
+  const store = new MemoryPolledRuns();
+  openworkflowWorkerSuite(async (namespaceId) => onMemory(store, namespaceId));
+
+  test('a parent with 300 children is at its end within five seconds, after few polls', async () => {
+    let polls = 0;
+    const counted = new MemoryPolledRuns();
+    const reminders = counted.reminders.bind(counted);
+    counted.reminders = (...given) => {
+      polls += 1;
+      return reminders(...given);
+    };
+    const ow = new OpenWorkflow({ backend: onMemory(counted, 'default') });
+    const child = ow.defineWorkflow({ name: 'child' }, async ({ step }: { step: StepApi }) => step.run({ name: 's' }, () => 1));
+    const parent = ow.defineWorkflow({ name: 'parent' }, async ({ step }: { step: StepApi }) =>
+      Promise.all(Array.from({ length: 300 }, () => step.runWorkflow(child.workflow.spec))),
+    );
+    const worker = ow.newWorker({ concurrency: 350 });
+    await worker.start();
+    const startedAt = Date.now();
+    const handle = await parent.run();
+    expect(await handle.result({ timeoutMs: 30_000 })).toHaveLength(300);
+    expect(Date.now() - startedAt).toBeLessThan(5_000);
+    await worker.stop();
+    // The worker asks 350 slots' worth each time. Polls of each slot were more than three thousand.
+    expect(polls).toBeLessThan(60);
   });
 });
 
@@ -102,13 +133,37 @@ for (const { name, start } of dynamoImplementations)
   describe(name, () => {
     let emulator: Emulator;
     let client: DynamoDBClient;
+    let shared: string;
     beforeAll(async () => {
       emulator = await start();
       client = dynamoAt(emulator.endpoint);
+      shared = (await createRunsTable(client)).name;
     });
     afterAll(async () => {
       client.destroy();
       await emulator.close();
     });
     publishedSuite(async () => BackendStepwell.connect({ tableName: (await createRunsTable(client)).name, client }));
+    openworkflowWorkerSuite(async (namespaceId) => BackendStepwell.connect({ tableName: shared, client, namespaceId }));
+
+    test('a poll that finds nothing is one query for each shard, for 350 slots as for one', async () => {
+      const own = dynamoAt(emulator.endpoint, { maxAttempts: 1 });
+      const commands: string[] = [];
+      own.middlewareStack.add(
+        (next, { commandName }) =>
+          (given) => {
+            commands.push(String(commandName));
+            return next(given);
+          },
+        { step: 'initialize' },
+      );
+      const backend = await BackendStepwell.connect({ tableName: shared, client: own, namespaceId: randomUUID() });
+      commands.length = 0;
+      const claims = Array.from({ length: 350 }, (_, slot) =>
+        backend.claimWorkflowRun({ workerId: `w${slot}`, leaseDurationMs: 30_000 }),
+      );
+      expect((await Promise.all(claims)).every((run) => run === null)).toBe(true);
+      expect(commands).toEqual(['QueryCommand', 'QueryCommand', 'QueryCommand', 'QueryCommand']);
+      own.destroy();
+    });
   });

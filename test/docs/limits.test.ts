@@ -1,4 +1,5 @@
 /** docs/LIMITS.md says what the code does: each number in it is looked up where it says that it is set. */
+import { latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts';
 import { failureLimits } from '../../lib/engine/log/failure-limits.ts';
 import { describe, expect, test } from 'vitest';
 import { archiveLimits } from '../../lib/artifact/limits.ts';
@@ -33,6 +34,7 @@ import { longestQueueDelayMs } from '../../lib/ports/jobs.ts';
 import { largestPageBytes } from '../../lib/service/list-events.ts';
 import { mostFailuresRecorded } from '../../lib/service/failure-budget.ts';
 import { largestCommitBytes, largestInHeadBytes, largestInItemBytes, largestUnpackedBytes } from '../../lib/service/payloads.ts';
+import { mostRowsRead } from '../../lib/service/list-runs.ts';
 import { defaultDeadline, longestTest, testRetention } from '../../lib/service/begin-run.ts';
 import { mostEars } from '../../lib/service/read-deltas.ts';
 import { mostJoined } from '../../lib/service/join-run.ts';
@@ -257,6 +259,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Answer of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
   'Deadline of a test run': [`${days(longestTest)}`, 'lib/service/begin-run.ts'],
+  'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/expiry.ts'],
+  'Runs read for a page of a list': [count(mostRowsRead), 'lib/service/list-runs.ts'],
   'Retention of a test run': [`${days(testRetention)}`, 'lib/service/begin-run.ts'],
   "Body of a widget's configuration": [
     bytes(numberIn('lib/api/test-run-routes.ts', 'const viewLimitBytes = ')),

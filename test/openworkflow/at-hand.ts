@@ -4,6 +4,7 @@ import { type DurationMs, minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
 import { PolledBackend } from '../../lib/openworkflow/backend/backend.ts';
 import type { CreateWorkflowRun, RetryPolicy, StepAttempt, WorkflowRun } from '../../lib/openworkflow/backend/contract.ts';
+import type { BackendParts } from '../../lib/openworkflow/backend/parts.ts';
 import type { StepAttemptContext, StepKind } from '../../lib/engine/polled/run.ts';
 import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
 import { noon } from '../contract/samples.ts';
@@ -25,11 +26,16 @@ export class AtHand {
       clock = new MemoryClock(noon),
       namespaceId = randomUUID(),
       chance = () => 0,
-    }: { readonly clock?: MemoryClock; readonly namespaceId?: string; readonly chance?: () => number } = {},
+      pause = async () => {},
+      warn = () => {},
+    }: Partial<Pick<BackendParts, 'chance' | 'pause' | 'warn'>> & {
+      readonly clock?: MemoryClock;
+      readonly namespaceId?: string;
+    } = {},
   ) {
     this.clock = clock;
     this.namespaceId = namespaceId;
-    this.backend = new PolledBackend({ store, clock, newId: randomUUID, chance }, namespaceId);
+    this.backend = new PolledBackend({ store, clock, pause, warn, newId: randomUUID, chance }, namespaceId);
   }
 
   create(facts: Partial<CreateWorkflowRun> = {}): Promise<WorkflowRun> {

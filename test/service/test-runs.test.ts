@@ -41,15 +41,15 @@ describe('a test run', () => {
     expect(home.attempts.toSorted()).toEqual(['a#1', 'a#1', 'a#1', 'b#1', 'd#1']);
   });
 
-  it('has a day at most, and is kept for a day', async () => {
+  it('has a day at most, and is kept for a day after its latest end', async () => {
     const home = house();
     const now = home.world.clock.now();
     const long = await tested(home, { ...drawn('flow', 'a>b'), options: { deadlineSeconds: 30 * 86_400 } });
     const short = { ...drawn('flow', 'a>b'), options: { deadlineSeconds: 3_600 } };
     const brief = await tested(home, short, { idempotencyKey: 'k2' });
     const [one, two] = [(await home.fold(long)).head, (await home.fold(brief)).head];
-    expect([one.deadlineAt, one.expiresAt]).toEqual([after(now, days(1)), after(now, days(2))]);
-    expect([two.deadlineAt, two.expiresAt]).toEqual([after(now, hours(1)), after(after(now, hours(1)), days(1))]);
+    expect([one.deadlineAt, one.expiresAt]).toEqual([after(now, days(1)), after(now, days(3))]);
+    expect([two.deadlineAt, two.expiresAt]).toEqual([after(now, hours(1)), after(after(now, hours(1)), days(2))]);
   });
 
   it('that is asked for again under its key is one run; with another graph it is a conflict', async () => {

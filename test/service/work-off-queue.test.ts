@@ -193,6 +193,7 @@ describe('trouble', () => {
       const note = notes.at(-1);
       if (note?.kind !== 'waits') throw new Error('nothing was waited for');
       waits.push(note.delayMs / 1_000);
+      expect(note.failures).toBe(tries);
       expect(taken).toHaveLength(tries);
       await pass(note.delayMs);
       expect(taken).toHaveLength(tries + 1);

@@ -47,6 +47,8 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
         return { ...refuse(result.kind, { errors: result.faults }), audit };
       case 'deployment_not_found':
         return { ...refuse('not_found', { message: `There is no deployment ${result.deploymentId}.` }), audit };
+      case 'deadline_passed':
+        return { ...refuse('invalid_request', { errors: [passed] }), audit };
       case 'node_not_reached':
         throw new Error('a start goes on from no node');
       case 'run_exists':
@@ -161,6 +163,8 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
     }
   },
 });
+
+const passed: Fault = { place: '/deadlineAt', code: 'too_early', message: 'must be in the future' };
 
 /** A graph has versions and nodes, a deployment's code has deployments. */
 const otherKind = (field: string): Fault => ({

@@ -69,6 +69,8 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
         throw new Unavailable('a run id that is free');
       case 'node_not_reached':
         throw new Error('a start goes on from no node');
+      case 'deadline_passed':
+        throw new Error('a webhook starts runs without a deadline of their own');
       case 'not_found':
       case 'no_active_deployment':
       case 'deployment_not_verified':

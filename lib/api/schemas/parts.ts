@@ -41,7 +41,10 @@ export const page = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({
     data: z.array(row).readonly(),
     cursor: z.string().nullable().meta({ description: 'where the listing goes on; null at its end' }),
-    hasMore: z.boolean(),
+    hasMore: z.boolean().meta({
+      description:
+        'more rows may match behind the cursor; a page whose filters leave out nearly all rows may be empty and have more',
+    }),
   });
 
 /** Why a run or a node failed. */

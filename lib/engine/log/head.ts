@@ -19,7 +19,7 @@ interface AnyCreation {
   readonly deadlineAt: Instant;
   /** when the run's first jobs may be taken; absent: at once */
   readonly availableAt?: Instant;
-  /** when its items may be forgotten: deadline + retention */
+  /** when its items may be forgotten: `expiryOf` */
   readonly expiresAt: Instant;
   /** SHA-256 of the caller's canonical body, in hex */
   readonly bodyHash: string;

@@ -1,6 +1,7 @@
 /** What the log of a run comes to that another library's workers poll for: the run, its step attempts, what they wait for. */
 import type { JsonValue } from '../json.ts';
 import { type DurationMs, type Instant, after, days, instant } from '../time.ts';
+import { latestEndAfterDeadline } from '../log/expiry.ts';
 import type { PolledRunId, StepAttemptId } from './ids.ts';
 
 export type PolledStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
@@ -90,9 +91,11 @@ export const hasEnded = ({ status }: Pick<PolledRun, 'status'>): boolean =>
 
 /** A run without a deadline has this one, so that none outlives its records. */
 const longestLife = days(400);
-/** Records are kept so long beyond the deadline. */
+/** Records are kept so long after the run's end. */
 const keptAfter: DurationMs = days(30);
 
 type Lifetime = Pick<PolledRun, 'createdAt' | 'deadlineAt'>;
 export const endOfLife = ({ createdAt, deadlineAt }: Lifetime): Instant => deadlineAt ?? after(createdAt, longestLife);
-export const forgetAt = (run: Lifetime): Instant => after(instant(Math.max(run.createdAt, endOfLife(run))), keptAfter);
+/** A run whose deadline had passed when it was created ends with the next poll, and is kept as long as any other. */
+export const forgetAt = (run: Lifetime): Instant =>
+  after(after(instant(Math.max(run.createdAt, endOfLife(run))), latestEndAfterDeadline), keptAfter);

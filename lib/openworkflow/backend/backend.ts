@@ -19,6 +19,7 @@ import { countRuns, listRuns } from './list-runs.ts';
 import { pageOf, turnOf } from './pages.ts';
 import type { BackendParts } from './parts.ts';
 import { sendSignal } from './send-signal.ts';
+import { SharedPoll } from './shared-poll.ts';
 
 type Decide = (state: PolledState, now: ReturnType<BackendParts['clock']['now']>) => decide.Decision;
 
@@ -26,14 +27,14 @@ export class PolledBackend {
   readonly #parts: BackendParts;
   readonly #namespaceId: string;
   readonly #ledgers: Ledgers;
-  readonly #claims: Claims;
+  readonly #poll: SharedPoll;
 
   constructor(parts: BackendParts, namespaceId: string) {
     this.#parts = parts;
     this.#namespaceId = namespaceId;
     const duties = new Duties(parts.store, (child, state) => this.#tellParent(child, state));
-    this.#ledgers = new Ledgers(parts, duties);
-    this.#claims = new Claims(parts, this.#ledgers, duties);
+    this.#ledgers = new Ledgers(parts, duties, () => this.#poll.expectWork());
+    this.#poll = new SharedPoll(parts, namespaceId, new Claims(parts, namespaceId, this.#ledgers, duties));
   }
 
   async createWorkflowRun(asked: Readonly<contract.CreateWorkflowRun>): Promise<contract.WorkflowRun> {
@@ -56,12 +57,13 @@ export class PolledBackend {
     return countRuns(this.#parts, this.#namespaceId);
   }
 
+  /** All slots of all workers on this backend share one poll. */
   async claimWorkflowRun({
     workerId,
     leaseDurationMs,
   }: Readonly<{ workerId: string; leaseDurationMs: number }>): Promise<contract.WorkflowRun | null> {
     const lease = durationMs(leaseDurationMs);
-    const claimed = await this.#claims.claim({ namespaceId: this.#namespaceId, workerId, lease });
+    const claimed = await this.#poll.claim({ workerId, lease });
     return claimed === undefined ? null : this.#run(claimed);
   }
 

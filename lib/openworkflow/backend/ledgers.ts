@@ -37,13 +37,16 @@ const surelyFits = 100_000;
 export class Ledgers {
   readonly #parts: BackendParts;
   readonly #duties: Duties;
+  readonly #onChange: () => void;
   readonly #kept = new Map<string, PolledState>();
   /** Changes of one run by this process queue up: they would only refuse one another. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
-  constructor(parts: BackendParts, duties: Duties) {
+  /** @param onChange called after each entry that this process has written */
+  constructor(parts: BackendParts, duties: Duties, onChange: () => void) {
     this.#parts = parts;
     this.#duties = duties;
+    this.#onChange = onChange;
   }
 
   /** As it is now; undefined where there is no such run. */
@@ -108,8 +111,10 @@ export class Ledgers {
     const reminders = beforeEntry(before, after, entry);
     for (const reminder of reminders) await store.remind(run.namespaceId, reminder, forget);
     const done = await this.#append(run, entry, forget);
-    if (done === 'written') this.#keep(run, after);
-    else await Promise.all(reminders.map((reminder) => store.dropReminder(run.namespaceId, reminder)));
+    if (done === 'written') {
+      this.#keep(run, after);
+      this.#onChange();
+    } else await Promise.all(reminders.map((reminder) => store.dropReminder(run.namespaceId, reminder)));
     return done;
   }
 

@@ -259,16 +259,16 @@ describe('no log', () => {
 });
 
 describe('the life of a run', () => {
-  test('ends at its deadline, or after 400 days, and its records are kept for 30 days more', () => {
+  test('ends at its deadline, or after 400 days, and its records are kept for 30 days after its latest end', () => {
     const deadlineAt = after(dawn, days(2));
     expect(endOfLife({ createdAt: dawn, deadlineAt })).toBe(deadlineAt);
-    expect(forgetAt({ createdAt: dawn, deadlineAt })).toBe(after(dawn, days(32)));
+    expect(forgetAt({ createdAt: dawn, deadlineAt })).toBe(after(dawn, days(33)));
     expect(endOfLife({ createdAt: dawn, deadlineAt: null })).toBe(after(dawn, days(400)));
-    expect(forgetAt({ createdAt: dawn, deadlineAt: null })).toBe(after(dawn, days(430)));
+    expect(forgetAt({ createdAt: dawn, deadlineAt: null })).toBe(after(dawn, days(431)));
   });
 
   test('that was over before it began is remembered from its beginning', () => {
-    expect(forgetAt({ createdAt: dawn, deadlineAt: instant(dawn - 1_000) })).toBe(after(dawn, days(30)));
+    expect(forgetAt({ createdAt: dawn, deadlineAt: instant(dawn - 1_000) })).toBe(after(dawn, days(31)));
   });
 
   test('is over in three of its states', () => {

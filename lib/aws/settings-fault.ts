@@ -1,0 +1,70 @@
+/** Errors of AWS that waiting does not cure: a setting of the process is wrong. What it is, and what to do. */
+
+const settingsFaultCodes = [
+  'region_missing',
+  'region_invalid',
+  'credentials_missing',
+  'credentials_refused',
+  'permission_missing',
+  'table_not_found',
+  'table_keys',
+] as const;
+type SettingsFaultCode = (typeof settingsFaultCodes)[number];
+
+export interface SettingsFault {
+  readonly code: SettingsFaultCode;
+  /** what happened, and what to do next */
+  readonly message: string;
+}
+
+/** The SDK throws these as plain errors, before it sends anything. */
+const regionFaults: readonly (readonly [RegExp, SettingsFaultCode])[] = [
+  [/^Region is missing/, 'region_missing'],
+  [/^Region not accepted: region=""/, 'region_missing'],
+  [/^Invalid Configuration: Missing Region/, 'region_missing'],
+  [/^Region not accepted/, 'region_invalid'],
+];
+
+const codesByName: Readonly<Record<string, SettingsFaultCode>> = {
+  CredentialsProviderError: 'credentials_missing',
+  AccessDenied: 'permission_missing',
+  AccessDeniedException: 'permission_missing',
+  UnrecognizedClientException: 'credentials_refused',
+  InvalidClientTokenId: 'credentials_refused',
+  InvalidSignatureException: 'credentials_refused',
+  SignatureDoesNotMatch: 'credentials_refused',
+  IncompleteSignature: 'credentials_refused',
+  IncompleteSignatureException: 'credentials_refused',
+  MissingAuthenticationToken: 'credentials_refused',
+  MissingAuthenticationTokenException: 'credentials_refused',
+  ExpiredToken: 'credentials_refused',
+  ExpiredTokenException: 'credentials_refused',
+  ResourceNotFoundException: 'table_not_found',
+};
+
+const advice: Readonly<Record<SettingsFaultCode, string>> = {
+  region_missing: 'No AWS region is set. Set AWS_REGION, or give a client that has a region.',
+  region_invalid: 'The AWS region is not a valid name. Correct AWS_REGION or the region of the client.',
+  credentials_missing:
+    'No AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or run with a role.',
+  credentials_refused: 'AWS refused the credentials. They are wrong, expired, or of another account: renew them.',
+  permission_missing: 'The credentials have no permission for this. Grant the action that AWS names, or use other credentials.',
+  table_not_found: 'There is no such table in this region and account. Check the name of the table and AWS_REGION.',
+  table_keys: 'The table does not have the text keys pk and sk. Name the Runs table of an installation.',
+};
+
+/** A call that never left this machine because its region is not set, or is no region. */
+export const isRegionFault = ({ message }: Error): boolean => regionFaults.some(([text]) => text.test(message));
+
+/** @returns undefined for an error that is not one of settings */
+export function settingsFaultOf(error: unknown): SettingsFault | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code = codeOf(error);
+  return code && { code, message: `${advice[code]} (${error.name}: ${error.message})` };
+}
+
+function codeOf({ name, message }: Error): SettingsFaultCode | undefined {
+  // DynamoDB says so where a key of the request is none of the table's.
+  if (name === 'ValidationException') return /key element|missing the key/i.test(message) ? 'table_keys' : undefined;
+  return codesByName[name] ?? regionFaults.find(([text]) => text.test(message))?.[1];
+}

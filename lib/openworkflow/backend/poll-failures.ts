@@ -1,0 +1,61 @@
+/**
+ * Polls that fail: the table is not available, or a setting has become wrong. Polls are repeated with backoff. The log has one line
+ * when they begin to fail and one when they work again, with their number.
+ */
+import { type Instant, after, between, durationMs, instant, seconds } from '../../engine/time.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import { BackendFault } from './fault.ts';
+
+const firstWaitMs = 250;
+const longestWait = seconds(30);
+
+interface Outage {
+  readonly since: Instant;
+  readonly polls: number;
+  readonly retryAt: Instant;
+  /** what was said of it */
+  readonly said: string;
+}
+
+export const isOutage = (error: unknown): error is Unavailable | BackendFault =>
+  error instanceof Unavailable || error instanceof BackendFault;
+
+export class PollFailures {
+  readonly #warn: (line: string) => void;
+  #outage: Outage | undefined;
+
+  constructor(warn: (line: string) => void) {
+    this.#warn = warn;
+  }
+
+  /** Until then nothing is asked: slots get nothing. */
+  retryAt(): Instant {
+    return this.#outage?.retryAt ?? instant(0);
+  }
+
+  /** @returns whether this is new, and to be thrown: a wrong setting that was not yet told */
+  failed(error: Unavailable | BackendFault, now: Instant): boolean {
+    const before = this.#outage;
+    const isTemporary = error instanceof Unavailable;
+    const kind = isTemporary ? 'unavailable' : error.code;
+    const polls = (before?.polls ?? 0) + 1;
+    const wait = durationMs(Math.min(longestWait, firstWaitMs * 2 ** Math.min(polls - 1, 20)));
+    this.#outage = { since: before?.since ?? now, polls, retryAt: after(now, wait), said: kind };
+    if (before?.said === kind) return false;
+    if (isTemporary)
+      this.#warn(
+        `The poll for runs failed: ${error.message}${causeOf(error)}. It is repeated, at least every ${longestWait / 1_000} s, without another line.`,
+      );
+    return !isTemporary;
+  }
+
+  worked(now: Instant): void {
+    if (this.#outage === undefined) return;
+    const { since, polls } = this.#outage;
+    this.#outage = undefined;
+    const lasted = Math.round(between(since, now) / 1_000);
+    this.#warn(`The poll for runs works again. ${polls} polls failed in ${lasted} s.`);
+  }
+}
+
+const causeOf = ({ cause }: Error): string => (cause instanceof Error ? ` (${cause.name}: ${cause.message})` : '');

@@ -1,0 +1,88 @@
+/**
+ * A process with several slots that dies at each of its writes, before it or after it, while all slots claim and work at once. What
+ * it had claimed is claimed by another when the leases are over: each run ends once, and no step that was done is done again.
+ */
+import { expect, test } from 'vitest';
+import { minutes } from '../../lib/engine/time.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
+import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import type { WorkflowRun } from '../../lib/openworkflow/backend/contract.ts';
+import { noon } from '../contract/samples.ts';
+import { AtHand } from './at-hand.ts';
+import { type Death, Died, mortalStore } from './mortal-store.ts';
+
+const runs = 6;
+const slots = 4;
+
+/** One round of a worker: every free slot asks, and each works on what it was given. */
+async function round(own: AtHand, name: string): Promise<number> {
+  const workers = Array.from({ length: slots }, (_, slot) => `${name}${slot}`);
+  const worked = await Promise.allSettled(
+    workers.map(async (worker) => {
+      const run = await own.claim(worker);
+      if (run !== null) await play(own, run, worker);
+      return run === null ? 0 : 1;
+    }),
+  );
+  return worked.reduce((sum, each) => {
+    if (each.status === 'fulfilled') return sum + each.value;
+    throw each.reason;
+  }, 0);
+}
+
+async function play(own: AtHand, run: WorkflowRun, worker: string): Promise<void> {
+  const { data } = await own.backend.listStepAttempts({ workflowRunId: run.id });
+  const begun = data.find(({ stepName }) => stepName === 'only');
+  const step = begun ?? (await own.step(run.id, { stepName: 'only', workerId: worker }));
+  if (step.status !== 'completed') {
+    const asked = { workflowRunId: run.id, workerId: worker, stepAttemptId: step.id };
+    await own.backend.completeStepAttempt({ ...asked, output: worker });
+  }
+  await own.complete(run.id, worker);
+}
+
+async function story(death?: Death) {
+  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const mortal = mortalStore(store, death);
+  const at = (of: ConstructorParameters<typeof AtHand>[0]) => new AtHand(of, { clock, namespaceId: 'team' });
+  const [client, first, survivor] = [at(store), at(mortal.store), at(store)];
+  for (let made = 0; made < runs; made += 1) await client.create();
+  let died = false;
+  try {
+    while ((await round(first, 'first')) > 0);
+  } catch (error) {
+    if (!(error instanceof Died)) throw error;
+    died = true;
+  }
+  for (let idle = 0; idle < 4; clock.advance(minutes(1))) idle = (await round(survivor, 'second')) === 0 ? idle + 1 : 0;
+  return { store, clock, client, died, writes: mortal.writes() };
+}
+
+const { writes } = await story();
+
+test('without a death the first process does it all', async () => {
+  const { died, client } = await story();
+  expect(died).toBe(false);
+  const { data } = await client.backend.listWorkflowRuns({});
+  expect(data.every(({ attempts, status }) => attempts === 1 && status === 'completed')).toBe(true);
+  expect(writes).toBeGreaterThan(40);
+});
+
+const deaths = Array.from({ length: writes }, (_, index) =>
+  [false, true].map((isWritten): Death => ({ atWrite: index + 1, isWritten })),
+).flat();
+
+test.each(deaths)('a death at write $atWrite, written: $isWritten', async (death) => {
+  const { store, clock, client, died } = await story(death);
+  expect(died).toBe(true);
+  const { data } = await client.backend.listWorkflowRuns({});
+  expect(data.map(({ status }) => status)).toEqual(Array.from({ length: runs }, () => 'completed'));
+  for (const { id } of data) {
+    const steps = await client.backend.listStepAttempts({ workflowRunId: id });
+    expect(steps.data.map(({ stepName, status }) => [stepName, status])).toEqual([['only', 'completed']]);
+  }
+  expect(await client.backend.countWorkflowRuns()).toMatchObject({ completed: runs, running: 0, pending: 0 });
+  clock.advance(minutes(60 * 24 * 500));
+  expect(await client.claim()).toBeNull();
+  expect(await store.reminders('team', clock.now(), 100)).toEqual([]);
+});

@@ -1,0 +1,52 @@
+/** A run whose deadline has passed is never begun, and what it wrote is kept for the retention after its end. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { durationMs, days } from '../../lib/engine/time.ts';
+import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import { AtHand } from './at-hand.ts';
+
+/** A store, and when each item that is written to it is forgotten. */
+function recorded() {
+  const expiries: number[] = [];
+  const plain = new MemoryPolledRuns();
+  const ofRuns = new Set<PropertyKey>(['append', 'enlist', 'hold', 'await']);
+  const store: PolledRuns = new Proxy(plain, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return (...given: readonly unknown[]): unknown => {
+        if (ofRuns.has(name)) expiries.push(Number(given.at(-1)));
+        return Reflect.apply(method, target, given);
+      };
+    },
+  });
+  return { own: new AtHand(store), expiries };
+}
+
+test('a run that is created with a deadline in the past is failed by the next poll, and never given to a worker', async () => {
+  const { own, expiries } = recorded();
+  const run = await own.create({ deadlineAt: own.at(-90 * 86_400_000), idempotencyKey: 'k' });
+  expect(await own.claim()).toBeNull();
+  const ended = await own.run(run.id);
+  expect(ended).toMatchObject({ status: 'failed', error: { message: 'Workflow run deadline exceeded' }, attempts: 0 });
+  expect(Math.min(...expiries)).toBeGreaterThanOrEqual((ended.finishedAt?.getTime() ?? 0) + days(30));
+});
+
+test('whatever a run writes is kept for thirty days after its end, though the poll that ends it comes up to a day late', async () => {
+  const past = fc.integer({ min: -400 * 86_400_000, max: 400 * 86_400_000 });
+  const late = fc.integer({ min: 0, max: 86_400_000 - 1 });
+  await fc.assert(
+    fc.asyncProperty(past, late, fc.boolean(), async (deadlineMs, lateMs, isClaimed) => {
+      const { own, expiries } = recorded();
+      const run = await own.create({ deadlineAt: own.at(deadlineMs), idempotencyKey: 'k' });
+      if (isClaimed && (await own.claim()) !== null) await own.wait(run.id, 'go');
+      own.clock.advance(durationMs(Math.max(0, deadlineMs) + lateMs));
+      await own.claim('other');
+      const { finishedAt } = await own.run(run.id);
+      expect(finishedAt).not.toBeNull();
+      expect(Math.min(...expiries)).toBeGreaterThanOrEqual((finishedAt?.getTime() ?? 0) + days(30));
+    }),
+    { numRuns: 60 },
+  );
+});

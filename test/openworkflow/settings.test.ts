@@ -1,0 +1,198 @@
+/** A backend whose settings are wrong says so once and ends; one whose table does not answer for a while waits. */
+import { OpenWorkflow } from 'openworkflow';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { seconds } from '../../lib/engine/time.ts';
+import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import { BackendFault, BackendStepwell } from '../../lib/openworkflow/backend/index.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import { dynamoAt } from '../contract/emulators/dynamo.ts';
+import { type Answer, type Recorder, startRecorder } from '../contract/emulators/recorder.ts';
+import { AtHand } from './at-hand.ts';
+
+const faultOf = async (connecting: Promise<unknown>): Promise<BackendFault> => {
+  const error: unknown = await connecting.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof BackendFault) return error;
+  throw new Error(`no fault: ${String(error)}`);
+};
+
+describe('connect', () => {
+  beforeEach(() => {
+    for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE'])
+      vi.stubEnv(name, undefined);
+    for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/dev/null');
+    vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+  });
+  afterEach(() => void vi.unstubAllEnvs());
+
+  const withKeys = (): void => {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  };
+
+  test('without a region ends at once and names the variable', async () => {
+    withKeys();
+    const warnings: string[] = [];
+    const fault = await faultOf(BackendStepwell.connect({ tableName: 'runs', warn: (line) => warnings.push(line) }));
+    expect(fault.code).toBe('region_missing');
+    expect(fault.message).toMatch(/^Table runs: No AWS region is set\. Set AWS_REGION.*Region is missing/);
+    expect(warnings).toEqual([]);
+  });
+
+  test('with a region that is no name ends at once', async () => {
+    withKeys();
+    vi.stubEnv('AWS_REGION', 'eu central 1');
+    expect((await faultOf(BackendStepwell.connect({ tableName: 'runs' }))).code).toBe('region_invalid');
+  });
+
+  test('without credentials ends at once', async () => {
+    vi.stubEnv('AWS_REGION', 'eu-central-1');
+    const fault = await faultOf(BackendStepwell.connect({ tableName: 'runs' }));
+    expect(fault.code).toBe('credentials_missing');
+    expect(fault.message).toContain('AWS_ACCESS_KEY_ID');
+  });
+
+  test('where nothing answers tries five times, warns once and ends', async () => {
+    const client = dynamoAt('http://127.0.0.1:1', { maxAttempts: 1 });
+    const warnings: string[] = [];
+    const fault = await faultOf(BackendStepwell.connect({ tableName: 'runs', client, warn: (line) => warnings.push(line) }));
+    expect(fault.code).toBe('unreachable');
+    expect(fault.message).toMatch(/^Table runs did not answer 5 times in .* s .*Check AWS_REGION, AWS_ENDPOINT_URL/);
+    expect(warnings).toHaveLength(1);
+    client.destroy();
+  });
+
+  describe('to a service that refuses', () => {
+    let recorder: Recorder;
+    let refuse: (target: string) => string | undefined;
+    const answerTo = (target: string): Answer => {
+      const name = refuse(target);
+      if (name === undefined) return { status: 200, body: {} };
+      const message = name === 'ValidationException' ? 'The provided key element does not match the schema' : `no ${target}`;
+      return { status: 400, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message } };
+    };
+    beforeEach(async () => {
+      recorder = await startRecorder(({ headers }) => answerTo(String(headers['x-amz-target']).split('.')[1] ?? ''));
+    });
+    afterEach(() => recorder.close());
+    const connecting = () =>
+      BackendStepwell.connect({ tableName: 'runs', client: dynamoAt(recorder.endpoint, { maxAttempts: 1 }) });
+
+    test.each(['Query', 'PutItem', 'GetItem', 'UpdateItem', 'DeleteItem'])('says that %s is not allowed', async (action) => {
+      refuse = (target) => (target === action ? 'AccessDeniedException' : undefined);
+      const fault = await faultOf(connecting());
+      expect(fault.code).toBe('permission_missing');
+      expect(fault.message).toContain(`no ${action}`);
+    });
+
+    test.each([
+      ['ResourceNotFoundException', 'table_not_found'],
+      ['ValidationException', 'table_keys'],
+      ['UnrecognizedClientException', 'credentials_refused'],
+      ['ExpiredTokenException', 'credentials_refused'],
+    ])('tells %s as %s', async (name, code) => {
+      refuse = () => name;
+      expect((await faultOf(connecting())).code).toBe(code);
+    });
+
+    test('and works where everything is allowed', async () => {
+      refuse = () => undefined;
+      await expect(connecting()).resolves.toBeInstanceOf(BackendStepwell);
+    });
+  });
+});
+
+describe('a poll that fails', () => {
+  const failing = () => {
+    const store = new MemoryPolledRuns();
+    const state: { error: Error | undefined; asked: number } = { error: undefined, asked: 0 };
+    const warnings: string[] = [];
+    const flaky: PolledRuns = new Proxy(store, {
+      get(target, name) {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return (...given: readonly unknown[]): unknown => {
+          if (name === 'reminders') state.asked += 1;
+          if (state.error !== undefined) return Promise.reject(state.error);
+          return Reflect.apply(method, target, given);
+        };
+      },
+    });
+    return { own: new AtHand(flaky, { warn: (line) => warnings.push(line) }), state, warnings };
+  };
+
+  /** Asks ten times a second for so long. */
+  async function asked(own: AtHand, forSeconds: number): Promise<{ readonly thrown: readonly unknown[] }> {
+    const thrown: unknown[] = [];
+    for (let tick = 0; tick < forSeconds * 10; tick += 1) {
+      const claims = await Promise.allSettled([own.claim('a'), own.claim('b')]);
+      const [reason] = claims.flatMap((claim) => (claim.status === 'rejected' ? [claim.reason as unknown] : []));
+      if (reason !== undefined) thrown.push(reason);
+      own.clock.advance(seconds(0.1));
+    }
+    return { thrown };
+  }
+
+  test('for a while is repeated with backoff, with one line at its begin and one with the count at its end', async () => {
+    const { own, state, warnings } = failing();
+    state.error = new Unavailable('table runs', { cause: new Error('connect ECONNREFUSED') });
+    expect(await asked(own, 120)).toEqual({ thrown: [] });
+    expect(state.asked).toBeLessThan(13);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('table runs is not available now (Error: connect ECONNREFUSED)');
+    const failed = state.asked;
+    state.error = undefined;
+    const run = await own.create();
+    own.clock.advance(seconds(30));
+    expect((await own.claim())?.id).toBe(run.id);
+    await vi.waitFor(() => expect(warnings).toHaveLength(2));
+    expect(warnings[1]).toMatch(new RegExp(`^The poll for runs works again\\. ${failed} polls failed in 1[0-9]{2} s\\.$`));
+  });
+
+  test('because a setting became wrong is thrown once, and tried again without a word until it is corrected', async () => {
+    const { own, state, warnings } = failing();
+    const run = await own.create();
+    state.error = new BackendFault('permission_missing', 'Table runs: no permission');
+    const { thrown } = await asked(own, 60);
+    expect(thrown).toEqual([state.error]);
+    expect(state.asked).toBeLessThan(13);
+    state.error = undefined;
+    own.clock.advance(seconds(30));
+    expect((await own.claim())?.id).toBe(run.id);
+    await vi.waitFor(() => expect(warnings).toHaveLength(1));
+  });
+
+  test('another setting that is wrong then is thrown too', async () => {
+    const { own, state } = failing();
+    state.error = new BackendFault('credentials_refused', 'expired');
+    await expect(own.claim()).rejects.toThrow('expired');
+    own.clock.advance(seconds(1));
+    state.error = new BackendFault('permission_missing', 'not allowed');
+    await expect(own.claim()).rejects.toThrow('not allowed');
+  });
+
+  test('does not make the published worker print more than one line', async () => {
+    const { own, state, warnings } = failing();
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
+    try {
+      state.error = new BackendFault('permission_missing', 'Table runs: no permission');
+      const worker = new OpenWorkflow({ backend: own.backend }).newWorker({ concurrency: 20 });
+      await worker.start();
+      await vi.waitFor(() => expect(printed).toHaveBeenCalled());
+      for (let turn = 0; turn < 5; turn += 1) {
+        own.clock.advance(seconds(30));
+        const before = state.asked;
+        await vi.waitFor(() => expect(state.asked).toBeGreaterThan(before), { timeout: 5_000 });
+      }
+      await worker.stop();
+      expect(printed).toHaveBeenCalledTimes(1);
+      expect(printed.mock.calls[0]?.[1]).toBe(state.error);
+      expect(warnings).toEqual([]);
+    } finally {
+      printed.mockRestore();
+    }
+  });
+});

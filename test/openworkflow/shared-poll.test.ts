@@ -1,0 +1,251 @@
+/** What claims cost: counts of the store's calls, which do not depend on the machine. */
+import { randomUUID } from 'node:crypto';
+import { OpenWorkflow } from 'openworkflow';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { after, durationMs, instant, minutes, seconds } from '../../lib/engine/time.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
+import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import { PolledBackend } from '../../lib/openworkflow/backend/backend.ts';
+import { polledShards } from '../../lib/aws/polled-keys.ts';
+import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import { noon } from '../contract/samples.ts';
+import { AtHand } from './at-hand.ts';
+
+type Calls = Partial<Record<keyof PolledRuns, number>>;
+
+/** The store, and how often each method of it was called. */
+function counted(store: PolledRuns): { readonly store: PolledRuns; readonly take: () => Calls } {
+  let calls: Record<string, number> = {};
+  return {
+    store: new Proxy(store, {
+      get(target, name) {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return (...given: readonly unknown[]): unknown => {
+          calls[String(name)] = (calls[String(name)] ?? 0) + 1;
+          return Reflect.apply(method, target, given);
+        };
+      },
+    }),
+    take: () => {
+      const taken = calls;
+      calls = {};
+      return taken;
+    },
+  };
+}
+
+const ofProcess = (store: PolledRuns, clock = new MemoryClock(noon)) => {
+  const counts = counted(store);
+  return { own: new AtHand(counts.store, { clock, namespaceId: 'team' }), take: counts.take };
+};
+
+const claims = (own: AtHand, slots: number, worker = 'w') =>
+  Promise.all(Array.from({ length: slots }, (_, slot) => own.claim(`${worker}${slot}`)));
+
+const createMany = (own: AtHand, count: number) => Promise.all(Array.from({ length: count }, () => own.create()));
+
+describe('one claim of many slots', () => {
+  test.each([1, 10, 350])('reads the reminders once where nothing is due: %i slots', async (slots) => {
+    const { own, take } = ofProcess(new MemoryPolledRuns());
+    expect(await claims(own, slots)).toEqual(Array.from({ length: slots }, () => null));
+    expect(take()).toEqual({ reminders: 1 });
+  });
+
+  test('costs for 300 due runs and 350 slots one read of the reminders, and for each run one of its log and four writes', async () => {
+    const store = new MemoryPolledRuns();
+    const [client, worker] = [ofProcess(store), ofProcess(store)];
+    const made = await createMany(client.own, 300);
+    const claimed = (await claims(worker.own, 350)).flatMap((run) => run?.id ?? []);
+    expect(claimed.toSorted()).toEqual(made.map(({ id }) => id).toSorted());
+    expect(worker.take()).toEqual({ reminders: 1, entries: 300, append: 300, remind: 300, enlist: 300, dropReminder: 300 });
+  });
+
+  test('hands the runs out in their order: new ones first, then those that wait longest', async () => {
+    const { own } = ofProcess(new MemoryPolledRuns());
+    const parked = await own.claimed('p');
+    await own.park(parked.id, 0, 'p');
+    own.clock.advance(seconds(1));
+    const [second, first] = [await own.create(), await own.create({ availableAt: own.at(-60_000) })];
+    expect((await claims(own, 3)).map((run) => run?.id)).toEqual([first.id, second.id, parked.id]);
+  });
+
+  test('reads further where none of the first reminders can be claimed', async () => {
+    const store = new MemoryPolledRuns();
+    const [client, worker] = [ofProcess(store), ofProcess(store)];
+    const taken = await createMany(client.own, 40);
+    const standing = await store.reminders('team', noon, 100);
+    await claims(client.own, 40, 'other');
+    // Their owner has not dropped them yet.
+    for (const reminder of standing) await store.remind('team', reminder, after(noon, minutes(60)));
+    client.own.clock.advance(durationMs(1));
+    const later = await client.own.create();
+    worker.own.clock.advance(durationMs(1));
+    expect(taken).toHaveLength(40);
+    expect((await worker.own.claim())?.id).toBe(later.id);
+  });
+
+  test('of two processes with 350 slots each claims every run once, and none reads the log of a run more than three times', async () => {
+    const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+    const [one, two] = [ofProcess(store, clock), ofProcess(store, clock)];
+    const made = await createMany(ofProcess(store, clock).own, 300);
+    const claimed = (await Promise.all([claims(one.own, 350, 'a'), claims(two.own, 350, 'b')]))
+      .flat()
+      .flatMap((run) => run?.id ?? []);
+    expect(claimed.toSorted()).toEqual(made.map(({ id }) => id).toSorted());
+    for (const { entries = 0, reminders = 0 } of [one.take(), two.take()]) {
+      expect(entries).toBeLessThanOrEqual(900);
+      expect(reminders).toBeLessThanOrEqual(8);
+    }
+  });
+});
+
+test('a reminder of a run that another process has just changed is looked up once, and put right after five seconds', async () => {
+  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const [owner, other] = [ofProcess(store, clock), ofProcess(store, clock)];
+  await owner.own.create();
+  const [reminder] = await store.reminders('team', noon, 1);
+  await owner.own.claim('owner');
+  if (reminder === undefined) throw new Error('no reminder');
+  await store.remind('team', reminder, after(noon, minutes(60)));
+  for (let poll = 0; poll < 10; poll += 1) expect(await other.own.claim()).toBeNull();
+  expect(other.take()).toEqual({ reminders: 10, entries: 1 });
+  clock.advance(seconds(5));
+  expect(await other.own.claim()).toBeNull();
+  expect(other.take()).toMatchObject({ entries: 1, dropReminder: 1 });
+  expect(await store.reminders('team', clock.now(), 9)).toEqual([]);
+});
+
+test('a slot that asks while a poll is under way gets what was written before it asked', async () => {
+  const store = new MemoryPolledRuns();
+  const [client, worker] = [ofProcess(store), ofProcess(store)];
+  const early = worker.own.claim('early');
+  await Promise.resolve();
+  await Promise.resolve();
+  const run = await client.own.create();
+  expect((await worker.own.claim('late'))?.id).toBe(run.id);
+  expect(await early).toBeNull();
+});
+
+test('a claim that fails is the failure of its slot alone, and the run is claimed by the next poll', async () => {
+  const store = new MemoryPolledRuns();
+  let isBroken = true;
+  const broken: PolledRuns = new Proxy(store, {
+    get(target, name) {
+      if (name === 'append' && isBroken) {
+        isBroken = false;
+        return () => Promise.reject(new TypeError('refused'));
+      }
+      const method: unknown = Reflect.get(target, name);
+      return typeof method === 'function' ? method.bind(target) : method;
+    },
+  });
+  const [client, worker] = [ofProcess(store), ofProcess(broken)];
+  const made = await createMany(client.own, 3);
+  const outcomes = await Promise.allSettled([worker.own.claim('a'), worker.own.claim('b'), worker.own.claim('c')]);
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+  const claimed = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? (outcome.value?.id ?? []) : []));
+  const last = await worker.own.claim('d');
+  expect(new Set([...claimed, last?.id])).toEqual(new Set(made.map(({ id }) => id)));
+  expect(claimed).toHaveLength(2);
+});
+
+test('the runs of a process that died with all of them claimed are claimed by another when their leases are over', async () => {
+  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const [dead, heir] = [ofProcess(store, clock), ofProcess(store, clock)];
+  const made = await createMany(dead.own, 40);
+  await claims(dead.own, 40);
+  expect(await claims(heir.own, 50)).toEqual(Array.from({ length: 50 }, () => null));
+  clock.advance(minutes(1));
+  const claimed = (await claims(heir.own, 50, 'heir')).flatMap((run) => run ?? []);
+  expect(claimed.map(({ id }) => id).toSorted()).toEqual(made.map(({ id }) => id).toSorted());
+  expect(claimed.every(({ attempts }) => attempts === 2)).toBe(true);
+});
+
+describe('a process that finds nothing', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  const hour = 3_600_000;
+  /** A strongly consistent query that finds nothing costs one unit. */
+  const unitsOf = ({ reminders = 0 }: Calls): number => reminders * polledShards.length;
+  const timed = () => {
+    const counts = counted(new MemoryPolledRuns());
+    const pause = (wait: number, signal?: AbortSignal): Promise<void> =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, wait);
+        signal?.addEventListener('abort', () => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    const clock = { now: () => instant(Date.now()) };
+    const parts = { store: counts.store, clock, pause, warn: () => {}, newId: randomUUID, chance: Math.random };
+    return { backend: new PolledBackend(parts, 'team'), take: counts.take };
+  };
+
+  test.each([
+    [1, 1],
+    [10, 1],
+    [100, 1],
+    [350, 1],
+    [20, 6],
+  ])('reads at most 20,000 units in an hour: published workers with %i slots, %i of them', async (concurrency, workers) => {
+    vi.useFakeTimers({ now: noon });
+    const { backend, take } = timed();
+    const ow = new OpenWorkflow({ backend });
+    const all = Array.from({ length: workers }, () => ow.newWorker({ concurrency }));
+    for (const worker of all) await worker.start();
+    // It begins with short waits.
+    await vi.advanceTimersByTimeAsync(10_000);
+    take();
+    await vi.advanceTimersByTimeAsync(hour / 6);
+    const calls = take();
+    const stopped = Promise.all(all.map((worker) => worker.stop()));
+    await vi.advanceTimersByTimeAsync(2_000);
+    await stopped;
+    expect(calls).toEqual({ reminders: calls.reminders });
+    expect(unitsOf(calls) * 6).toBeGreaterThan(10_000);
+    expect(unitsOf(calls) * 6).toBeLessThanOrEqual(20_000);
+  });
+
+  test('reads exactly 19,200 units in an hour by slots that ask without a pause', async () => {
+    vi.useFakeTimers({ now: noon });
+    const { backend, take } = timed();
+    let isOver = false;
+    const slot = async (workerId: string): Promise<void> => {
+      while (!isOver) await backend.claimWorkflowRun({ workerId, leaseDurationMs: 30_000 });
+    };
+    const slots = ['a', 'b', 'c'].map(slot);
+    await vi.advanceTimersByTimeAsync(10_000);
+    take();
+    await vi.advanceTimersByTimeAsync(hour);
+    expect(unitsOf(take())).toBe(19_200);
+    isOver = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    await Promise.all(slots);
+  });
+
+  test('does not wait for a run that it has created itself', async () => {
+    vi.useFakeTimers({ now: noon });
+    const { backend } = timed();
+    for (let poll = 0; poll < 10; poll += 1) {
+      const claim = backend.claimWorkflowRun({ workerId: 'w', leaseDurationMs: 30_000 });
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(await claim).toBeNull();
+    }
+    await backend.claimWorkflowRun({ workerId: 'w', leaseDurationMs: 30_000 });
+    const claim = backend.claimWorkflowRun({ workerId: 'w', leaseDurationMs: 30_000 });
+    const run = await backend.createWorkflowRun({
+      workflowName: 'orders',
+      version: null,
+      idempotencyKey: null,
+      config: {},
+      context: null,
+      input: null,
+      availableAt: null,
+      deadlineAt: null,
+    });
+    // No timer has fired in between.
+    expect((await claim)?.id).toBe(run.id);
+  });
+});

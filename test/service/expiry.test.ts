@@ -1,0 +1,165 @@
+/** No item of a run expires before the retention after the run's end is over, whatever the run writes and however late it ends. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
+import { expiryOf, latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts';
+import { type DurationMs, type Instant, after, days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
+import type { Deps } from '../../lib/service/deps.ts';
+import { testRetention } from '../../lib/service/begin-run.ts';
+import { recoverRun } from '../../lib/service/recover-runs.ts';
+import { saveSnapshot } from '../../lib/service/snapshots.ts';
+import { startRun } from '../../lib/service/start-run.ts';
+import { finished, house, scope, workflow } from './house.ts';
+import { replaced } from './replaced.ts';
+
+const retention = days(30);
+
+/** The house, and the earliest expiry of all that was written to the log. */
+function recordingHouse(answer?: Parameters<typeof house>[0] extends (infer Options) | undefined ? Options : never) {
+  const expiries: Instant[] = [];
+  const note = <Result>(expiresAt: Instant, result: Result): Result => {
+    expiries.push(expiresAt);
+    return result;
+  };
+  const wrap = (deps: Deps): Deps => ({
+    ...deps,
+    log: replaced(deps.log, {
+      create: (creation) => note(creation.expiresAt, deps.log.create(creation)),
+      put: (run, commit, expiresAt) => note(expiresAt, deps.log.put(run, commit, expiresAt)),
+      attach: (run, name, value, expiresAt) => note(expiresAt, deps.log.attach(run, name, value, expiresAt)),
+      beat: (run, beat, expiresAt) => note(expiresAt, deps.log.beat(run, beat, expiresAt)),
+      saveSnapshot: (run, snapshot, expiresAt) => note(expiresAt, deps.log.saveSnapshot(run, snapshot, expiresAt)),
+    }),
+  });
+  return { home: house({ ...answer, wrap }), expiries };
+}
+
+async function endOf(home: ReturnType<typeof house>, run: RunAddress): Promise<Instant> {
+  const { state } = await home.fold(run);
+  const head = await home.world.log.head(run);
+  if (head === undefined) throw new Error('the run is gone');
+  expect(['completed', 'failed', 'cancelled']).toContain(state.progress.status);
+  const commits = [head.commit, ...(await home.world.log.commitsAfter(run, head.commit.number))];
+  return commits.at(-1)?.at ?? head.createdAt;
+}
+
+describe('no item expires before the retention after the end of its run', () => {
+  it('of a run that ends in time, or by its deadline, whenever the sweep comes', async () => {
+    const late = fc.integer({ min: 0, max: latestEndAfterDeadline - 1 });
+    const deadline = fc.integer({ min: 1, max: 365 * 86_400 });
+    await fc.assert(
+      fc.asyncProperty(deadline, late, fc.boolean(), async (deadlineSeconds, lateMs, isWaiting) => {
+        const { home, expiries } = recordingHouse();
+        const drawn = isWaiting ? 'a>s s>b' : 'a>b';
+        await home.publish({ ...workflow('flow', drawn), options: { deadlineSeconds } });
+        const run = await home.begin('flow');
+        for (const job of home.world.jobs.takeSent()) await home.take(job);
+        home.world.clock.set(after(after((await home.fold(run)).head.createdAt, seconds(deadlineSeconds)), durationMs(lateMs)));
+        await recoverRun(home.worker, run);
+        const keptUntil = after(await endOf(home, run), retention);
+        expect(expiries.length).toBeGreaterThan(2);
+        expect(Math.min(...expiries)).toBeGreaterThanOrEqual(keptUntil);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('of a run with a large input, whose attempts are redispatched before it ends', async () => {
+    const { home, expiries } = recordingHouse({ answer: () => finished('x'.repeat(20_000)) });
+    await home.publish(workflow('flow', 'a>b b>d'));
+    const answer = await home.start({ input: { text: Array.from({ length: 9_000 }, (_, index) => `${index}`).join('-') } });
+    if (answer.kind !== 'started') throw new Error(answer.kind);
+    const run = { ...scope, runId: answer.runId };
+    for (let round = 0; round < 3; round += 1) {
+      home.world.clock.advance(minutes(10));
+      await recoverRun(home.worker, run);
+    }
+    await home.settle();
+    const fold = await home.fold(run);
+    await saveSnapshot(home.deps, fold);
+    expect(Math.min(...expiries)).toBeGreaterThanOrEqual(after(await endOf(home, run), retention));
+  });
+});
+
+describe('the expiry of a run', () => {
+  const created = 1_000_000 as Instant;
+  it.each<[string, DurationMs]>([
+    ['a run', retention],
+    ['a test run', testRetention],
+  ])('of %s is its retention after the latest end', (_what, kept) => {
+    const deadlineAt = after(created, hours(1));
+    expect(expiryOf({ createdAt: created, deadlineAt }, kept)).toBe(deadlineAt + latestEndAfterDeadline + kept);
+  });
+
+  it('leaves room for the hour in which code undoes what it did', () => {
+    expect(latestEndAfterDeadline).toBeGreaterThan(hours(1));
+  });
+
+  it('is refused for a deadline that has passed when the run is created', () => {
+    expect(() => expiryOf({ createdAt: created, deadlineAt: created }, retention)).toThrow(/has passed/);
+  });
+});
+
+describe('a start whose deadline has passed', () => {
+  it('is refused, makes nothing, and leaves its key free', async () => {
+    const { home, expiries } = recordingHouse();
+    await home.publish(workflow('flow', 'a>b'));
+    const now = home.world.clock.now();
+    expect(await home.start({ deadlineAt: now })).toEqual({ kind: 'deadline_passed' });
+    expect(expiries).toEqual([]);
+    expect(await home.start({ deadlineAt: after(now, seconds(1)) })).toMatchObject({ kind: 'started', isReplay: false });
+  });
+
+  it('is answered with its run where it was accepted before', async () => {
+    const { home } = recordingHouse();
+    await home.publish(workflow('flow', 'a>b'));
+    const deadlineAt = after(home.world.clock.now(), seconds(10));
+    const first = await home.start({ deadlineAt });
+    home.world.clock.advance(minutes(1));
+    expect(await home.start({ deadlineAt })).toEqual({ ...first, isReplay: true });
+  });
+
+  it('is refused where its first request died before the run was there', async () => {
+    const { home } = recordingHouse();
+    await home.publish(workflow('flow', 'a>b'));
+    const deadlineAt = after(home.world.clock.now(), seconds(10));
+    const request = {
+      scope,
+      idempotencyKey: 'k1',
+      bodyHash: 'h1',
+      workflowName: workflow('flow', 'a>b').name,
+      input: {},
+      deadlineAt,
+    };
+    const dying = {
+      ...home.worker,
+      deps: { ...home.deps, log: replaced(home.deps.log, { create: () => Promise.reject(new Error('died')) }) },
+    };
+    await expect(startRun(dying, request)).rejects.toThrow('died');
+    home.world.clock.advance(minutes(1));
+    expect(await startRun(home.worker, request)).toEqual({ kind: 'deadline_passed' });
+  });
+});
+
+it('a child that is asked for when the deadline of its caller has passed is not made, and the call fails', async () => {
+  const { home } = recordingHouse();
+  await home.publish(workflow('child', 'x>y'));
+  await home.publish({ ...workflow('flow', 'a>k k>b', { k: { calls: 'child' } }), options: { deadlineSeconds: 60 } });
+  const run = await home.begin('flow');
+  const asked: Job[] = [];
+  const sent = (): readonly Job[] => [...home.world.jobs.takeSent(), ...home.world.jobs.takeDue()];
+  for (let jobs = sent(); jobs.length > 0; jobs = sent()) {
+    asked.push(...jobs.filter(({ kind }) => kind === 'child'));
+    for (const job of jobs.filter(({ kind }) => kind !== 'child')) await home.take(job);
+  }
+  expect(asked).toHaveLength(1);
+  home.world.clock.advance(minutes(2));
+  for (const job of asked) await home.take(job);
+  const runs = await home.world.index.list(scope, { limit: 10 });
+  expect(runs.heads.map(({ address }) => address.runId)).toEqual([run.runId]);
+  const events = (await home.world.log.commitsAfter(run, firstCommit)).flatMap((commit) => commit.events);
+  expect(events).toContainEqual(
+    expect.objectContaining({ type: 'NODE_FAILED', failure: expect.objectContaining({ code: 'deadline_exceeded' }) }),
+  );
+});
