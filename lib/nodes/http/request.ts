@@ -1,6 +1,7 @@
 /** The request that a config asks for, with everything looked up; and what remains of it behind a redirect. */
 import type { ContextView } from '../../engine/graph/context.ts';
 import { type SecretTexts, asText, resolveTemplate, secretsOf } from '../../engine/graph/template.ts';
+import { headerFault } from '../../engine/header-rule.ts';
 import type { NodeTools } from '../runner.ts';
 import { type HttpConfig, hasNoBody } from './shape.ts';
 
@@ -42,6 +43,9 @@ export function requestOf(
   if (trace !== undefined) headers.set('traceparent', trace.traceparent);
   if (trace !== undefined && config.sendCorrelationId) headers.set('x-workflow-correlation-id', trace.correlationId);
   for (const [name, template] of Object.entries(config.headers)) {
+    // Also a query that was stored before this was judged.
+    const fault = headerFault(name);
+    if (fault !== undefined) return `the header ${JSON.stringify(name.slice(0, 200))} ${fault}`;
     const value = asText(resolveTemplate(template, context, secrets));
     try {
       headers.set(name, value);
