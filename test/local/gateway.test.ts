@@ -392,6 +392,68 @@ describe('an upload that was signed beforehand', () => {
     expect(await object.Body?.transformToString()).toBe('an archive');
   });
 
+  /** As a client of its own sends it: fetch would set or refuse some of these headers. */
+  const send = (url: string, headers: Record<string, string>, body = content) =>
+    new Promise<readonly [number | undefined, string]>((resolve, reject) => {
+      const outgoing = open(url, { method: 'PUT', headers }, (incoming) => {
+        let text = '';
+        incoming.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        incoming.on('end', () => resolve([incoming.statusCode, text]));
+      });
+      outgoing.on('error', reject);
+      if (headers['expect'] === undefined) return void outgoing.end(body);
+      outgoing.on('continue', () => outgoing.end(body));
+      outgoing.flushHeaders();
+    });
+  const signed = { 'x-amz-checksum-sha256': digest, 'content-length': '10' };
+
+  // curl --upload-file sends no type, curl --data-binary that of a form.
+  test.each([
+    undefined,
+    'application/x-www-form-urlencoded',
+    'application/x-amz-json-1.0',
+    'application/json',
+    'multipart/form-data; boundary=x',
+    'multipart/form-data',
+    'text/plain',
+    'application/gzip',
+    'no type',
+    ';',
+    '',
+  ])('is taken with the content type %j, byte for byte', async (type) => {
+    const key = `payloads/typed-${String(type).replaceAll(/\W/g, '-')}`;
+    const [status, text] = await send(await upload(key), { ...signed, ...(type === undefined ? {} : { 'content-type': type }) });
+    expect([status, text]).toEqual([200, '']);
+    const bucket = new S3Client({ ...settings(), forcePathStyle: true });
+    const object = await bucket.send(new GetObjectCommand({ Bucket: 'app-files', Key: key }));
+    expect(await object.Body?.transformToString()).toBe('an archive');
+  });
+
+  test('is taken as it is where it says that it is in chunks and is not', async () => {
+    const [status] = await send(await upload('payloads/chunks'), { ...signed, 'content-encoding': 'aws-chunked' });
+    const bucket = new S3Client({ ...settings(), forcePathStyle: true });
+    const object = await bucket.send(new GetObjectCommand({ Bucket: 'app-files', Key: 'payloads/chunks' }));
+    expect([status, await object.Body?.transformToString()]).toEqual([200, 'an archive']);
+  });
+
+  test('is taken from a client that asks first whether it may go on', async () => {
+    expect(await send(await upload('payloads/expecting'), { ...signed, expect: '100-continue' })).toEqual([200, '']);
+  });
+
+  test.each([
+    ['no body', { ...signed, 'content-length': '0' }, Buffer.alloc(0), [400, 'BadDigest']],
+    ['no length', { 'x-amz-checksum-sha256': digest, 'transfer-encoding': 'chunked' }, content, [403, 'SignatureDoesNotMatch']],
+    [
+      'other bytes, said to be in chunks',
+      { ...signed, 'content-encoding': 'aws-chunked' },
+      Buffer.from('an archivE'),
+      [400, 'BadDigest'],
+    ],
+  ] as const)('is refused with %s, and never by a failure', async (_what, headers, body, refused) => {
+    const [status, text] = await send(await upload('payloads/refused'), headers, body);
+    expect([status, /<Code>(\w+)/.exec(text)?.[1]]).toEqual(refused);
+  });
+
   test('is refused with other bytes, without its digest, and with another one', async () => {
     const url = await upload('payloads/other');
     expect(await put(url, Buffer.from('an archivE'))).toEqual([400, 'BadDigest']);

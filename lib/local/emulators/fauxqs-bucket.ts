@@ -28,6 +28,8 @@ export function openBucket(options: BuildOptions): Bucket {
       opening ??= open();
       const app = await opening;
       const { 'content-length': _, 'transfer-encoding': __, ...headers } = request.headers;
+      // The emulator's one server parses some types as messages of SQS and SNS, and refuses what is no type: to S3 a body is bytes.
+      headers['content-type'] = 'application/octet-stream';
       const answered = await app.inject({
         method,
         url: request.url,
