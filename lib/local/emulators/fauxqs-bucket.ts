@@ -28,12 +28,11 @@ export function openBucket(options: BuildOptions): Bucket {
       opening ??= open();
       const app = await opening;
       const { 'content-length': _, 'transfer-encoding': __, ...headers } = request.headers;
-      // The emulator's one server parses some types as messages of SQS and SNS, and refuses what is no type: to S3 a body is bytes.
-      headers['content-type'] = 'application/octet-stream';
       const answered = await app.inject({
         method,
         url: request.url,
-        headers: { ...headers, host: '127.0.0.1' },
+        // The emulator's one server parses some types as messages of SQS and SNS, and refuses what is no type: to S3 a body is bytes.
+        headers: { ...headers, host: '127.0.0.1', 'content-type': 'application/octet-stream' },
         ...(request.body.length > 0 || method === 'PUT' || method === 'POST' ? { payload: request.body } : {}),
       });
       const kept: Record<string, string> = {};
