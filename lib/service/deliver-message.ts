@@ -23,6 +23,7 @@ import { load } from './payloads.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import type { Delivery } from './run-node.ts';
 import { watchDelivery } from './watch-delivery.ts';
+import { workflowMessage } from './workflow-message.ts';
 
 export interface Deliverer extends Decider {
   readonly bundles: Bundles;
@@ -62,6 +63,8 @@ async function deliver(deliverer: Deliverer, { fold, head, open }: Delivered, { 
   const handed = await handOver(deliverer, { fold, head, open }, message, endsAt);
   if (isTerminal(fold.state.progress)) return;
   const node: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
+  const isStepLost = handed.kind === 'unloadable' && laneOf(message.queueName) === 'step';
+  const reason = isStepLost ? `message ${open.nodeId} to ${message.queueName} cannot be loaded: ${handed.message}` : undefined;
   const answered: FetchFact = {
     kind: 'message-answered',
     node,
@@ -69,6 +72,7 @@ async function deliver(deliverer: Deliverer, { fold, head, open }: Delivered, { 
     verdict: verdictOf(handed),
     // What resumed the run was told once.
     again: newMessage(deps, laneOf(message.queueName) ?? 'workflow', { queueName: message.queueName, body: message.body }),
+    ...(reason === undefined ? {} : { notice: await workflowMessage(deps, head, { reason }) }),
     startedAt,
     endedAt: deps.clock.now(),
   };

@@ -201,6 +201,14 @@ describe('refused at the door', () => {
       await create((await packedDeployment('unseen', { workflows: ['unseen'] })).manifest);
       return start({ workflowName: 'unseen', deploymentId: 'unseen' });
     },
+    unknown_queue: async () => {
+      const { manifest, archive } = await packedDeployment('few-queues', { workflows: ['listens'] });
+      await createWith(manifest, archive);
+      const availableAt = new Date(Date.now() + 3_600_000).toISOString();
+      const { body } = await start({ workflowName: 'listens', deploymentId: 'few-queues', availableAt });
+      const message = { runId: startedShape.parse(body).runId };
+      return cloud.call('POST', '/v1/queue/publish', { queueName: '__wkf_step_anything', message });
+    },
     deployment_mismatch: async () => {
       const { manifest, archive } = await packedDeployment('its-own', { workflows: ['stays'] });
       await createWith(manifest, archive);
