@@ -65,6 +65,8 @@ export interface Cloud {
   readonly functions: ReadonlyMap<string, LambdaFunction>;
   readonly recorder: Recorder;
   readonly secrets: SecretStore;
+  /** by which the person whose machine it is looks into the tables */
+  readonly tables: { readonly url: string; readonly accessKeyId: string; readonly secretAccessKey: string };
   readonly busEvents: () => readonly BusEvent[];
   /** what a worker is told; undefined where the template has nothing for one */
   readonly worker: Readonly<Record<string, string>> | undefined;
@@ -202,6 +204,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     // Pages are of the API's port: a socket's port serves none.
     const pages = { ports: api === undefined ? [] : [api.port], others };
     if (socketRoutes !== undefined) socketServer.mount({ routes: socketRoutes, find, origins: pages, warn });
+    const { accessKeyId, secretAccessKey } = principals.enrolOwner();
     const worker = workerVariables(template, principals, gateway.url);
     return {
       url: api?.url,
@@ -211,6 +214,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
       functions,
       recorder,
       secrets,
+      tables: { url: gateway.url, accessKeyId, secretAccessKey },
       busEvents: buses.recent,
       worker,
       stop: end,

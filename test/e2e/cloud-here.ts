@@ -73,10 +73,10 @@ export async function startCloudHere(
         encoding: 'utf8',
         env: {
           ...process.env,
-          AWS_ENDPOINT_URL_DYNAMODB: cloud.emulators.dynamodb.url,
+          AWS_ENDPOINT_URL_DYNAMODB: cloud.tables.url,
           AWS_REGION: place.region,
-          AWS_ACCESS_KEY_ID: 'LOCAL',
-          AWS_SECRET_ACCESS_KEY: 'local',
+          AWS_ACCESS_KEY_ID: cloud.tables.accessKeyId,
+          AWS_SECRET_ACCESS_KEY: cloud.tables.secretAccessKey,
         },
       });
       if (status !== 0) throw new Error(stderr);

@@ -10,6 +10,7 @@ import { listen, readBody, type Listening } from '../http/listen.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 import { isDated, isExpired, isPresigned, readCredential, unsentHeaders } from './credential.ts';
 import type { Principals } from './principals.ts';
+import { isSigned } from './signature.ts';
 import { isFault, jsonResponse, type Service, type ServiceFault, type WireRequest, type WireResponse } from './wire.ts';
 
 interface GatewayParts {
@@ -31,6 +32,12 @@ const missingToken: ServiceFault = {
 const badToken: ServiceFault = {
   code: 'UnrecognizedClientException',
   message: 'The security token included in the request is invalid.',
+  status: 403,
+};
+
+const badSignature: ServiceFault = {
+  code: 'SignatureDoesNotMatch',
+  message: 'The request signature we calculated does not match the signature you provided.',
   status: 403,
 };
 
@@ -59,6 +66,7 @@ async function answer(parts: GatewayParts, request: WireRequest): Promise<WireRe
   if (principal === undefined) return service.refuse(badToken);
   const badAddress = isPresigned(request.query) ? faultOfAddress(request) : undefined;
   if (badAddress !== undefined) return service.refuse(badAddress);
+  if (!isSigned(request, credential, credential.signature, principal.secretAccessKey)) return service.refuse(badSignature);
   const operation = service.read(request);
   if (isFault(operation)) {
     parts.warn(`${principal.name}: ${service.name}: ${operation.message}`);

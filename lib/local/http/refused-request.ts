@@ -1,11 +1,11 @@
 /** What a server of the embedded cloud says of requests that no route sees, in the error form of the product. */
 import { randomUUID } from 'node:crypto';
-import type { ErrorCode } from '../../api/errors.ts';
 import { limits } from './limits.ts';
 
 export interface RefusedRequest {
   readonly status: number;
-  readonly code: ErrorCode;
+  /** of the product's catalogue */
+  readonly code: 'invalid_request' | 'request_blocked';
   readonly message: string;
 }
 
