@@ -21,10 +21,9 @@ export async function measureBarePuts({ template, emulators }: Cloud, count: num
   const roleArn = arns.role('bench');
   const document = { Statement: [{ Effect: 'Allow', Action: 'dynamodb:PutItem', Resource: arns.table(table) }] };
   const principals = createPrincipals(new Map([[roleArn, parsePolicy(document, 'bench')]]));
-  const { accessKeyId } = principals.enrol('bench', roleArn);
+  const credentials = principals.enrol('bench', roleArn);
   const gateway = await openGateway();
   gateway.mount({ principals, recorder: createRecorder(), warn, services: [dynamodb(emulators.dynamodb.forward)] });
-  const credentials = { accessKeyId, secretAccessKey: 'local' };
   const client = new DynamoDBClient({ endpoint: gateway.url, region: place.region, credentials });
   const times: number[] = [];
   // A partition of its own: it may be measured several times in one cloud.

@@ -11,10 +11,9 @@ import { place } from '../lib/local/place.ts';
 import { type Voice, voiceOf } from '../lib/service/stream-node.ts';
 
 /** @param node of the run, which must be open */
-export function speakerIn({ template, emulators }: Cloud, run: string, node: string): Voice {
+export function speakerIn({ template, tables }: Cloud, run: string, node: string): Voice {
   const table = template.of('AWS::DynamoDB::Table').find(({ logicalId }) => logicalId.includes('RunsTable'))?.name ?? '';
-  const credentials = { accessKeyId: 'LOCAL', secretAccessKey: 'local' };
-  const client = new DynamoDBClient({ endpoint: emulators.dynamodb.url, region: place.region, credentials });
+  const client = new DynamoDBClient({ endpoint: tables.url, region: place.region, credentials: tables });
   const clock = new SystemClock();
   const voice = voiceOf(
     { streams: new DynamoStreams(new Table(client, table)), clock, ids: new SystemIds() },

@@ -168,6 +168,12 @@ export const errorCatalogue = {
     message: 'Only a run that a deployment answers for over HTTP takes messages.',
     recovery: 'A graph, and code that is replayed, wait for signals: POST /v1/runs/{runId}/signals.',
   },
+  unknown_queue: {
+    status: 404,
+    trouble: 'caller',
+    message: 'The deployment of the run has no workflow or step of that queue.',
+    recovery: 'Use a queue that "errors" names, or deploy code whose manifest lists the workflow or step.',
+  },
   no_active_deployment: {
     status: 409,
     trouble: 'caller',

@@ -20,7 +20,7 @@ export const worldRoutes = [
     idempotencyKey: 'none',
     action: 'world.queue.publish',
     answers: { 200: ok('It is in the log of its run, and on its way', world.publishedMessageAnswer) },
-    errors: ['not_found', 'run_terminal', 'idempotency_conflict', 'takes_no_messages', 'deployment_mismatch'],
+    errors: ['not_found', 'run_terminal', 'idempotency_conflict', 'takes_no_messages', 'deployment_mismatch', 'unknown_queue'],
   },
   {
     method: 'GET',

@@ -8,7 +8,21 @@ export const markerHeaders = [
   'x-vqs-delivery-id',
   'x-workflow-queue-provider',
   'x-workflow-message-id',
+  // @workflow/world-local and world-postgres, 4.x and 5.x; bundle runs of this product send the same.
+  'x-vqs-queue-name',
+  'x-vqs-message-id',
+  'x-vqs-message-attempt',
+  // @workflow/world-vercel by @vercel/queue 0.3 to 0.5: a CloudEvent in binary mode.
+  'ce-vqsqueuename',
+  'ce-vqsconsumergroup',
+  'ce-vqsmessageid',
 ] as const;
+
+/** A CloudEvent in structured mode, as older versions of @vercel/queue receive it, has no header but this type. */
+const structuredEvent = 'application/cloudevents+json';
+
+/** world-vercel sends CBOR from spec version 3 on. */
+const messageTypes = ['application/json', '+json', 'application/cbor'] as const;
 
 /** The same page with a slash at its end is the same page to most frameworks. */
 export const withoutSlash = (path: string): string => (path.length > 1 ? path.replace(/\/$/, '') : path);
@@ -20,9 +34,12 @@ export const isCallback = (method: string, path: string): boolean =>
 /** @returns the marker headers of a hit; undefined where it is none. All four parts must hold: method, path, type, a marker. */
 export const markersOfHit = (method: string, path: string, headers: Headers): readonly string[] | undefined => {
   const contentType = headers.get('content-type')?.toLowerCase() ?? '';
-  const isJson = contentType.includes('application/json') || contentType.includes('+json');
-  const markers = markerHeaders.filter((name) => headers.has(name));
-  return isCallback(method, path) && isJson && markers.length > 0 ? markers : undefined;
+  const isMessage = messageTypes.some((type) => contentType.includes(type));
+  const markers = [
+    ...markerHeaders.filter((name) => headers.has(name)),
+    ...(contentType.includes(structuredEvent) ? ['content-type'] : []),
+  ];
+  return isCallback(method, path) && isMessage && markers.length > 0 ? markers : undefined;
 };
 
 /** Informative only. */

@@ -45,6 +45,8 @@ export interface CloudSettings {
   /** the first port to try for the API; 0: any free one */
   readonly port: number;
   readonly threads: number;
+  /** origins of other pages that may use the API and open sockets */
+  readonly origins?: readonly string[];
   /** settles while the emulators are starting */
   readonly assembly: Promise<Assembly>;
   /** a line for the person at the terminal */
@@ -63,6 +65,8 @@ export interface Cloud {
   readonly functions: ReadonlyMap<string, LambdaFunction>;
   readonly recorder: Recorder;
   readonly secrets: SecretStore;
+  /** by which the person whose machine it is looks into the tables */
+  readonly tables: { readonly url: string; readonly accessKeyId: string; readonly secretAccessKey: string };
   readonly busEvents: () => readonly BusEvent[];
   /** what a worker is told; undefined where the template has nothing for one */
   readonly worker: Readonly<Record<string, string>> | undefined;
@@ -87,7 +91,11 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     throw error;
   }
 
-  async function start({ port, threads, onDeath }: CloudSettings, ends: typeof stops, end: typeof stop): Promise<Cloud> {
+  async function start(
+    { port, threads, origins: others = [], onDeath }: CloudSettings,
+    ends: typeof stops,
+    end: typeof stop,
+  ): Promise<Cloud> {
     const starting = startEmulators(directory, onDeath);
     // whatever fails here meanwhile, what they have started must be stopped
     ends.push(() =>
@@ -177,13 +185,26 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     deploySchedules(template, store, Date.now());
     runner.rearm();
 
-    if (socketRoutes !== undefined) socketServer.mount({ routes: socketRoutes, find, warn });
     const socketUrl = socketRoutes === undefined ? undefined : `${socketServer.url}/${socketRoutes.stage}`;
     const api =
       routes === undefined
         ? undefined
-        : await openRestApi({ routes, responses: readGatewayResponses(template), functionOf: find, recorder, warn }, port);
+        : await openRestApi(
+            {
+              routes,
+              responses: readGatewayResponses(template),
+              functionOf: find,
+              recorder,
+              guard: { origins: () => ({ ports: [], others }) },
+              warn,
+            },
+            port,
+          );
     ends.push(() => api?.close(1_000));
+    // Pages are of the API's port: a socket's port serves none.
+    const pages = { ports: api === undefined ? [] : [api.port], others };
+    if (socketRoutes !== undefined) socketServer.mount({ routes: socketRoutes, find, origins: pages, warn });
+    const { accessKeyId, secretAccessKey } = principals.enrolOwner();
     const worker = workerVariables(template, principals, gateway.url);
     return {
       url: api?.url,
@@ -193,6 +214,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
       functions,
       recorder,
       secrets,
+      tables: { url: gateway.url, accessKeyId, secretAccessKey },
       busEvents: buses.recent,
       worker,
       stop: end,

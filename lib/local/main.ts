@@ -4,6 +4,7 @@ import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import type { Cloud } from './cloud.ts';
 import { describeHolder, lockInstance } from './instance-lock.ts';
+import { privateFolder } from './private-folder.ts';
 import { readSettings, SettingsFault, type Settings } from './settings.ts';
 import { writePrivate } from './state-files.ts';
 
@@ -15,6 +16,9 @@ const sameSignalMs = 1_000;
 
 async function run(settings: Settings): Promise<void> {
   const { directory, root } = settings;
+  // Of whatever is written from here on, also by the emulators: tables, queues and logs hold what runs were given.
+  process.umask(0o077);
+  privateFolder(directory);
   const lock = lockInstance(directory);
   if (lock === undefined) throw new SettingsFault(`Stepwell already runs on ${directory}: ${describeHolder(directory)}`);
   // what Node makes of the sources is kept: a start without it takes twice as long
@@ -71,7 +75,7 @@ async function run(settings: Settings): Promise<void> {
     url: started.url,
     socketUrl: started.socketUrl,
     // for whoever reads the tables as they are
-    tablesUrl: started.emulators.dynamodb.url,
+    tables: started.tables,
     apiKey,
     webhookSecret: demoSecret(started.secrets),
     pid: process.pid,

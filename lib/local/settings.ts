@@ -12,6 +12,8 @@ export interface Settings {
   readonly port: number;
   /** how many threads one function may have at most, where its template reserves no number of its own */
   readonly threads: number;
+  /** origins of other pages that may use the API and open sockets, such as an application's own on this machine */
+  readonly origins: readonly string[];
 }
 
 const number = (name: string, text: string | undefined, standard: number, most: number): number => {
@@ -26,6 +28,19 @@ const number = (name: string, text: string | undefined, standard: number, most: 
 /** Threads mostly wait for the emulators; more of them only take each other's time, and each takes 60 MB. */
 const standardThreads = (): number => Math.min(8, Math.max(4, availableParallelism()));
 
+const originsIn = (text: string | undefined): readonly string[] =>
+  (text ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => {
+      const url = URL.parse(part);
+      if (url !== null && /^https?:$/.test(url.protocol) && url.origin === part) return part;
+      throw new SettingsFault(
+        `STEPWELL_ORIGINS must be origins such as http://localhost:5173 with commas between, and has '${part}'`,
+      );
+    });
+
 /** The owner's mistake, said in one line. */
 export class SettingsFault extends Error {
   override readonly name = 'SettingsFault';
@@ -37,5 +52,6 @@ export function readSettings(env: NodeJS.ProcessEnv, cwd: string): Settings {
     directory: resolve(cwd, env['STEPWELL_DIR'] || '.stepwell'),
     port: number('STEPWELL_PORT', env['STEPWELL_PORT'], 4700, 65_535),
     threads: Math.max(1, number('STEPWELL_THREADS', env['STEPWELL_THREADS'], standardThreads(), 256)),
+    origins: originsIn(env['STEPWELL_ORIGINS']),
   };
 }

@@ -16,12 +16,12 @@ export function workerVariables(
   if (typeof name !== 'string' || typeof policyArn !== 'string') return undefined;
   const found = template.of('AWS::Lambda::Function').find((fn) => fn.name === name);
   if (found === undefined) return undefined;
+  const worker = principals.enrol('worker', policyArn);
   return {
     ...environment.parse(found.properties['Environment']).Variables,
     AWS_ENDPOINT_URL: endpoint,
     AWS_REGION: place.region,
-    AWS_ACCESS_KEY_ID: principals.enrol('worker', policyArn).accessKeyId,
-    // signatures are made with it and looked at by nobody
-    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ACCESS_KEY_ID: worker.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: worker.secretAccessKey,
   };
 }

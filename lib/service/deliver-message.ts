@@ -26,6 +26,7 @@ import { load } from './payloads.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import type { Delivery } from './run-node.ts';
 import { watchDelivery } from './watch-delivery.ts';
+import { workflowMessage } from './workflow-message.ts';
 
 export interface Deliverer extends Decider {
   readonly bundles: Bundles;
@@ -67,7 +68,7 @@ interface Delivered {
 }
 
 async function deliver(deliverer: Deliverer, delivered: Delivered, { mustEndAt }: Delivery): Promise<void> {
-  const { fold, open } = delivered;
+  const { fold, head, open } = delivered;
   const { deps } = deliverer;
   const startedAt = deps.clock.now();
   const message = await messageOf(deliverer, fold, open);
@@ -75,6 +76,8 @@ async function deliver(deliverer: Deliverer, delivered: Delivered, { mustEndAt }
   const handed = await handOver(deliverer, delivered, message, endsAt);
   if (isTerminal(fold.state.progress)) return;
   const node: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
+  const isStepLost = handed.kind === 'unloadable' && laneOf(message.queueName) === 'step';
+  const reason = isStepLost ? `message ${open.nodeId} to ${message.queueName} cannot be loaded: ${handed.message}` : undefined;
   const answered: FetchFact = {
     kind: 'message-answered',
     node,
@@ -82,6 +85,7 @@ async function deliver(deliverer: Deliverer, delivered: Delivered, { mustEndAt }
     verdict: verdictOf(handed),
     // What resumed the run was told once.
     again: newMessage(deps, laneOf(message.queueName) ?? 'workflow', { queueName: message.queueName, body: message.body }),
+    ...(reason === undefined ? {} : { notice: await workflowMessage(deps, head, { reason }) }),
     startedAt,
     endedAt: deps.clock.now(),
   };

@@ -2,10 +2,11 @@
  * Sends a fetch run a message for one of its deployment's bundles. Only a key that the caller gives makes two calls one:
  * a run may rightly be told the same thing twice.
  */
-import { laneOf } from '../engine/fetch/message.ts';
+import { addresseeOf, stepQueue, workflowQueue } from '../engine/fetch/message.ts';
 import type { DeploymentId, NodeId, RunAddress } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type DurationMs, after, instant } from '../engine/time.ts';
+import type { Manifest } from '../ports/deployments.ts';
 import { askRun, endOf } from './ask-run.ts';
 import { decideFetchRun, newMessage } from './decide-fetch-run.ts';
 import type { Decider } from './decide-run.ts';
@@ -24,6 +25,8 @@ export interface Publication {
 
 export type PublishAnswer =
   | { readonly kind: 'published'; readonly messageId: NodeId; readonly isReplay: boolean }
+  /** the deployment's manifest has no such workflow or step; with the queues that it has */
+  | { readonly kind: 'unknown_queue'; readonly queues: readonly string[] }
   | { readonly kind: 'not_found' | 'idempotency_conflict' | 'run_terminal' | 'takes_no_messages' | 'deployment_mismatch' };
 
 const publishEndpoint = 'POST /v1/queue/publish';
@@ -31,11 +34,15 @@ const publishEndpoint = 'POST /v1/queue/publish';
 export async function publishMessage(decider: Decider, publication: Publication): Promise<PublishAnswer> {
   const { deps } = decider;
   const { run, queueName, message, once, delay, deploymentId } = publication;
-  const lane = laneOf(queueName);
+  const addressee = addresseeOf(queueName);
   const fold = await readRun(deps, run);
-  if (lane === undefined || fold === undefined) return { kind: 'not_found' };
+  if (addressee === undefined || fold === undefined) return { kind: 'not_found' };
   if (fold.head.kind !== 'fetch') return { kind: 'takes_no_messages' };
   if (deploymentId !== undefined && deploymentId !== fold.head.deploymentId) return { kind: 'deployment_mismatch' };
+  // An open run keeps its deployment from being removed, so one that is gone has nobody left to ask: the run has ended.
+  const deployment = await deps.deployments.deployment(run, fold.head.deploymentId);
+  if (deployment !== undefined && !hasName(deployment.manifest, addressee))
+    return { kind: 'unknown_queue', queues: queuesOf(deployment.manifest) };
 
   const now = deps.clock.now();
   const own = { runId: deps.ids.runId(now), bodyHash: once?.bodyHash ?? '', reservedAt: now, owner: deps.ids.nonce() };
@@ -49,7 +56,7 @@ export async function publishMessage(decider: Decider, publication: Publication)
   const standing = reserved?.kind === 'taken' ? reserved.by : own;
   if (standing.bodyHash !== own.bodyHash) return { kind: 'idempotency_conflict' };
   // The message's id follows from the reservation: whoever repeats the call sends the same message, or finds it sent.
-  const sent = newMessage(deps, lane, { queueName, body: message }, standing.runId);
+  const sent = newMessage(deps, addressee.lane, { queueName, body: message }, standing.runId);
   if (hasMessage(fold, sent)) return { kind: 'published', messageId: sent.id, isReplay: true };
 
   if (endOf(fold) === undefined) {
@@ -63,3 +70,11 @@ export async function publishMessage(decider: Decider, publication: Publication)
     await deps.reservations.release(run, publishEndpoint, once.key, own.owner);
   return { kind: 'run_terminal' };
 }
+
+const hasName = ({ workflows, steps }: Manifest, { lane, name }: NonNullable<ReturnType<typeof addresseeOf>>): boolean =>
+  (lane === 'workflow' ? workflows : steps).some((each) => each.name === name);
+
+const queuesOf = ({ workflows, steps }: Manifest): readonly string[] => [
+  ...workflows.map(({ name }) => workflowQueue(name)),
+  ...steps.map(({ name }) => stepQueue(name)),
+];

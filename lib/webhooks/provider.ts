@@ -1,6 +1,7 @@
 /** Who may send webhooks, how they prove it, and what becomes of them: the setting `webhooks`, read at synthesis and again by the function. */
 import * as z from 'zod';
 import { secretArnPattern, secretArnWords } from '../contract/secret-arn.ts';
+import { headerFault } from '../engine/header-rule.ts';
 import * as ids from '../engine/ids.ts';
 import { longestSignalWord } from '../engine/signal.ts';
 
@@ -11,6 +12,8 @@ const secretArn = z.string().regex(secretArnPattern, secretArnWords);
 const header = z
   .string()
   .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header')
+  // One that the way here sets or drops proves nothing, and as a delivery's id it would make all deliveries one.
+  .refine((name) => headerFault(name) === undefined, 'must not be a header that is set by the sender of a message or on its way')
   .transform((name) => name.toLowerCase());
 
 const pointer = z.string().regex(/^(\/([^/~]|~[01])*){1,20}$/, 'must be a JSON pointer into the body, such as /data/id');

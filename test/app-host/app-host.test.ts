@@ -85,7 +85,7 @@ describe('in remote mode', () => {
     [
       'a type that ends in +json',
       flow,
-      { ...hit, headers: { ...hit.headers, 'content-type': 'application/cloudevents+json' } },
+      { ...hit, headers: { ...hit.headers, 'content-type': 'application/vnd.example+json' } },
       409,
       1,
     ],
@@ -96,6 +96,36 @@ describe('in remote mode', () => {
     const { ask, diagnose } = host();
     expect((await ask(path, init))?.status).toBe(status);
     expect((await diagnose()).lifetimeUnexpectedHits).toBe(hits);
+  });
+
+  // What each world's queue posts, as its published package has it.
+  const json = { 'content-type': 'application/json' };
+  test.each([
+    ['local and Postgres, the queue', { ...json, 'x-vqs-queue-name': '__wkf_workflow_greet' }, ['x-vqs-queue-name']],
+    ['local and Postgres, the message', { ...json, 'x-vqs-message-id': 'msg_1' }, ['x-vqs-message-id']],
+    ['local and Postgres, the attempt', { ...json, 'x-vqs-message-attempt': '1' }, ['x-vqs-message-attempt']],
+    [
+      'Vercel, binary CloudEvent of JSON',
+      {
+        ...json,
+        'ce-type': 'com.vercel.queue.v2beta',
+        'ce-vqsqueuename': 'q',
+        'ce-vqsconsumergroup': 'g',
+        'ce-vqsmessageid': 'm',
+      },
+      ['ce-vqsqueuename', 'ce-vqsconsumergroup', 'ce-vqsmessageid'],
+    ],
+    [
+      'Vercel, binary CloudEvent of CBOR',
+      { 'content-type': 'application/cbor', 'ce-type': 'com.vercel.queue.v2beta', 'ce-vqsmessageid': 'm' },
+      ['ce-vqsmessageid'],
+    ],
+    ['Vercel, structured CloudEvent', { 'content-type': 'application/cloudevents+json; charset=utf-8' }, ['content-type']],
+  ])('the callback of %s is a hit', async (_whose, headers, markers) => {
+    const { ask, diagnose } = host(production);
+    expect((await ask(flow, { method: 'POST', headers, body: '{}' }))?.status).toBe(409);
+    const { status, lastEvent } = await diagnose({ authorization: `Bearer ${token}` });
+    expect({ status, markers: lastEvent?.markerHeaders }).toEqual({ status: 'fail', markers });
   });
 
   test.each([

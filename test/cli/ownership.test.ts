@@ -75,10 +75,13 @@ describe('validate-ownership', () => {
     expect(sent.map(({ path }) => path)).toEqual(['/v1/health', '/v1/deployments/active']);
   });
 
-  test('a callback that reached the application fails, and 1; fifteen minutes later it is a warning, and 2', async () => {
+  test.each([
+    { 'x-vqs-signature': 'abc' },
+    { 'x-vqs-queue-name': '__wkf_workflow_greet', 'x-vqs-message-id': 'msg_1', 'x-vqs-message-attempt': '1' },
+  ])('a callback %o that reached the application fails, and 1; fifteen minutes later it is a warning, and 2', async (markers) => {
     const time = { now: 0 };
     const host = appHost({ env: production, now: () => time.now });
-    const headers = { 'content-type': 'application/json', 'x-vqs-signature': 'abc' };
+    const headers = { 'content-type': 'application/json', ...markers };
     const callback = new Request(`${appUrl}/.well-known/workflow/v1/flow`, { method: 'POST', headers, body: '{}' });
     expect((await host.answer(callback))?.status).toBe(409);
     const { type } = typist({

@@ -33,11 +33,10 @@ secretsSuite({
     mkdirSync(join(directory, 'state'));
     const statements = parsePolicy({ Statement: { Effect: 'Allow', Action: 'secretsmanager:*', Resource: '*' } }, 'test');
     const principals = createPrincipals(new Map([['role', statements]]));
-    const { accessKeyId } = principals.enrol('test', 'role');
+    const credentials = principals.enrol('test', 'role');
     const gateway = await openGateway();
     const services = [secretsManager(openSecretStore(directory), new Set(empty))];
     gateway.mount({ principals, services, recorder: createRecorder(), warn: () => undefined });
-    const credentials = { accessKeyId, secretAccessKey: 'test' };
     const client = new SecretsManagerClient({ endpoint: gateway.url, region: 'us-east-1', credentials, maxAttempts: 1 });
     return {
       port: { secrets: new ManagedSecrets(client), empty, nobodys },

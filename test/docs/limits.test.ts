@@ -144,6 +144,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/models/provider-keys.ts',
   ],
   'Models of the configuration': [bytes(numberIn(construct, 'mostModelBytes = ')), construct],
+  'Head of a request': [bytes(gateway.headBytes), 'lib/local/http/limits.ts'],
   'Gateway body': [bytes(gateway.payloadBytes), 'lib/local/http/limits.ts'],
   'Function body': [bytes(lambda.payloadBytes), 'lib/local/lambda/limits.ts'],
   'Body that starts a run': [bytes(numberIn(routes, 'const inputLimitBytes = ')), routes],

@@ -85,12 +85,12 @@ describe('refused at the door', () => {
     },
     invalid_signature: () => webhook('demo', 'another secret'),
     unknown_provider: () => webhook('nobody', cloud.webhookSecret),
-    missing_scope: () =>
+    missing_scope: async () =>
       cloud.call('GET', '/v1/runs', undefined, {
-        authorization: `Bearer ${cloud.createKey('--environment', 'local', '--scopes', 'trigger:write')}`,
+        authorization: `Bearer ${await cloud.createKey('--environment', 'local', '--scopes', 'trigger:write')}`,
       }),
     rate_limited: async () => {
-      const authorization = `Bearer ${cloud.createKey('--environment', 'local', '--scopes', 'admin', '--rate', '1')}`;
+      const authorization = `Bearer ${await cloud.createKey('--environment', 'local', '--scopes', 'admin', '--rate', '1')}`;
       const list = () => cloud.call('GET', '/v1/runs', undefined, { authorization });
       // One request a minute: of any three in a row, which may lie in two minutes, one is too many.
       const answers = [await list(), await list(), await list()];
@@ -201,6 +201,14 @@ describe('refused at the door', () => {
       await create((await packedDeployment('unseen', { workflows: ['unseen'] })).manifest);
       return start({ workflowName: 'unseen', deploymentId: 'unseen' });
     },
+    unknown_queue: async () => {
+      const { manifest, archive } = await packedDeployment('few-queues', { workflows: ['listens'] });
+      await createWith(manifest, archive);
+      const availableAt = new Date(Date.now() + 3_600_000).toISOString();
+      const { body } = await start({ workflowName: 'listens', deploymentId: 'few-queues', availableAt });
+      const message = { runId: startedShape.parse(body).runId };
+      return cloud.call('POST', '/v1/queue/publish', { queueName: '__wkf_step_anything', message });
+    },
     deployment_mismatch: async () => {
       const { manifest, archive } = await packedDeployment('its-own', { workflows: ['stays'] });
       await createWith(manifest, archive);
@@ -287,7 +295,7 @@ describe('refused at the door', () => {
   });
 
   test('a key sees only what is of its own project', async () => {
-    const other = cloud.createKey('--project', 'other', '--environment', 'local', '--scopes', 'admin');
+    const other = await cloud.createKey('--project', 'other', '--environment', 'local', '--scopes', 'admin');
     const { body } = await cloud.call('GET', '/v1/workflows', undefined, { authorization: `Bearer ${other}` });
     expect(body).toMatchObject({ data: [] });
   });

@@ -1,5 +1,6 @@
 /** The embedded cloud in this process, on a folder and a port of its own: for tests that must reach behind the API. */
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { environmentNames } from '../../lib/contract/environment.ts';
 import { type Cloud, startCloud } from '../../lib/local/cloud.ts';
 import { demoSecret } from '../../lib/local/demo-webhook.ts';
@@ -17,7 +18,7 @@ export interface CloudHere {
   readonly webhookSecret: string;
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** what `npm run create-key` prints, made for this cloud's control table */
-  createKey(...options: readonly string[]): string;
+  createKey(...options: readonly string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -63,23 +64,23 @@ export async function startCloudHere(
       const text = await response.text();
       return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
     },
-    createKey(...options) {
+    async createKey(...options) {
       const variables = JSON.stringify(
         cloud.template.of('AWS::Lambda::Function').map(({ properties }) => properties['Environment']),
       );
       const table = new RegExp(`"${environmentNames.controlTable}":"([^"]+)"`).exec(variables)?.[1] ?? '';
-      const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/create-key.ts', '--table', table, ...options], {
+      const { url: endpoint, accessKeyId, secretAccessKey } = cloud.tables;
+      // This process must go on meanwhile: the gateway is in it.
+      const { stdout } = await promisify(execFile)(process.execPath, ['scripts/create-key.ts', '--table', table, ...options], {
         cwd: root,
-        encoding: 'utf8',
         env: {
           ...process.env,
-          AWS_ENDPOINT_URL_DYNAMODB: cloud.emulators.dynamodb.url,
+          AWS_ENDPOINT_URL_DYNAMODB: endpoint,
           AWS_REGION: place.region,
-          AWS_ACCESS_KEY_ID: 'LOCAL',
-          AWS_SECRET_ACCESS_KEY: 'local',
+          AWS_ACCESS_KEY_ID: accessKeyId,
+          AWS_SECRET_ACCESS_KEY: secretAccessKey,
         },
       });
-      if (status !== 0) throw new Error(stderr);
       return stdout.trim();
     },
     async stop() {

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { askTables } from '../signed-request.ts';
 import { speakerIn } from '../../bench/speaker.ts';
 import { StepwellClient } from '../../lib/client/index.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';
@@ -255,17 +256,7 @@ const scanned = z.object({ Items: z.array(z.object({ pk: z.object({ S: z.string(
 /** What the control table has of sockets and watchers. */
 async function recordsIn({ cloud }: CloudHere): Promise<readonly string[]> {
   const table = cloud.template.of('AWS::DynamoDB::Table').find(({ logicalId }) => logicalId.includes('ControlTable'))?.name;
-  const response = await fetch(cloud.emulators.dynamodb.url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/x-amz-json-1.0',
-      'x-amz-target': 'DynamoDB_20120810.Scan',
-      authorization:
-        'AWS4-HMAC-SHA256 Credential=LOCAL/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
-      'x-amz-date': '20260101T000000Z',
-    },
-    body: JSON.stringify({ TableName: table, ConsistentRead: true }),
-  });
-  const keys = scanned.parse(await response.json()).Items.map(({ pk, sk }) => `${pk.S} ${sk.S}`);
+  const found = await askTables(cloud.tables, 'Scan', { TableName: table, ConsistentRead: true });
+  const keys = scanned.parse(found).Items.map(({ pk, sk }) => `${pk.S} ${sk.S}`);
   return keys.filter((key) => key.startsWith('~socket#') || key.includes('#watch#'));
 }

@@ -174,7 +174,11 @@ describe('what was done', () => {
       await shipped(api, key, 'one');
       const body = { workflowName: 'hello', deploymentId: 'one' };
       const run = await api.call('POST', '/v1/runs', { key, body, headers: { 'Idempotency-Key': 'code' } });
-      return ['POST', '/v1/queue/publish', { body: { queueName: '__wkf_step_x', message: { runId: run.body['runId'] } } }];
+      return [
+        'POST',
+        '/v1/queue/publish',
+        { body: { queueName: '__wkf_workflow_hello', message: { runId: run.body['runId'] } } },
+      ];
     },
     'deployments.remove': async (api, key) => {
       await shipped(api, key, 'one');

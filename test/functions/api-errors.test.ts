@@ -203,6 +203,12 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const body = { queueName: '__wkf_step_x', message: { runId: run.body['runId'] }, opts: { deploymentId: 'other' } };
     return api.call('POST', '/v1/queue/publish', { key, body });
   },
+  unknown_queue: async () => {
+    const [api, key] = await shipped();
+    const run = await api.call('POST', '/v1/runs', start({ workflowName: 'hello', deploymentId: 'd' }, key));
+    const body = { queueName: '__wkf_step_x', message: { runId: run.body['runId'] } };
+    return api.call('POST', '/v1/queue/publish', { key, body });
+  },
   node_not_reached: async () => {
     const [api, key] = await withKey();
     const branches = [{ id: 'taken', conditions: [{ leftValue: '1', operator: 'equals', rightValue: '1' }] }];

@@ -51,6 +51,21 @@ test('whoever may write workflows may not write or read queries: they have scope
   expect(await refused('GET', '/v1/queries/orders')).toEqual([403, 'queries:read']);
 });
 
+test('a header that the sender sets is refused, at a first publication and at a later one', async () => {
+  const [api, key] = await withKey();
+  await post(api, key, askShop);
+  const request = { headers: { 'Transfer-Encoding': 'chunked', 'x-fine': 'a', Host: 'evil.example' } };
+  const draft = { kind: 'http', connection: 'https://a.test', request };
+  for (const answer of [
+    await post(api, key, { ...draft, name: 'smuggle' }),
+    await post(api, key, draft, '/v1/queries/ask-shop/versions'),
+  ]) {
+    expect([answer.status, answer.body['code']]).toEqual([400, 'definition_invalid']);
+    const at = (name: string) => ({ code: 'config_invalid', place: `/request/headers/${name}`, message: 'is set by the sender' });
+    expect(answer.body['errors']).toMatchObject([at('Transfer-Encoding'), at('Host')]);
+  }
+});
+
 test('a query that the Data API asks is one, too', async () => {
   const [api, key] = await withKey();
   expect((await post(api, key, { ...findInAurora, statement: `${findInAurora.statement};`, timeoutMs: 45_000 })).status).toBe(

@@ -31,6 +31,7 @@ import { sqs } from '../../lib/local/aws/sqs.ts';
 import type { WireRequest } from '../../lib/local/aws/wire.ts';
 import { deployQueuesAndBuckets } from '../../lib/local/deploy/queues.ts';
 import { deployTables } from '../../lib/local/deploy/tables.ts';
+import { signedHeaders } from '../signed-request.ts';
 import { startEmulators, type Emulators } from '../../lib/local/emulators/emulators.ts';
 import { askDynamodb } from '../../lib/local/emulators/forward.ts';
 import { readRoles } from '../../lib/local/policy/roles.ts';
@@ -95,7 +96,7 @@ const warned: string[] = [];
 const calls: RecordedCall[] = [];
 let emulators: Emulators;
 let gateway: Awaited<ReturnType<typeof openGateway>>;
-let accessKeyId: string;
+let key: { readonly accessKeyId: string; readonly secretAccessKey: string };
 const store = openScheduleStore(join(folder, 's.sqlite'));
 const buses = eventBridge(new Set(['default', 'bus']));
 
@@ -105,7 +106,7 @@ beforeAll(async () => {
   await deployTables(template, askDynamodb(emulators.dynamodb.forward));
   deployQueuesAndBuckets(template, emulators.fauxqs);
   const principals = createPrincipals(readRoles(template));
-  accessKeyId = principals.enrol('Fn', 'arn:aws:iam::000000000000:role/Fn-role').accessKeyId;
+  key = principals.enrol('Fn', 'arn:aws:iam::000000000000:role/Fn-role');
   const recorder = createRecorder();
   recorder.listen((call) => void calls.push(call));
   gateway.mount({
@@ -130,7 +131,7 @@ afterAll(async () => {
 const settings = () => ({
   endpoint: gateway.url,
   region: 'us-east-1',
-  credentials: { accessKeyId, secretAccessKey: 'x' },
+  credentials: key,
   maxAttempts: 1,
 });
 const item = { pk: { S: 'p' }, sk: { S: 's' } };
@@ -206,6 +207,29 @@ describe('the gateway, for DynamoDB', () => {
     expect(await nameOf(client.send(new ScanCommand({ TableName })))).toBe('AccessDeniedException');
   });
 
+  test('takes nobody’s word for a key: the request must be signed with its secret, as it came', async () => {
+    const item = { pk: { S: 'a' }, sk: { S: 'b' } };
+    const wrong = { ...key, secretAccessKey: `${key.secretAccessKey}x` };
+    const client = new DynamoDBClient({ ...settings(), credentials: wrong });
+    expect(await nameOf(client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item })))).toBe('SignatureDoesNotMatch');
+
+    const signer = { ...key, url: gateway.url };
+    const body = Buffer.from(JSON.stringify({ TableName: 'App-Runs', Key: item }));
+    const plain = { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'DynamoDB_20120810.GetItem' };
+    const headers = signedHeaders(signer, 'dynamodb', { method: 'POST', path: '/', headers: plain, body });
+    const status = async (sent: Record<string, string>, bytes = body) =>
+      (await fetch(gateway.url, { method: 'POST', headers: sent, body: bytes })).status;
+    expect(await status(headers)).toBe(200);
+    expect(await status(headers, Buffer.from(body.toString().replace('"b"', '"c"')))).toBe(403);
+    expect(await status({ ...headers, 'x-amz-target': 'DynamoDB_20120810.PutItem' })).toBe(403);
+    for (const signature of ['', '0', 'g'.repeat(64), '0'.repeat(64)]) {
+      const authorization = (headers['authorization'] ?? '').replace(/Signature=.*/, `Signature=${signature}`);
+      expect(await status({ ...headers, authorization })).toBe(403);
+    }
+    const unbound = (headers['authorization'] ?? '').replace(/SignedHeaders=[^,]*/, 'SignedHeaders=x-amz-date');
+    expect(await status({ ...headers, authorization: unbound })).toBe(403);
+  });
+
   test('knows nobody by a made-up key', async () => {
     const client = new DynamoDBClient({ ...settings(), credentials: { accessKeyId: 'AKIAWHO', secretAccessKey: 'x' } });
     expect(await nameOf(client.send(new GetItemCommand({ TableName: 'App-Runs', Key: item })))).toBe(
@@ -263,11 +287,15 @@ describe('the gateway, for S3', () => {
   });
 
   test('lets a presigned URL in while it is young, and nobody without', async () => {
-    const url = (date: string) =>
-      `${gateway.url}/app-files/payloads/p?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=${accessKeyId}%2F20260101%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=${date}&X-Amz-Expires=60&X-Amz-SignedHeaders=host&X-Amz-Signature=0`;
-    const now = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
-    expect((await fetch(url(now), { method: 'PUT', body: 'x' })).status).toBe(200);
-    expect((await fetch(url('20260101T000000Z'))).status).toBe(403);
+    const bucket = new S3Client({ ...settings(), forcePathStyle: true });
+    const url = (signedAt: number) =>
+      getSignedUrl(bucket, new PutObjectCommand({ Bucket: 'app-files', Key: 'payloads/p' }), {
+        expiresIn: 60,
+        signingDate: new Date(signedAt),
+      });
+    const put = async (address: string) => (await fetch(address, { method: 'PUT', body: 'x' })).status;
+    expect(await put(await url(Date.now()))).toBe(200);
+    expect(await put(await url(Date.UTC(2026, 0, 1)))).toBe(403);
     expect((await fetch(`${gateway.url}/app-files/payloads/p`)).status).toBe(403);
   });
 });
@@ -328,10 +356,8 @@ describe('the gateway, for the scheduler and the bus', () => {
 test('the gateway answers nobody who calls it by a foreign name', async () => {
   const statusFor = (host: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
-      const headers = {
-        host,
-        authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/20260101/us-east-1/scheduler/aws4_request, SignedHeaders=host, Signature=0`,
-      };
+      const request = { method: 'GET', path: '/schedules/none?groupName=timers', headers: {}, body: Buffer.alloc(0) };
+      const headers = signedHeaders({ ...key, url: `http://${host}` }, 'scheduler', request);
       open({ host: '127.0.0.1', port: gateway.port, path: '/schedules/none?groupName=timers', headers }, (response) => {
         response.resume();
         resolve(response.statusCode);
@@ -392,11 +418,73 @@ describe('an upload that was signed beforehand', () => {
     expect(await object.Body?.transformToString()).toBe('an archive');
   });
 
+  /** As a client of its own sends it: fetch would set or refuse some of these headers. */
+  const send = (url: string, headers: Record<string, string>, body = content) =>
+    new Promise<readonly [number | undefined, string]>((resolve, reject) => {
+      const outgoing = open(url, { method: 'PUT', headers }, (incoming) => {
+        let text = '';
+        incoming.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        incoming.on('end', () => resolve([incoming.statusCode, text]));
+      });
+      outgoing.on('error', reject);
+      if (headers['expect'] === undefined) return void outgoing.end(body);
+      outgoing.on('continue', () => outgoing.end(body));
+      outgoing.flushHeaders();
+    });
+  const signed = { 'x-amz-checksum-sha256': digest, 'content-length': '10' };
+
+  // curl --upload-file sends no type, curl --data-binary that of a form.
+  test.each([
+    undefined,
+    'application/x-www-form-urlencoded',
+    'application/x-amz-json-1.0',
+    'application/json',
+    'multipart/form-data; boundary=x',
+    'multipart/form-data',
+    'text/plain',
+    'application/gzip',
+    'no type',
+    ';',
+    '',
+  ])('is taken with the content type %j, byte for byte', async (type) => {
+    const key = `payloads/typed-${String(type).replaceAll(/\W/g, '-')}`;
+    const [status, text] = await send(await upload(key), { ...signed, ...(type === undefined ? {} : { 'content-type': type }) });
+    expect([status, text]).toEqual([200, '']);
+    const bucket = new S3Client({ ...settings(), forcePathStyle: true });
+    const object = await bucket.send(new GetObjectCommand({ Bucket: 'app-files', Key: key }));
+    expect(await object.Body?.transformToString()).toBe('an archive');
+  });
+
+  test('is taken as it is where it says that it is in chunks and is not', async () => {
+    const [status] = await send(await upload('payloads/chunks'), { ...signed, 'content-encoding': 'aws-chunked' });
+    const bucket = new S3Client({ ...settings(), forcePathStyle: true });
+    const object = await bucket.send(new GetObjectCommand({ Bucket: 'app-files', Key: 'payloads/chunks' }));
+    expect([status, await object.Body?.transformToString()]).toEqual([200, 'an archive']);
+  });
+
+  test('is taken from a client that asks first whether it may go on', async () => {
+    expect(await send(await upload('payloads/expecting'), { ...signed, expect: '100-continue' })).toEqual([200, '']);
+  });
+
+  test.each([
+    ['no body', { ...signed, 'content-length': '0' }, Buffer.alloc(0), [403, 'SignatureDoesNotMatch']],
+    ['no length', { 'x-amz-checksum-sha256': digest, 'transfer-encoding': 'chunked' }, content, [403, 'SignatureDoesNotMatch']],
+    [
+      'other bytes, said to be in chunks',
+      { ...signed, 'content-encoding': 'aws-chunked' },
+      Buffer.from('an archivE'),
+      [400, 'BadDigest'],
+    ],
+  ] as const)('is refused with %s, and never by a failure', async (_what, headers, body, refused) => {
+    const [status, text] = await send(await upload('payloads/refused'), headers, body);
+    expect([status, /<Code>(\w+)/.exec(text)?.[1]]).toEqual(refused);
+  });
+
   test('is refused with other bytes, without its digest, and with another one', async () => {
     const url = await upload('payloads/other');
     expect(await put(url, Buffer.from('an archivE'))).toEqual([400, 'BadDigest']);
     expect(await put(url, content, {})).toEqual([403, 'SignatureDoesNotMatch']);
-    expect(await put(url, content, { 'x-amz-checksum-sha256': 'other' })).toEqual([400, 'BadDigest']);
+    expect(await put(url, content, { 'x-amz-checksum-sha256': 'other' })).toEqual([403, 'SignatureDoesNotMatch']);
     const bucket = new S3Client({ ...settings(), forcePathStyle: true });
     const look = bucket.send(new HeadObjectCommand({ Bucket: 'app-files', Key: 'payloads/other' }));
     expect(await nameOf(look)).toBe('NotFound');
@@ -416,6 +504,20 @@ describe('an upload that was signed beforehand', () => {
       undated.searchParams.set(name, value);
       expect(await put(undated.href)).toEqual([400, 'AuthorizationQueryParametersError']);
     }
+  });
+
+  test('is for its own object and method, and gives away nothing that opens another door', async () => {
+    const url = new URL(await upload('payloads/mine'));
+    const other = new URL(url);
+    other.pathname = '/app-files/payloads/other';
+    expect(await put(other.href)).toEqual([403, 'SignatureDoesNotMatch']);
+    expect((await fetch(url, { headers: { 'x-amz-checksum-sha256': digest } })).status).toBe(403);
+    const longer = new URL(url);
+    longer.searchParams.set('X-Amz-Expires', '604800');
+    expect(await put(longer.href)).toEqual([403, 'SignatureDoesNotMatch']);
+    const id = url.searchParams.get('X-Amz-Credential')?.split('/')[0] ?? '';
+    const client = new DynamoDBClient({ ...settings(), credentials: { accessKeyId: id, secretAccessKey: id } });
+    expect(await nameOf(client.send(new ScanCommand({ TableName: 'App-Runs' })))).toBe('SignatureDoesNotMatch');
   });
 
   test('may do no more than the function that signed it', async () => {

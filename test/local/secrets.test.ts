@@ -37,7 +37,7 @@ let close: () => Promise<void>;
 beforeAll(async () => {
   const principals = createPrincipals(readRoles(template));
   const role = template.all.find(({ logicalId }) => logicalId === 'keeperRole')?.arn ?? '';
-  const { accessKeyId } = principals.enrol('keeper', role);
+  const credentials = principals.enrol('keeper', role);
   const gateway = await openGateway();
   const recorder = createRecorder();
   recorder.listen((call) => void recorded.push(call));
@@ -51,7 +51,7 @@ beforeAll(async () => {
   client = new SecretsManagerClient({
     endpoint: gateway.url,
     region: 'us-east-1',
-    credentials: { accessKeyId, secretAccessKey: 'x' },
+    credentials,
     maxAttempts: 1,
   });
   close = async () => {

@@ -186,7 +186,12 @@ describe('the gateway', () => {
     if (routes === undefined) throw new Error('the template has no sockets');
     const server = await openSocketServer((_request, response) => void response.writeHead(403).end(), 0);
     ends.push(() => server.close());
-    server.mount({ routes, find: () => functionThat(answer), warn: (line) => expect(line).toBe('') });
+    server.mount({
+      routes,
+      find: () => functionThat(answer),
+      origins: { ports: [], others: [] },
+      warn: (line) => expect(line).toBe(''),
+    });
     return `${server.url}/${routes.stage}`;
   };
   const connected = async (url: string, headers = {}): Promise<WebSocket> => {

@@ -1,9 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { firstRun } from '../../lib/local/greeting.ts';
 import { describeHolder, lockInstance } from '../../lib/local/instance-lock.ts';
 import { isLocalHost } from '../../lib/local/http/local-host.ts';
+import { privateFolder } from '../../lib/local/private-folder.ts';
 import { readSettings } from '../../lib/local/settings.ts';
 import { digestSources } from '../../lib/local/synth/sources.ts';
 import { freshFolder } from './stacks.ts';
@@ -44,6 +45,38 @@ describe('a state folder', () => {
     writeFileSync(join(folder, 'local.json'), '{"url":"http://127.0.0.1:4700","pid":12}');
     expect(describeHolder(folder)).toBe('process 12 at http://127.0.0.1:4700');
   });
+});
+
+describe('the state folder', () => {
+  const modeOf = (folder: string): number => statSync(folder).mode & 0o777;
+
+  test('is made for its owner alone', () => {
+    const folder = join(freshFolder(), 'deep', 'state');
+    privateFolder(folder);
+    expect(modeOf(folder)).toBe(0o700);
+  });
+
+  test.each([0o755, 0o750, 0o711])('that others may look into (%o) is closed to them', (mode) => {
+    const folder = freshFolder();
+    chmodSync(folder, mode);
+    privateFolder(folder);
+    expect(modeOf(folder)).toBe(0o700);
+  });
+
+  test.each([0o777, 0o770, 0o1777])('that others may write to (%o) is not taken', (mode) => {
+    const folder = freshFolder();
+    chmodSync(folder, mode);
+    expect(() => privateFolder(folder)).toThrow('Other users may write to the state folder');
+    expect(modeOf(folder)).toBe(mode & 0o777);
+  });
+});
+
+test('STEPWELL_ORIGINS are whole origins', () => {
+  const read = (STEPWELL_ORIGINS: string) => readSettings({ STEPWELL_ORIGINS }, '/').origins;
+  expect(read('')).toEqual([]);
+  expect(read('http://localhost:5173, https://app.test')).toEqual(['http://localhost:5173', 'https://app.test']);
+  for (const wrong of ['localhost:5173', 'http://localhost:5173/', '*', 'null', 'http://a http://b'])
+    expect(() => read(wrong)).toThrow('STEPWELL_ORIGINS must be origins');
 });
 
 describe('the digest of the sources', () => {

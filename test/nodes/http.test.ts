@@ -107,6 +107,8 @@ describe('a request', () => {
     ['an address that is none', { url: '{{ctx.url}}' }, { url: 'no address' }],
     ['an address that is missing', { url: '{{ctx.url}}' }, {}],
     ['a password in the address', { url: '{{ctx.url}}' }, { url: 'http://user:secret@api.test/' }],
+    // A definition or a query that was stored before the name was judged.
+    ['a header of the sender', { headers: { 'Transfer-Encoding': 'chunked' } }, {}],
     ['a header with a line break', { headers: { 'x-a': '{{ctx.a}}' } }, { a: 'b\r\nx-evil: 1' }],
   ])('with %s is not sent', async (_what, config, context) => {
     expect(await failure(config, { context })).toMatchObject({ cause: 'invalid', code: 'request_invalid' });

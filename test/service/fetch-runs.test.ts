@@ -1,6 +1,14 @@
 /** Runs of a deployment's code: what it is given, what its answers do, and that nothing of it is lost. */
 import { describe, expect, test } from 'vitest';
-import { type DeploymentId, type RunAddress, deploymentId, nodeId, topLevel, workflowName } from '../../lib/engine/ids.ts';
+import {
+  type DeploymentId,
+  type RunAddress,
+  deploymentId,
+  nodeId,
+  nodeKey,
+  topLevel,
+  workflowName,
+} from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { days, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import type { BundleAnswer } from '../../lib/ports/bundles.ts';
@@ -160,6 +168,25 @@ describe('what its answers do', () => {
     expect(await errorOf(home, run)).toMatchObject({ code: 'artifact_unusable' });
   });
 
+  test('a step that cannot be loaded ends its message alone, and the workflow is given word of it', async () => {
+    const [home, run] = await begun(({ queueName }) =>
+      queueName === '__wkf_step_mail' ? { kind: 'unloadable', message: 'no step.js' } : answering(200),
+    );
+    await home.settle();
+    const message = { workflowRunId: run.runId };
+    const sent = await publishMessage(home.worker, { run, queueName: '__wkf_step_mail', message });
+    await home.settle();
+    const loads = Array.from({ length: 5 }, () => '__wkf_step_mail');
+    expect(home.asked.map(({ queueName }) => queueName)).toEqual(['__wkf_workflow_greet', ...loads, '__wkf_workflow_greet']);
+    expect(home.asked.at(-1)?.headers['x-workflow-resume-reason']).toContain('__wkf_step_mail cannot be loaded: no step.js');
+    expect(await statusOf(home, run)).toBe('running');
+    const ref = { nodeId: nodeId('messageId' in sent ? sent.messageId : ''), iteration: topLevel };
+    expect((await home.fold(run)).state.nodes.get(nodeKey(ref))).toMatchObject({
+      status: 'failed',
+      failure: { code: 'artifact_unusable', message: 'no step.js' },
+    });
+  });
+
   test('the code may say that the run failed', async () => {
     const [home, run] = await begun(() => answering(200, { run: { status: 'failed', error: { message: 'no', code: 'mine' } } }));
     await home.settle();
@@ -292,6 +319,31 @@ describe('messages from outside', () => {
     expect(home.asked).toHaveLength(2);
     expect(home.world.clock.now() - before).toBeGreaterThanOrEqual(600_000);
   });
+
+  test.each([
+    '__wkf_step_anything',
+    '__wkf_step_greet',
+    '__wkf_workflow_mail',
+    '__wkf_workflow_Greet',
+    '__mine_wkf_step_anything',
+  ])('one for %s, which the manifest does not have, is refused and leaves nothing', async (queueName) => {
+    const [home, run] = await begun();
+    await home.settle();
+    const before = (await home.fold(run)).state.asOf;
+    const once = { once: { key: 'k', bodyHash: 'h' } };
+    const queues = ['__wkf_workflow_greet', '__wkf_step_mail'];
+    expect(await publish(home, run, { queueName, ...once })).toEqual({ kind: 'unknown_queue', queues });
+    expect((await home.fold(run)).state.asOf).toBe(before);
+    expect(await publish(home, run, { ...once, once: { key: 'k', bodyHash: 'other' } })).toMatchObject({ kind: 'published' });
+  });
+
+  test.each(['__mine_wkf_step_mail', '__mine_wkf_workflow_greet'])(
+    'one for %s is taken: a namespace is not part of the name',
+    async (queueName) => {
+      const [home, run] = await begun();
+      expect(await publish(home, run, { queueName })).toMatchObject({ kind: 'published' });
+    },
+  );
 
   test('an ended run, a run that is none of these, and another deployment are refused', async () => {
     const [home, run] = await begun(() => completes(null));

@@ -8,6 +8,9 @@ import { publishMessage } from '../../../lib/service/publish-message.ts';
 import { type Operations, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 
+/** Enough to see a slip of the pen; a manifest may list thousands. */
+const mostQueuesNamed = 20;
+
 export const worldOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'publishMessage' | 'getWorldDeploymentId'> => ({
   publishMessage: async ({ scope, body: { queueName, message, opts = {} } }) => {
     const id = runOf(message);
@@ -22,6 +25,12 @@ export const worldOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'pu
       ...(delaySeconds === undefined ? {} : { delay: seconds(delaySeconds) }),
       ...(key === undefined ? {} : { once: { key, bodyHash: bodyHash({ queueName, message, ...opts }) } }),
     });
+    if (result.kind === 'unknown_queue') {
+      const { queues } = result;
+      const rest = queues.length > mostQueuesNamed ? ` and ${queues.length - mostQueuesNamed} more` : '';
+      const message = `the deployment has the queues ${queues.slice(0, mostQueuesNamed).join(', ')}${rest}`;
+      return { ...refuse(result.kind, { errors: [{ place: '/queueName', code: 'unknown_queue', message }] }), audit };
+    }
     if (result.kind !== 'published') return { ...refuse(result.kind), audit };
     const { messageId, isReplay } = result;
     const facts = { ...audit.facts, deduped: isReplay, messageId };

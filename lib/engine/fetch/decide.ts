@@ -11,7 +11,7 @@ import type { OpenNode } from '../log/node-state.ts';
 import { wantedNode } from '../log/wanted-node.ts';
 import { deadlineExceeded } from '../retry/deadline.ts';
 import { type DurationMs, type Instant, after, durationMs } from '../time.ts';
-import { type Message, messageKey, storedMessage } from './message.ts';
+import { type Message, isStepMessage, messageKey, storedMessage } from './message.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface NewMessage {
@@ -38,6 +38,8 @@ export type FetchFact =
       readonly verdict: Verdict;
       /** what is sent again, where the verdict asks for it */
       readonly again: NewMessage;
+      /** for the run's workflow: that this message of a step could not be loaded */
+      readonly notice?: NewMessage;
       readonly startedAt: Instant;
       readonly endedAt: Instant;
     };
@@ -144,6 +146,8 @@ function timeOut(draft: Draft): void {
   emit(draft, { type: 'RUN_TIMED_OUT', error: deadlineExceeded });
 }
 
+type Times = { readonly startedAt: Instant; readonly endedAt: Instant };
+
 type Answered = Extract<FetchFact, { kind: 'message-answered' }>;
 
 function answered(draft: Draft, fact: Answered): void {
@@ -178,7 +182,10 @@ function tryAgain(draft: Draft, fact: Answered, failure: Failure): void {
   const limit = failure.code === 'artifact_unusable' ? mostLoads : mostDeliveries;
   const delayMs = backoff(fact.attempt, draft.tools.chance());
   const retryAt = after(draft.tools.now, delayMs);
-  if (fact.attempt >= limit || retryAt > draft.tools.deadlineAt) return giveUp(draft, fact, failure, times);
+  if (fact.attempt >= limit || retryAt > draft.tools.deadlineAt) {
+    if (failure.code === 'artifact_unusable' && isStepMessage(fact.node.nodeId)) return giveUpStep(draft, fact, failure, times);
+    return giveUp(draft, fact, failure, times);
+  }
   emit(draft, {
     type: 'NODE_RETRIED',
     ...fact.node,
@@ -200,7 +207,7 @@ function giveUp(
   draft: Draft,
   { node, attempt }: { readonly node: NodeRef; readonly attempt: Attempt },
   failure: Failure,
-  times: { readonly startedAt: Instant; readonly endedAt: Instant },
+  times: Times,
 ): void {
   emit(draft, { type: 'NODE_FAILED', ...node, attempt, failure, ...times });
   const isNamed = failure.code === 'artifact_unusable' || failure.cause === 'lost';
@@ -210,6 +217,12 @@ function giveUp(
     message: `message ${node.nodeId} was given up after ${attempt} attempts: ${failure.message}`,
     details: { messageId: node.nodeId },
   });
+}
+
+/** A step whose code cannot be loaded ends its message alone: the workflow's own code is another bundle, and decides what follows. */
+function giveUpStep(draft: Draft, { node, attempt, notice }: Answered, failure: Failure, times: Times): void {
+  emit(draft, { type: 'NODE_FAILED', ...node, attempt, failure, ...times });
+  if (notice !== undefined && !isKnown(draft, notice)) send(draft, notice);
 }
 
 function endAsFailed(draft: Draft, error: Failure): void {

@@ -6,14 +6,18 @@ import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
 export type Lane = 'workflow' | 'step';
 
 /** `__wkf_workflow_<name>`, `__wkf_step_<name>`, also with a namespace: `__<namespace>_wkf_workflow_<name>`. */
-export const queueNamePattern = /^__(?:[a-z][a-z0-9]*_)?wkf_(?<lane>workflow|step)_[\x21-\x7e]{1,200}$/;
+export const queueNamePattern = /^__(?:[a-z][a-z0-9]*_)?wkf_(?<lane>workflow|step)_(?<name>[\x21-\x7e]{1,200})$/;
 
-export const laneOf = (queueName: string): Lane | undefined => {
-  const lane = queueNamePattern.exec(queueName)?.groups?.['lane'];
-  return lane === 'workflow' || lane === 'step' ? lane : undefined;
-};
+/** Which workflow or step a queue is of; undefined: the name is none of a queue. */
+export function addresseeOf(queueName: string): { readonly lane: Lane; readonly name: string } | undefined {
+  const { lane, name } = queueNamePattern.exec(queueName)?.groups ?? {};
+  return (lane === 'workflow' || lane === 'step') && name !== undefined ? { lane, name } : undefined;
+}
+
+export const laneOf = (queueName: string): Lane | undefined => addresseeOf(queueName)?.lane;
 
 export const workflowQueue = (workflow: string): string => `__wkf_workflow_${workflow}`;
+export const stepQueue = (step: string): string => `__wkf_step_${step}`;
 
 export interface Message {
   readonly queueName: string;

@@ -3,6 +3,7 @@ import { argumentFits } from '../graph/arguments.ts';
 import type { Finding } from '../graph/definition.ts';
 import { type FindingCode, finding, pointer } from '../graph/findings.ts';
 import { faultsOf, pathsOf } from '../graph/template.ts';
+import { headerFault } from '../header-rule.ts';
 import type { JsonValue } from '../json.ts';
 import { type QueryDefinition, type QueryDraft, type QueryKind, queryLimits } from './definition.ts';
 import { namesInPath } from './path.ts';
@@ -85,6 +86,10 @@ function judgeHttp({ statement, request, readOnly, maxRows, ...draft }: QueryDra
       ...(/^(\/[^/?#{}\\]*)*$/.test(request.path)
         ? []
         : [invalid('/request/path', 'must be steps behind /, without query or templates')]),
+      ...Object.keys(request.headers).flatMap((name) => {
+        const fault = headerFault(name);
+        return fault === undefined ? [] : [invalid(pointer('request', 'headers', name), fault)];
+      }),
       ...templates.flatMap(([key, value]) =>
         faultsOf(value).map(({ place, message }) => finding('template_invalid', pointer('request', key) + place, message)),
       ),

@@ -1,21 +1,26 @@
-/**
- * Who is asking, from the credential scope of a SigV4 signature: `LKIA…/20261120/us-east-1/dynamodb/aws4_request`.
- * The signature itself is not verified: a key id is made at random for each start and known only to the function it was made for.
- */
+/** Who is asking, and the proof: the credential scope and the signature of SigV4, in a header or in a presigned address. */
+import type { SignatureTerms } from './signature.ts';
 import type { WireRequest } from './wire.ts';
 
-export interface Credential {
+export interface Credential extends SignatureTerms {
   readonly accessKeyId: string;
   readonly service: string;
+  readonly signature: string;
 }
 
-const scope = /^([^/]+)\/\d{8}\/[^/]+\/([^/]+)\/aws4_request$/;
+const scopeForm = /^([^/]+)\/(\d{8}\/[^/]+\/([^/]+)\/aws4_request)$/;
 
-export function readCredential(request: Pick<WireRequest, 'headers' | 'query'>): Credential | undefined {
-  const header = /Credential=([^,\s]+)/.exec(request.headers['authorization'] ?? '')?.[1];
-  const match = scope.exec(header ?? request.query.get('X-Amz-Credential') ?? '');
-  const [, accessKeyId, service] = match ?? [];
-  return accessKeyId === undefined || service === undefined ? undefined : { accessKeyId, service };
+export function readCredential({ headers, query }: Pick<WireRequest, 'headers' | 'query'>): Credential | undefined {
+  const { authorization } = headers;
+  const inHeader = (name: string): string | undefined => new RegExp(`${name}=([^,\\s]+)`).exec(authorization ?? '')?.[1];
+  const part = (name: string): string => (authorization === undefined ? query.get(`X-Amz-${name}`) : inHeader(name)) ?? '';
+  const [, accessKeyId, scope, service] = scopeForm.exec(part('Credential')) ?? [];
+  if (accessKeyId === undefined || scope === undefined || service === undefined) return undefined;
+  const date = (authorization === undefined ? query.get('X-Amz-Date') : headers['x-amz-date']) ?? '';
+  const signedHeaders = part('SignedHeaders')
+    .split(';')
+    .filter((name) => name !== '');
+  return { accessKeyId, scope, service, date, signedHeaders, signature: part('Signature') };
 }
 
 /** Whether the query is a signature: an address that was signed beforehand, for whoever has it. */

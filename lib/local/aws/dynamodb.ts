@@ -39,7 +39,7 @@ const transactVerbs: Readonly<Record<string, string>> = {
 
 const operations = new Set(
   (
-    'GetItem PutItem UpdateItem DeleteItem Query Scan DescribeTable ' +
+    'GetItem PutItem UpdateItem DeleteItem Query Scan DescribeTable ListTables ' +
     'BatchGetItem BatchWriteItem TransactGetItems TransactWriteItems'
   ).split(' '),
 );

@@ -3,12 +3,14 @@
  * Use 127.0.0.1 and never localhost in its URL: S3 clients put the bucket before a host name, and an address forces the path.
  */
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { isLocalHost } from '../http/local-host.ts';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { noOrigins } from '../http/caller-guard.ts';
+import { guardedServer } from '../http/guarded-server.ts';
 import { listen, readBody, type Listening } from '../http/listen.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 import { isDated, isExpired, isPresigned, readCredential, unsentHeaders } from './credential.ts';
 import type { Principals } from './principals.ts';
+import { isSigned } from './signature.ts';
 import { isFault, jsonResponse, type Service, type ServiceFault, type WireRequest, type WireResponse } from './wire.ts';
 
 interface GatewayParts {
@@ -30,6 +32,12 @@ const missingToken: ServiceFault = {
 const badToken: ServiceFault = {
   code: 'UnrecognizedClientException',
   message: 'The security token included in the request is invalid.',
+  status: 403,
+};
+
+const badSignature: ServiceFault = {
+  code: 'SignatureDoesNotMatch',
+  message: 'The request signature we calculated does not match the signature you provided.',
   status: 403,
 };
 
@@ -58,6 +66,7 @@ async function answer(parts: GatewayParts, request: WireRequest): Promise<WireRe
   if (principal === undefined) return service.refuse(badToken);
   const badAddress = isPresigned(request.query) ? faultOfAddress(request) : undefined;
   if (badAddress !== undefined) return service.refuse(badAddress);
+  if (!isSigned(request, credential, credential.signature, principal.secretAccessKey)) return service.refuse(badSignature);
   const operation = service.read(request);
   if (isFault(operation)) {
     parts.warn(`${principal.name}: ${service.name}: ${operation.message}`);
@@ -84,10 +93,6 @@ async function answer(parts: GatewayParts, request: WireRequest): Promise<WireRe
 }
 
 async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  if (!isLocalHost(incoming.headers.host)) {
-    outgoing.writeHead(403).end();
-    return;
-  }
   const body = await readBody(incoming, bodyLimitBytes);
   if (body === 'too large') {
     outgoing.writeHead(413).end();
@@ -137,5 +142,9 @@ export async function openGateway(): Promise<Gateway> {
       outgoing.end();
     });
   };
-  return { ...(await listen(createServer(listener), 0)), listener, mount: (parts) => void (mounted = parts) };
+  return {
+    ...(await listen(guardedServer(listener, { origins: () => noOrigins }), 0)),
+    listener,
+    mount: (parts) => void (mounted = parts),
+  };
 }

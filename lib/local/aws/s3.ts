@@ -65,11 +65,16 @@ const badDigest: ServiceFault = {
   status: 400,
 };
 
-/** Whether the body is what its digest says; of a body in chunks, whose digest follows it, the emulator is the judge. */
-function isAsDigested({ headers, body }: WireRequest): boolean {
-  const wanted = headers['x-amz-checksum-sha256'];
-  if (wanted === undefined || headers['content-encoding']?.includes('aws-chunked') === true) return true;
-  return createHash('sha256').update(body).digest('base64') === wanted;
+/**
+ * A put whose digest stands in a header has the bytes themselves as its body, whatever encoding it names: the digest of a body in
+ * chunks (`aws-chunked`) follows the body, and the emulator judges that one. undefined: the bytes are not those of the digest.
+ */
+function digested(request: WireRequest): WireRequest | undefined {
+  const { 'x-amz-checksum-sha256': wanted, 'content-encoding': encoding, ...headers } = request.headers;
+  if (wanted === undefined) return request;
+  if (createHash('sha256').update(request.body).digest('base64') !== wanted) return undefined;
+  const isChunked = encoding?.includes('aws-chunked') === true;
+  return isChunked ? { ...request, headers: { ...headers, 'x-amz-checksum-sha256': wanted } } : request;
 }
 
 export function s3(forward: (request: WireRequest) => Promise<WireResponse>): Service {
@@ -93,8 +98,9 @@ export function s3(forward: (request: WireRequest) => Promise<WireResponse>): Se
     read,
     async answer(request, { name }) {
       if (name !== 'PutObject') return forward(request);
-      if (!isAsDigested(request)) return refuse(badDigest);
-      return request.headers['if-none-match'] === '*' ? putIfAbsent(request) : forward(request);
+      const put = digested(request);
+      if (put === undefined) return refuse(badDigest);
+      return put.headers['if-none-match'] === '*' ? putIfAbsent(put) : forward(put);
     },
     refuse,
   };

@@ -58,11 +58,11 @@ export function sts(principals: Principals, trust: ReadonlyMap<string, readonly 
         return refuse({ code: 'AccessDeniedException', message, status: 403 });
       }
       const until = new Date(Date.now() + seconds * 1_000);
-      const { arn, accessKeyId } = principals.lend(name, roleArn, until);
+      const { arn, accessKeyId, secretAccessKey } = principals.lend(name, roleArn, until);
       const credentials = [
         `<AccessKeyId>${accessKeyId}</AccessKeyId>`,
-        // Signatures are made with it, and a token sent along; nobody looks at either.
-        `<SecretAccessKey>${randomBytes(20).toString('hex')}</SecretAccessKey>`,
+        `<SecretAccessKey>${secretAccessKey}</SecretAccessKey>`,
+        // It is sent along with each request, and is not looked at: the secret is proof enough.
         `<SessionToken>${randomBytes(20).toString('hex')}</SessionToken>`,
         `<Expiration>${until.toISOString()}</Expiration>`,
       ].join('');

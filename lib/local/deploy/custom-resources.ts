@@ -3,9 +3,10 @@
  * and answers at an address that is open for just that. What it was told last is kept, so an unchanged template asks nobody.
  */
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { noOrigins } from '../http/caller-guard.ts';
+import { guardedServer } from '../http/guarded-server.ts';
 import { listen, readBody } from '../http/listen.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
 import { place } from '../place.ts';
@@ -97,15 +98,18 @@ async function openMailbox(): Promise<Mailbox> {
   const late = setTimeout(() => reject(new TemplateFault('the function of a custom resource does not answer')), patienceMs);
   // Whoever waits hears of it; without anybody it is nothing.
   promise.catch(() => undefined);
-  const server = createServer((request, response) => {
-    const take = async (): Promise<void> => {
-      const body = await readBody(request, answerLimitBytes);
-      const isMeant = request.method === 'PUT' && request.url === path && body !== 'too large';
-      response.writeHead(isMeant ? 200 : 403).end();
-      if (isMeant) resolve(answerShape.parse(JSON.parse(body.toString('utf8'))));
-    };
-    take().catch(reject);
-  });
+  const server = guardedServer(
+    (request, response) => {
+      const take = async (): Promise<void> => {
+        const body = await readBody(request, answerLimitBytes);
+        const isMeant = request.method === 'PUT' && request.url === path && body !== 'too large';
+        response.writeHead(isMeant ? 200 : 403).end();
+        if (isMeant) resolve(answerShape.parse(JSON.parse(body.toString('utf8'))));
+      };
+      take().catch(reject);
+    },
+    { origins: () => noOrigins },
+  );
   const listening = await listen(server, 0);
   return {
     url: `${listening.url}${path}`,

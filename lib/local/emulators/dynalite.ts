@@ -1,17 +1,20 @@
 /** DynamoDB by dynalite, where dynoxide's binary is not installed: slower, without transactions, and with indexes to be mended. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import * as z from 'zod';
 import type { DynamodbEmulator } from './dynoxide.ts';
 import { forwardTo } from './forward.ts';
 
-const helloShape = z.object({ port: z.int().positive() });
-
 export async function startDynalite(directory: string, onDeath: (why: string) => void): Promise<DynamodbEmulator> {
+  // In a folder of its own that nobody else may enter (mkdtemp makes it with mode 700): it answers any credential. Not in the state
+  // folder, because the path of a socket has at most 107 characters.
+  const folder = mkdtempSync(join(tmpdir(), 'stepwell-'));
+  const socket = join(folder, 'dynalite.sock');
   // a process of its own: in this one it would share the loop with everything else, and halve its speed
-  const child = fork(fileURLToPath(new URL('./dynalite-process.ts', import.meta.url)), [join(directory, 'dynalite')], {
+  const child = fork(fileURLToPath(new URL('./dynalite-process.ts', import.meta.url)), [join(directory, 'dynalite'), socket], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     detached: true,
   });
@@ -24,17 +27,16 @@ export async function startDynalite(directory: string, onDeath: (why: string) =>
   });
   const hello = await Promise.race([once(child, 'message'), died]);
   if (hello === undefined) throw new Error(`dynalite did not start: ${complaint.trim()}`);
-  const { port } = helloShape.parse(hello[0]);
   return {
     name: 'dynalite',
-    url: `http://127.0.0.1:${port}`,
-    forward: forwardTo(port),
+    forward: forwardTo(socket),
     async stop() {
       stopping = true;
       if (child.connected) child.disconnect();
       const late = setTimeout(() => child.kill('SIGKILL'), 5_000);
       await died;
       clearTimeout(late);
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

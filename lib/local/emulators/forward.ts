@@ -1,4 +1,4 @@
-/** Hands a request to an emulator behind a port on this machine, over connections that stay open. */
+/** Hands a request to an emulator behind a socket of this machine, over connections that stay open. */
 import { Agent, request as open } from 'node:http';
 import type { WireRequest, WireResponse } from '../aws/wire.ts';
 
@@ -6,7 +6,7 @@ export type Forward = (request: WireRequest) => Promise<WireResponse>;
 
 const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect']);
 
-export function forwardTo(port: number): Forward {
+export function forwardTo(socketPath: string): Forward {
   // FIFO would wake the connection that has idled longest, which is the one that may just have been closed
   const agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling: 'lifo' });
   return (request) =>
@@ -14,21 +14,18 @@ export function forwardTo(port: number): Forward {
       const headers: Record<string, string> = {};
       for (const [name, value] of Object.entries(request.headers)) if (!hopByHop.has(name)) headers[name] = value;
       headers['content-length'] = String(request.body.length);
-      const outgoing = open(
-        { host: '127.0.0.1', port, agent, method: request.method, path: request.url, headers },
-        (incoming) => {
-          const chunks: Buffer[] = [];
-          incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-          incoming.on('error', reject);
-          incoming.on('end', () => {
-            const answered: Record<string, string> = {};
-            for (const [name, value] of Object.entries(incoming.headers)) {
-              if (typeof value === 'string' && !hopByHop.has(name)) answered[name] = value;
-            }
-            resolve({ status: incoming.statusCode ?? 502, headers: answered, body: Buffer.concat(chunks) });
-          });
-        },
-      );
+      const outgoing = open({ socketPath, agent, method: request.method, path: request.url, headers }, (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+        incoming.on('error', reject);
+        incoming.on('end', () => {
+          const answered: Record<string, string> = {};
+          for (const [name, value] of Object.entries(incoming.headers)) {
+            if (typeof value === 'string' && !hopByHop.has(name)) answered[name] = value;
+          }
+          resolve({ status: incoming.statusCode ?? 502, headers: answered, body: Buffer.concat(chunks) });
+        });
+      });
       outgoing.on('error', reject);
       outgoing.end(request.body);
     });

@@ -1,14 +1,14 @@
 /** API Gateway's REST API: from a request to a function and back, with everything that the gateway says by itself. */
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LambdaFunction, Refused } from '../lambda/function.ts';
 import type { InvokeOutcome } from '../lambda/thread.ts';
 import type { Recorder } from '../recorder/recorder.ts';
+import { type Guard, guardedServer } from './guarded-server.ts';
 import type { GatewayResponses, GatewayResponseType } from './gateway-responses.ts';
 import { limits } from './limits.ts';
 import { listen, readBody, type Listening } from './listen.ts';
-import { isLocalHost } from './local-host.ts';
 import { proxyEvent, type Received } from './proxy-event.ts';
 import { parseResult, writeHead } from './proxy-result.ts';
 import type { Route, Routes } from './routes.ts';
@@ -20,29 +20,26 @@ export interface RestApiParts {
   /** the function of an ARN */
   readonly functionOf: (arn: string) => LambdaFunction | undefined;
   readonly recorder: Recorder;
+  readonly guard: Guard;
   readonly warn: (line: string) => void;
 }
 
 type Answered = { readonly status: number; readonly bytes: number };
 
 export async function openRestApi(parts: RestApiParts, firstPort: number): Promise<Listening> {
-  const server = createServer((request, response) => {
+  const server = guardedServer((request, response) => {
     serve(parts, request, response).catch((error: unknown) => {
       parts.warn(`the API failed: ${error instanceof Error ? error.message : String(error)}`);
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
-  });
+  }, parts.guard);
   return listen(server, firstPort);
 }
 
 async function serve(parts: RestApiParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (!isLocalHost(request.headers.host)) {
-    response.writeHead(403, { 'content-type': 'text/plain' }).end('This API answers under localhost and 127.0.0.1 only.\n');
-    return;
-  }
   const startedAt = performance.now();
-  const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
+  const url = addressOf(request);
   const requestId = randomUUID();
   const body = await readBody(request, limits.payloadBytes);
   const route = parts.routes.find(request.method ?? 'GET', url.pathname);
@@ -63,6 +60,12 @@ async function serve(parts: RestApiParts, request: IncomingMessage, response: Se
     response: Buffer.alloc(0),
     tookMs: performance.now() - startedAt,
   });
+}
+
+/** Whatever stands before the path is not looked at: a proxy's form of a request line names a host once more. */
+function addressOf({ url = '/', headers }: IncomingMessage): URL {
+  const target = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
+  return new URL(`http://${headers.host}${target.startsWith('/') ? '' : '/'}${target}`);
 }
 
 type Refuse = (type: GatewayResponseType) => Answered;

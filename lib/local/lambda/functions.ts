@@ -77,8 +77,7 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
     environment: {
       ...runtimeVariables({ name, memoryMb: MemorySize, logGroup, handler: Handler, folder, parts }),
       AWS_ACCESS_KEY_ID: principal.accessKeyId,
-      // signatures are made with it and looked at by nobody
-      AWS_SECRET_ACCESS_KEY: 'local',
+      AWS_SECRET_ACCESS_KEY: principal.secretAccessKey,
       ...Environment.Variables,
     },
     timeoutMs: Timeout * 1_000,

@@ -2,13 +2,14 @@
  * API Gateway's WebSocket API on a port of its own. The same address answers the posts of functions, signed as any request to AWS:
  * those go to the gateway of the services. The server must listen before the template is read, because the address is in it.
  */
-import { type IncomingMessage, type RequestListener, createServer } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import * as z from 'zod';
 import type { FindFunction } from '../aws/lambda.ts';
+import { type AllowedOrigins, noOrigins } from '../http/caller-guard.ts';
+import { guardedServer, refusedAtTheHead, refuseConnection } from '../http/guarded-server.ts';
 import { type Listening, listen } from '../http/listen.ts';
-import { isLocalHost } from '../http/local-host.ts';
 import { type Connections, createConnections, newConnectionId } from './connections.ts';
 import { FrameLengths } from './frames.ts';
 import { socketLimits } from './limits.ts';
@@ -18,6 +19,8 @@ import type { SocketRoutes } from './socket-routes.ts';
 interface SocketParts {
   readonly routes: SocketRoutes;
   readonly find: FindFunction;
+  /** of pages that may open sockets */
+  readonly origins: AllowedOrigins;
   readonly warn: (line: string) => void;
 }
 
@@ -34,11 +37,13 @@ export async function openSocketServer(services: RequestListener, firstPort: num
   let mounted: SocketParts | undefined;
   const connections = createConnections();
   const sockets = new WebSocketServer({ noServer: true, maxPayload: socketLimits.messageBytes });
-  const server = createServer(services);
+  const server = guardedServer(services, { origins: () => noOrigins });
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     stream.on('error', () => stream.destroy());
     if (mounted === undefined) return refuse(stream, 503);
     const parts = mounted;
+    const refused = refusedAtTheHead(request, { origins: () => parts.origins });
+    if (refused !== undefined) return refuseConnection(stream, refused);
     opening(parts, request)
       .then((opened) => {
         if (typeof opened === 'number') return refuse(stream, opened);
@@ -72,7 +77,6 @@ const refuse = (stream: Duplex, status: number): void =>
 
 /** The socket to be opened, or the status that refuses it. */
 async function opening({ routes, find }: SocketParts, request: IncomingMessage): Promise<Opened | number> {
-  if (!isLocalHost(request.headers.host)) return 403;
   const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
   if (url.pathname.replace(/\/$/, '') !== `/${routes.stage}`) return 403;
   const opened = { connectionId: newConnectionId(), connectedAt: Date.now(), request, url };

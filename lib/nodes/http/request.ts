@@ -2,6 +2,7 @@
 import type { ContextView } from '../../engine/graph/context.ts';
 import { type SecretTexts, resolveTemplate, secretsOf, textIn } from '../../engine/graph/template.ts';
 import { placed } from '../../engine/graph/work.ts';
+import { headerFault } from '../../engine/header-rule.ts';
 import { isJsonArray } from '../../engine/json.ts';
 import type { NodeTools } from '../runner.ts';
 import { type HttpConfig, hasNoBody } from './shape.ts';
@@ -48,6 +49,9 @@ export function requestOf(
   if (trace !== undefined) headers.set('traceparent', trace.traceparent);
   if (trace !== undefined && config.sendCorrelationId) headers.set('x-workflow-correlation-id', trace.correlationId);
   for (const [name, template] of Object.entries(config.headers)) {
+    // Also a query that was stored before this was judged.
+    const fault = headerFault(name);
+    if (fault !== undefined) return `the header ${JSON.stringify(name.slice(0, 200))} ${fault}`;
     const value = placed('headers', () => placed(name, () => textIn(resolveTemplate(template, context, secrets), work)));
     try {
       headers.set(name, value);

@@ -5,6 +5,7 @@
  */
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
+import { headerFault } from '../../engine/header-rule.ts';
 import type { ConfigFinding } from '../finding.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
@@ -31,20 +32,6 @@ const schema = z.object({
 });
 export type HttpConfig = z.output<typeof schema>;
 
-/** They say how the message is sent, which is not the author's to decide. */
-const ownHeaders = [
-  'host',
-  'content-length',
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-];
-const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
-
 export const http: NodeShape<typeof schema> = {
   type: 'http',
   defaults: { ...graphDefaults, outputVariable: 'httpResponse' },
@@ -68,9 +55,8 @@ export const isHttp = ({ protocol }: URL): boolean => protocol === 'http:' || pr
 
 const headerFindings = ({ headers }: HttpConfig): readonly ConfigFinding[] =>
   Object.keys(headers).flatMap((name): readonly ConfigFinding[] => {
-    const isOwn = ownHeaders.includes(name.toLowerCase()) || /^proxy-/i.test(name);
-    if (headerName.test(name) && !isOwn) return [];
-    return [{ code: 'config_invalid', path: ['headers', name], message: isOwn ? 'is set by the sender' : 'is no header name' }];
+    const message = headerFault(name);
+    return message === undefined ? [] : [{ code: 'config_invalid', path: ['headers', name], message }];
   });
 
 const bodyFindings = ({ method, body }: HttpConfig): readonly ConfigFinding[] =>

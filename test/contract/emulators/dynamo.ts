@@ -7,6 +7,7 @@ import { Table } from '../../../lib/aws/table.ts';
 import { unlogged } from '../../../lib/aws/unlogged.ts';
 import { controlTableKeys, runsTableKeys } from '../../../lib/contract/environment.ts';
 import { type Emulator, startEmulator } from './emulator-process.ts';
+import { startPiped } from './piped.ts';
 
 const modules = new URL('../../../node_modules/', import.meta.url);
 const installed = (path: string): string => fileURLToPath(new URL(path, modules));
@@ -38,9 +39,12 @@ export const dynamoImplementations: readonly Implementation[] = [
     start: () =>
       startEmulator(process.execPath, (port) => [dynalite, '--port', `${port}`, '--host', '127.0.0.1', '--createTableMs', '0']),
   },
-  // It comes as a binary for some machines only.
+  // It comes as a binary for some machines only. Once by its own server, and once as the embedded cloud speaks to it.
   ...(existsSync(dynoxide)
-    ? [{ name: 'dynoxide', start: () => startEmulator(dynoxide, (port) => ['serve', '--port', `${port}`]) }]
+    ? [
+        { name: 'dynoxide', start: () => startEmulator(dynoxide, (port) => ['serve', '--port', `${port}`]) },
+        { name: 'dynoxide over a pipe', start: () => startPiped(dynoxide) },
+      ]
     : []),
   ...dynamodbLocal(),
   ...(endpoint ? [{ name: endpoint, start: async () => ({ endpoint, close: async () => {} }) }] : []),

@@ -11,8 +11,13 @@ import { type Asked, type Told, startVariables } from './doors.ts';
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 const inside = new URL('./inside.ts', import.meta.url).href;
 
-const placeShape = z.object({ url: z.string(), apiKey: z.string(), tablesUrl: z.string(), pid: z.number() });
-export type Place = Pick<z.output<typeof placeShape>, 'url' | 'apiKey' | 'tablesUrl'>;
+const placeShape = z.object({
+  url: z.string(),
+  apiKey: z.string(),
+  tables: z.object({ url: z.string(), accessKeyId: z.string(), secretAccessKey: z.string() }),
+  pid: z.number(),
+});
+export type Place = Pick<z.output<typeof placeShape>, 'url' | 'apiKey' | 'tables'>;
 
 const emulatorShape = z.object({ pid: z.number() });
 

@@ -67,7 +67,7 @@ export async function playRound(
     clients.finish();
     const from = { at: Date.now(), cloud: time.now() };
     await working;
-    const tables = new Tables((await mortal.cloud.started).tablesUrl);
+    const tables = new Tables((await mortal.cloud.started).tables);
     await comeToRest(tables, mortal, time);
     const rest = { toRestMs: Date.now() - from.at, toRestOfCloudMs: time.now() - from.cloud };
     const reading = await readTables(tables);
@@ -127,7 +127,7 @@ class Mortal {
 
   /** What was written once is there after every kill. */
   async look(): Promise<void> {
-    compare(await readTables(new Tables((await this.cloud.started).tablesUrl)), this.known);
+    compare(await readTables(new Tables((await this.cloud.started).tables)), this.known);
   }
 }
 

@@ -10,32 +10,20 @@ import { runsTableKeys } from '../../../lib/contract/environment.ts';
 import type { RunAddress } from '../../../lib/engine/ids.ts';
 import type { Commit } from '../../../lib/engine/log/commit.ts';
 import { runStatuses } from '../../../lib/engine/log/head.ts';
+import { type Signer, askTables } from '../../signed-request.ts';
 import type { Told } from '../../../lib/engine/log/public-event.ts';
 
-/** Asks DynamoDB as anybody may who knows its address: the emulator wants the form of a signature and looks at nothing in it. */
+/** Asks DynamoDB with the key of the machine's owner. */
 export class Tables {
-  readonly #url: string;
+  readonly #signer: Signer;
   #runs: string | undefined;
 
-  constructor(url: string) {
-    this.#url = url;
+  constructor(signer: Signer) {
+    this.#signer = signer;
   }
 
-  async ask(operation: string, input: object): Promise<unknown> {
-    const response = await fetch(this.#url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/x-amz-json-1.0',
-        'x-amz-target': `DynamoDB_20120810.${operation}`,
-        authorization:
-          'AWS4-HMAC-SHA256 Credential=LOCAL/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
-        'x-amz-date': '20260101T000000Z',
-      },
-      body: JSON.stringify(input),
-    });
-    const output: unknown = await response.json();
-    if (!response.ok) throw new Error(`${operation}: ${JSON.stringify(output)}`);
-    return output;
+  ask(operation: string, input: object): Promise<unknown> {
+    return askTables(this.#signer, operation, input);
   }
 
   /** The name of the table that has the indexes of runs. */

@@ -1,0 +1,87 @@
+/**
+ * AWS Signature Version 4: what a signature of a request must be, by the secret of whoever signed it.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+ */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { WireRequest } from './wire.ts';
+
+type Signed = Pick<WireRequest, 'method' | 'url' | 'query' | 'headers' | 'body'>;
+
+export interface SignatureTerms {
+  /** `20261120/us-east-1/dynamodb/aws4_request` */
+  readonly scope: string;
+  /** `20261120T101112Z` */
+  readonly date: string;
+  /** names in lower case, in their order */
+  readonly signedHeaders: readonly string[];
+}
+
+const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
+const hmac = (key: string | Buffer, data: string): Buffer => createHmac('sha256', key).update(data).digest();
+
+const escapeUri = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** S3 signs the path as it is sent; every other service signs it encoded once more, without empty parts. */
+function canonicalPath(url: string, service: string): string {
+  const path = url.split('?')[0] ?? '/';
+  if (service === 's3') return path;
+  const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+  const ending = parts.length > 0 && path.endsWith('/') ? '/' : '';
+  return escapeUri(`/${parts.join('/')}${ending}`).replaceAll('%2F', '/');
+}
+
+function canonicalQuery(query: URLSearchParams): string {
+  const pairs = [...query]
+    .filter(([name]) => name !== 'X-Amz-Signature')
+    .map(([name, value]) => [escapeUri(name), escapeUri(value)]);
+  const order = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+  return pairs
+    .toSorted(([a = '', x = ''], [b = '', y = '']) => order(a, b) || order(x, y))
+    .map((pair) => pair.join('='))
+    .join('&');
+}
+
+/** What the sender says of the body: its digest, or in which form it is left unsigned. */
+const saidOfBody = ({ headers, query }: Signed): string | undefined =>
+  headers['x-amz-content-sha256'] ?? query.get('X-Amz-Content-Sha256') ?? undefined;
+
+/** Keys are made anew each day, for each region and service: a handful for each secret. */
+const keys = new Map<string, Buffer>();
+const mostKeys = 1_000;
+
+function signingKey(secret: string, scope: string): Buffer {
+  const name = `${secret} ${scope}`;
+  const known = keys.get(name);
+  if (known !== undefined) return known;
+  const [day = '', region = '', service = '', end = ''] = scope.split('/');
+  const key = hmac(hmac(hmac(hmac(`AWS4${secret}`, day), region), service), end);
+  if (keys.size >= mostKeys) keys.clear();
+  keys.set(name, key);
+  return key;
+}
+
+/** In hex. */
+export function signatureOf(request: Signed, { scope, date, signedHeaders }: SignatureTerms, secret: string): string {
+  const headers = signedHeaders.map((name) => `${name}:${(request.headers[name] ?? '').trim().replaceAll(/\s+/g, ' ')}\n`);
+  const canonical = [
+    request.method,
+    canonicalPath(request.url, scope.split('/')[2] ?? ''),
+    canonicalQuery(request.query),
+    headers.join(''),
+    signedHeaders.join(';'),
+    saidOfBody(request) ?? sha256(request.body),
+  ].join('\n');
+  return hmac(signingKey(secret, scope), `AWS4-HMAC-SHA256\n${date}\n${scope}\n${sha256(canonical)}`).toString('hex');
+}
+
+/** Whether the request was signed with the secret, over its host and the body that came. */
+export function isSigned(request: Signed, terms: SignatureTerms, signature: string, secret: string): boolean {
+  if (!terms.signedHeaders.includes('host')) return false;
+  const said = saidOfBody(request);
+  // A digest is of the body as it came; the other forms leave it to the digests of its pieces, or unsigned.
+  if (said !== undefined && /^[0-9a-f]{64}$/.test(said) && said !== sha256(request.body)) return false;
+  const expected = Buffer.from(signatureOf(request, terms, secret));
+  const given = Buffer.from(signature);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

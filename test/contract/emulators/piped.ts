@@ -1,0 +1,30 @@
+/** dynoxide as the embedded cloud speaks to it, behind a port that clients can be given. */
+import { createServer } from 'node:http';
+import { startDynoxide } from '../../../lib/local/emulators/dynoxide.ts';
+import { listen, readBody } from '../../../lib/local/http/listen.ts';
+import { freshFolder } from '../../local/stacks.ts';
+import type { Emulator } from './emulator-process.ts';
+
+export async function startPiped(binary: string): Promise<Emulator> {
+  const emulator = await startDynoxide(binary, freshFolder(), (why) => {
+    throw new Error(why);
+  });
+  const server = createServer((request, response) => {
+    const serve = async (): Promise<void> => {
+      const body = await readBody(request, 64 * 1024 * 1024);
+      if (body === 'too large') return void response.writeHead(413).end();
+      const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+      const answer = await emulator.forward({ method: 'POST', path: '/', url: '/', query: new URLSearchParams(), headers, body });
+      response.writeHead(answer.status, answer.headers).end(answer.body);
+    };
+    serve().catch((error: unknown) => response.writeHead(500).end(String(error)));
+  });
+  const listening = await listen(server, 0);
+  return {
+    endpoint: listening.url,
+    close: async () => {
+      await listening.close(0);
+      await emulator.stop();
+    },
+  };
+}

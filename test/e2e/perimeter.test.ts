@@ -1,0 +1,203 @@
+/** The laptop is not open to others: each port of a running embedded cloud, tried by who has no credential and by a page of a browser. */
+import { request } from 'node:http';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { type Signer, signedHeaders } from '../signed-request.ts';
+import { argumentsOf, listeningOf, processTree } from './listening.ts';
+import { type LocalStart, readyFolder, startLocal } from './local-start.ts';
+
+const infoShape = z.object({
+  apiKey: z.string(),
+  webhookSecret: z.string(),
+  tables: z.object({ url: z.string(), accessKeyId: z.string(), secretAccessKey: z.string() }),
+});
+const directory = readyFolder();
+let local: LocalStart;
+let info: z.infer<typeof infoShape>;
+beforeAll(async () => {
+  local = await startLocal(directory);
+  info = infoShape.parse(JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8')));
+});
+afterAll(() => local.end('SIGTERM'));
+
+interface Attempt {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+const attempt = (method: string, path: string, headers: Record<string, string> = {}, body = ''): Attempt => ({
+  method,
+  path,
+  headers,
+  body,
+});
+
+const awsJson = { 'content-type': 'application/x-amz-json-1.0' };
+const upgrade = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
+/** What somebody would try who has found a port: each service's own way of saying what it has. Health and openapi.json are for all. */
+const attempts: readonly Attempt[] = [
+  attempt('GET', '/'),
+  attempt('GET', '/v1/runs'),
+  attempt('GET', '/v1/keys'),
+  attempt('POST', '/v1/runs', { 'content-type': 'application/json', 'idempotency-key': 'k' }, '{"workflowName":"a"}'),
+  attempt('POST', '/', { ...awsJson, 'x-amz-target': 'DynamoDB_20120810.ListTables' }, '{}'),
+  attempt('POST', '/', { ...awsJson, 'x-amz-target': 'AmazonSQS.ListQueues' }, '{}'),
+  attempt('POST', '/', { ...awsJson, 'x-amz-target': 'secretsmanager.ListSecrets' }, '{}'),
+  attempt('POST', '/', { 'content-type': 'application/x-www-form-urlencoded' }, 'Action=ListQueues'),
+  attempt('GET', '/bucket?list-type=2'),
+  attempt('POST', '/2015-03-31/functions/worker/invocations', {}, '{}'),
+  attempt('GET', '/shell'),
+  attempt(
+    'POST',
+    '/mcp',
+    { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+  ),
+  attempt('OPTIONS', '/', { origin: 'http://evil.example', 'access-control-request-method': 'POST' }),
+  attempt('GET', '/live', upgrade),
+];
+
+interface Answer {
+  readonly status: number;
+  readonly cors: readonly string[];
+}
+
+const ask = (port: number, { method, path, headers, body }: Attempt): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const outgoing = request({ host: '127.0.0.1', port, method, path, headers: { host: `127.0.0.1:${port}`, ...headers } });
+    outgoing.on('error', reject);
+    outgoing.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      resolve({ status: 101, cors: [] });
+    });
+    outgoing.on('response', (response) => {
+      response.resume();
+      const cors = Object.keys(response.headers).filter((name) => name.startsWith('access-control-'));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, cors }));
+    });
+    outgoing.end(body);
+  });
+
+const ports = () => listeningOf(processTree(local.pid)).tcp;
+
+/** Signed by the owner's key unless another is given, for the host that the request names. */
+const signed = (
+  port: number,
+  one: Attempt,
+  service = 'dynamodb',
+  signer: Partial<Signer> = {},
+  host = `127.0.0.1:${port}`,
+): Attempt => {
+  const { method, path, headers, body } = one;
+  const own = { ...info.tables, ...signer, url: `http://${host}` };
+  return { ...one, headers: signedHeaders(own, service, { method, path, headers, body: Buffer.from(body) }) };
+};
+const withKey = (one: Attempt, key = info.apiKey): Attempt => ({
+  ...one,
+  headers: { ...one.headers, authorization: `Bearer ${key}` },
+});
+const listTables = attempt('POST', '/', { ...awsJson, 'x-amz-target': 'DynamoDB_20120810.ListTables' }, '{}');
+const listRuns = attempt('GET', '/v1/runs');
+
+/** With all that is right: one of the two is answered, whichever port it is. */
+const welcome = async (
+  port: number,
+  extra: Record<string, string> = {},
+  host = `127.0.0.1:${port}`,
+): Promise<readonly Answer[]> => {
+  const plus = (one: Attempt): Attempt => ({ ...one, headers: { ...one.headers, host, ...extra } });
+  return [await ask(port, plus(withKey(listRuns))), await ask(port, plus(signed(port, listTables, 'dynamodb', {}, host)))];
+};
+
+test('it listens on this machine alone, and answers who has the credential', async () => {
+  const found = ports();
+  // The API, the gateway of the services, and the sockets: the emulators have no port.
+  expect(found).toHaveLength(3);
+  for (const { address, port } of found) {
+    expect(address).toBe('0100007F');
+    expect((await welcome(port)).map(({ status }) => status)).toContain(200);
+  }
+});
+
+test('sockets of the file system are in folders of their owner alone, and there is none without a path', () => {
+  for (const path of listeningOf(processTree(local.pid)).unix) {
+    expect(path).toMatch(/^\//);
+    expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
+  }
+});
+
+const credentials: readonly (readonly [string, (port: number, one: Attempt) => Attempt])[] = [
+  ['no credential', (_port, one) => one],
+  ['another API key', (_port, one) => withKey(one, `${info.apiKey.slice(0, -1)}${info.apiKey.endsWith('a') ? 'b' : 'a'}`)],
+  ['a password', (_port, one) => ({ ...one, headers: { ...one.headers, authorization: `Basic ${btoa('admin:admin')}` } })],
+  ['a made-up AWS key', (port, one) => signed(port, one, 'dynamodb', { accessKeyId: 'LOCAL', secretAccessKey: 'local' })],
+  [
+    'a made-up AWS key for the bucket',
+    (port, one) => signed(port, one, 's3', { accessKeyId: 'LOCAL', secretAccessKey: 'local' }),
+  ],
+  ['the owner’s AWS key id without its secret', (port, one) => signed(port, one, 'dynamodb', { secretAccessKey: 'local' })],
+];
+
+test.each(credentials)('each port refuses %s', async (_what, by) => {
+  for (const { port } of ports())
+    for (const one of attempts) {
+      const { status, cors } = await ask(port, by(port, one));
+      expect([port, one.method, one.path, status >= 400 && status < 500, cors]).toEqual([port, one.method, one.path, true, []]);
+    }
+});
+
+test.each(['evil.example', 'evil.example:4700', '127.0.0.1.evil.example', '0.0.0.0', '[::1]', '10.0.0.1'])(
+  'each port refuses the host "%s", with the right credential too',
+  async (host) => {
+    for (const { port } of ports())
+      for (const { status } of await welcome(port, {}, host)) expect([port, status]).toEqual([port, 403]);
+  },
+);
+
+test.each([
+  { origin: 'http://evil.example' },
+  { origin: 'https://evil.example' },
+  { origin: 'null' },
+  { origin: 'http://localhost:1' },
+  { origin: 'http://127.0.0.1:1' },
+  { 'sec-fetch-site': 'cross-site' },
+  { 'sec-fetch-site': 'same-site' },
+])('each port refuses a page by %o, with the right credential too', async (headers) => {
+  for (const { port } of ports()) {
+    for (const { status, cors } of await welcome(port, headers)) expect([port, status, cors]).toEqual([port, 403, []]);
+    expect([port, (await ask(port, attempt('GET', '/live', { ...upgrade, ...headers }))).status]).toEqual([port, 403]);
+  }
+});
+
+test('the API answers a page of its own, under both names', async () => {
+  const port = Number(new URL(local.url).port);
+  for (const name of ['127.0.0.1', 'localhost']) {
+    const [runs] = await welcome(port, { origin: `http://${name}:${port}` }, `${name}:${port}`);
+    expect(runs?.status).toBe(200);
+  }
+});
+
+/** What was made by this start: the synthesis is another folder's, and links to it. */
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? [path, ...filesIn(path)] : entry.isFile() ? [path] : [];
+  });
+
+test('nothing in the state folder is for others, and no secret stands in the arguments of a process', () => {
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+  const open = filesIn(directory).filter((path) => (statSync(path).mode & 0o077) !== 0);
+  // Copied there by this test, before the start.
+  expect(open.filter((path) => !path.endsWith('cloud-assembly.sha256'))).toEqual([]);
+  const secrets = [info.apiKey, info.webhookSecret, info.tables.secretAccessKey, info.tables.accessKeyId];
+  for (const pid of processTree(local.pid)) for (const secret of secrets) expect(argumentsOf(pid)).not.toContain(secret);
+});

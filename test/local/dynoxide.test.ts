@@ -1,0 +1,114 @@
+/** DynamoDB by dynoxide over a pipe: what its tools leave out, and what they would leave unanswered. */
+import { afterAll, describe, expect, test } from 'vitest';
+import { findDynoxide, startDynoxide } from '../../lib/local/emulators/dynoxide.ts';
+import { askDynamodb } from '../../lib/local/emulators/forward.ts';
+import { listeningOf, processTree } from '../e2e/listening.ts';
+import { freshFolder } from './stacks.ts';
+
+const binary = findDynoxide();
+
+// It comes as a binary for some machines only.
+describe.runIf(binary !== undefined)('dynoxide', async () => {
+  const emulator = await startDynoxide(binary ?? '', freshFolder(), () => {});
+  afterAll(() => emulator.stop());
+  const ask = askDynamodb(emulator.forward);
+  const TableName = 'Things';
+  const string = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' });
+  const keys = (hash: string, range: string) => [
+    { AttributeName: hash, KeyType: 'HASH' },
+    { AttributeName: range, KeyType: 'RANGE' },
+  ];
+  await ask('CreateTable', {
+    TableName,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: ['pk', 'sk', 'owner1'].map(string),
+    KeySchema: keys('pk', 'sk'),
+    GlobalSecondaryIndexes: [
+      { IndexName: 'byOther', KeySchema: keys('owner1', 'sk'), Projection: { ProjectionType: 'KEYS_ONLY' } },
+    ],
+  });
+  const item = (pk: string, more: object = {}) => ({ pk: { S: pk }, sk: { S: 'x' }, ...more });
+  const typeOf = ({ output }: { output: unknown }): string =>
+    typeof output === 'object' && output !== null && '__type' in output ? String(output.__type).replace(/.*#/, '') : '';
+
+  test('listens on nothing', () => {
+    const { tcp, unix } = listeningOf(processTree(process.pid));
+    expect([tcp, unix.filter((path) => path.includes('dyno'))]).toEqual([[], []]);
+  });
+
+  test('a write that fails says which item it met, and only where it was asked to', async () => {
+    await ask('PutItem', { TableName, Item: item('met', { n: { N: '12345678901234567890.5' } }) });
+    const again = { TableName, Item: item('met'), ConditionExpression: 'attribute_not_exists(pk)' };
+    const told = await ask('PutItem', { ...again, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' });
+    expect([told.status, typeOf(told)]).toEqual([400, 'ConditionalCheckFailedException']);
+    expect(told.output).toMatchObject({ Item: item('met', { n: { N: '12345678901234567890.5' } }) });
+    expect((await ask('PutItem', again)).output).not.toHaveProperty('Item');
+    const absent = await ask('DeleteItem', {
+      TableName,
+      Key: item('absent'),
+      ConditionExpression: 'attribute_exists(pk)',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    });
+    expect([typeOf(absent), absent.output]).toEqual([
+      'ConditionalCheckFailedException',
+      expect.not.objectContaining({ Item: expect.anything() }),
+    ]);
+  });
+
+  test('each of many writers of one item that fails is shown what won', async () => {
+    const writers = Array.from({ length: 50 }, (_, at) =>
+      ask('PutItem', {
+        TableName,
+        Item: item('one', { by: { N: `${at}` } }),
+        ConditionExpression: 'attribute_not_exists(pk)',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    );
+    const answers = await Promise.all(writers);
+    const [winner, ...others] = answers.flatMap(({ status }, at) => (status === 200 ? [at] : []));
+    expect(others).toEqual([]);
+    const met = answers.filter(({ status }) => status === 400).map(({ output }) => output);
+    for (const output of met) expect(output).toMatchObject({ Item: { by: { N: `${winner}` } } });
+    expect(met).toHaveLength(49);
+  });
+
+  test('a transaction that fails gives a reason for each of its parts', async () => {
+    await ask('PutItem', { TableName, Item: item('there') });
+    const put = (pk: string) => ({ Put: { TableName, Item: item(pk), ConditionExpression: 'attribute_not_exists(pk)' } });
+    const failed = await ask('TransactWriteItems', { TransactItems: [put('there'), put('new')] });
+    expect([typeOf(failed), failed.output]).toEqual([
+      'TransactionCanceledException',
+      expect.objectContaining({ CancellationReasons: [{ Code: 'ConditionalCheckFailed' }, { Code: 'None' }] }),
+    ]);
+  });
+
+  test('a consistent read of a global index is refused, as there', async () => {
+    const query = {
+      TableName,
+      IndexName: 'byOther',
+      KeyConditionExpression: 'owner1 = :o',
+      ExpressionAttributeValues: { ':o': { S: 'a' } },
+    };
+    expect((await ask('Query', query)).status).toBe(200);
+    expect(typeOf(await ask('Query', { ...query, ConsistentRead: true }))).toBe('ValidationException');
+  });
+
+  const nested = (levels: number): object => (levels === 0 ? { S: 'x' } : { M: { a: nested(levels - 1) } });
+  test.each<readonly [string, object, string]>([
+    ['half a surrogate pair', { TableName, Item: item('\uD800') }, 'SerializationException'],
+    ['half of one in a key', { TableName, Item: item('a', { '\uDC00': { S: 'x' } }) }, 'SerializationException'],
+    ['500 levels', { TableName, Item: item('deep', { a: nested(250) }) }, 'SerializationException'],
+    ['a number for a name', { TableName: 7, Item: item('a') }, 'SerializationException'],
+    ['a parameter that is none', { TableName, Item: item('a'), Bogus: 1 }, 'ValidationException'],
+    ['an item that is too large', { TableName, Item: item('big', { a: { S: 'x'.repeat(410_000) } }) }, 'ValidationException'],
+    ['a table that there is not', { TableName: 'Absent', Item: item('a') }, 'ResourceNotFoundException'],
+  ])('%s is refused at once, and is not waited for', async (_what, input, type) => {
+    const refused = await ask('PutItem', input);
+    expect([refused.status, typeOf(refused)]).toEqual([400, type]);
+    expect((await ask('GetItem', { TableName, Key: item('absent') })).status).toBe(200);
+  });
+
+  test('an operation that there is not is refused', async () => {
+    expect(typeOf(await ask('SubmitToTheMoon', {}))).toBe('UnknownOperationException');
+  });
+});

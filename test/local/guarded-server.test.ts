@@ -1,0 +1,113 @@
+/** What reaches a server of the embedded cloud, and that a request which does not is answered in the product's form all the same. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type AllowedOrigins, callerFault } from '../../lib/local/http/caller-guard.ts';
+import { guardedServer } from '../../lib/local/http/guarded-server.ts';
+import { limits } from '../../lib/local/http/limits.ts';
+import { listen } from '../../lib/local/http/listen.ts';
+
+const server = await listen(
+  guardedServer((_request, response) => void response.end('reached'), { origins: () => ({ ports: [], others: [] }) }),
+  0,
+);
+afterAll(() => server.close(0));
+
+/** Sends the bytes as they are, and reads until the server closes. */
+async function sent(bytes: string): Promise<{ readonly status: number; readonly body: string }> {
+  const socket = connect(server.port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  let broken: Error | undefined;
+  socket.on('data', (chunk: Buffer) => void chunks.push(chunk));
+  socket.on('error', (error) => void (broken = error));
+  socket.end(bytes, 'latin1');
+  await once(socket, 'close');
+  expect(broken).toBeUndefined();
+  const [head = '', body = ''] = Buffer.concat(chunks).toString('utf8').split('\r\n\r\n');
+  return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]), body };
+}
+
+const get = (path: string, ...headers: readonly string[]): string =>
+  [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${server.port}`, 'Connection: close', ...headers, '', ''].join('\r\n');
+
+const long = (bytes: number): string => 'a'.repeat(bytes);
+const megabytes = 1024 * 1024;
+
+describe('a request that no route sees is answered with a code, and its connection is not reset', () => {
+  test.each([
+    ['an address of 10 KB', get(`/${long(limits.headBytes)}`), 414, 'invalid_request'],
+    ['an address of 70 KB', get(`/?q=${long(70_000)}`), 414, 'invalid_request'],
+    ['an address of 900 KB', get(`/?q=${long(900_000)}`), 414, 'invalid_request'],
+    ['a head of 8 MB', get(`/?q=${long(8 * megabytes)}`), 431, 'invalid_request'],
+    ['a header of 11 KB', get('/', `X-A: ${long(11_000)}`), 431, 'invalid_request'],
+    ['headers of 70 KB', get('/', ...Array.from({ length: 70 }, (_, at) => `X-${at}: ${long(1_000)}`)), 431, 'invalid_request'],
+    ['a header of 8 MB', get('/', `X-A: ${long(8 * megabytes)}`), 431, 'invalid_request'],
+    ['no HTTP', 'hello\r\n\r\n', 400, 'invalid_request'],
+    ['no HTTP, 8 MB of it', long(8 * megabytes), 400, 'invalid_request'],
+    ['two lengths', get('/', 'Content-Length: 1', 'Content-Length: 2'), 400, 'invalid_request'],
+    ['a length beside chunks', get('/', 'Content-Length: 1', 'Transfer-Encoding: chunked'), 400, 'invalid_request'],
+    ['another expectation', get('/', 'Expect: 200-ok'), 417, 'invalid_request'],
+    ['another host', get('/').replace(/Host: .*/, 'Host: evil.example'), 403, 'request_blocked'],
+    ['no host', get('/').replace(/Host: .*\r\n/, ''), 403, 'request_blocked'],
+    ['another origin', get('/', 'Origin: https://evil.example'), 403, 'request_blocked'],
+  ])('%s', async (_what, bytes, status, code) => {
+    const answer = await sent(bytes);
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.body)).toEqual({
+      code,
+      message: expect.any(String),
+      correlationId: expect.stringMatching(/^[\w-]{36}$/),
+    });
+  });
+
+  test('one as long as it may be is seen', async () => {
+    const rest = get('/')
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.replace(/^[^:]*: ?/, ''))
+      .join('').length;
+    const path = `/${long(limits.headBytes - rest - 'GET / HTTP/1.1'.length)}`;
+    expect(await sent(get(path))).toEqual({ status: 200, body: 'reached' });
+    expect((await sent(get(`${path}a`))).status).toBe(431);
+  });
+});
+
+describe('who may ask', () => {
+  const own: AllowedOrigins = { ports: [4_700], others: ['http://localhost:5173'] };
+  const host = '127.0.0.1:4701';
+
+  test.each([
+    ['a program', { host }],
+    ['a program by the other name', { host: 'localhost:4701' }],
+    ['a page of this port', { host, origin: 'http://127.0.0.1:4701' }],
+    ['a page of this port by the other name', { host, origin: 'http://localhost:4701' }],
+    ['a page behind a forwarded port', { host: 'localhost:9000', origin: 'http://localhost:9000' }],
+    ['a page of the API', { host, origin: 'http://localhost:4700' }],
+    ['a page that the owner allows', { host, origin: 'http://localhost:5173' }],
+    ['a page of its own that only reads', { host, 'sec-fetch-site': 'same-origin' }],
+    ['a person who types the address', { host, 'sec-fetch-site': 'none' }],
+    ['a person who follows a link', { host, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }],
+  ])('%s may', (_who, headers) => expect(callerFault(headers, own)).toBeUndefined());
+
+  test.each([
+    ['a page of another site', { host, origin: 'https://evil.example' }, 'origin'],
+    ['a page of another site under our port', { host, origin: 'http://evil.example:4701' }, 'origin'],
+    ['a page of another port', { host, origin: 'http://localhost:3000' }, 'origin'],
+    ['a page over another protocol', { host, origin: 'https://localhost:4701' }, 'origin'],
+    ['a page without an origin of its own', { host, origin: 'null' }, 'origin'],
+    ['an origin with more to it', { host, origin: 'http://localhost:4701@evil.example' }, 'origin'],
+    ['an origin with a path', { host, origin: 'http://localhost:4701/' }, 'origin'],
+    ['an origin that is none', { host, origin: '' }, 'origin'],
+    ['a name that only begins like ours', { host, origin: 'http://localhost.evil.example:4701' }, 'origin'],
+    ['an image in a page of another site', { host, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }, 'origin'],
+    ['an image in a page of another port', { host, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }, 'origin'],
+    ['a name that leads here (DNS rebinding)', { host: 'evil.example:4701' }, 'host'],
+    ['such a name, and its origin', { host: 'evil.example', origin: 'http://evil.example' }, 'host'],
+    ['no name', {}, 'host'],
+  ] as const)('%s may not', (_who, headers, fault) => expect(callerFault(headers, own)).toBe(fault));
+
+  test('no page may ask where none has any business', () => {
+    expect(callerFault({ host }, undefined)).toBeUndefined();
+    expect(callerFault({ host, origin: 'http://127.0.0.1:4701' }, undefined)).toBe('origin');
+  });
+});
