@@ -96,7 +96,12 @@ export const errorCatalogue = {
     recovery: 'Publish a new version of it: POST /v1/workflows/{name}/versions.',
   },
   workflow_not_found: { status: 404, trouble: 'caller', message: 'There is no workflow of that name.' },
-  workflow_archived: { status: 409, trouble: 'caller', message: 'The workflow is archived: it takes no runs and no versions.' },
+  workflow_archived: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The workflow is archived: it takes no runs.',
+    recovery: 'Publish its next version, and it takes runs again: POST /v1/workflows/{name}/versions.',
+  },
   query_exists: {
     status: 409,
     trouble: 'caller',
@@ -104,11 +109,6 @@ export const errorCatalogue = {
     recovery: 'Publish a new version of it: POST /v1/queries/{name}/versions.',
   },
   query_not_found: { status: 404, trouble: 'caller', message: 'There is no query of that name.' },
-  query_archived: {
-    status: 409,
-    trouble: 'caller',
-    message: 'The query is archived: it takes no versions, and no node may ask it.',
-  },
   definition_invalid: {
     status: 400,
     trouble: 'caller',
@@ -122,7 +122,6 @@ export const errorCatalogue = {
     recovery: 'Publish a new version of it: POST /v1/lenses/{name}/versions.',
   },
   lens_not_found: { status: 404, trouble: 'caller', message: 'There is no lens of that name.' },
-  lens_archived: { status: 409, trouble: 'caller', message: 'The lens is archived: it takes no versions.' },
   lens_invalid: {
     status: 400,
     trouble: 'caller',

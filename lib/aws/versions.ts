@@ -57,13 +57,19 @@ export class DynamoVersions<Version extends Numbered, Facts extends object> impl
     return readJson(what, schema, unpack(what, read(what, packedAttribute, item[attribute])));
   }
 
-  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant): Promise<void> {
+  async advance(
+    scope: Scope,
+    to: Advance<Version, Facts>,
+    at: Instant,
+    { unarchives }: { unarchives: boolean } = { unarchives: false },
+  ): Promise<void> {
     const facts = Object.entries(this.#kind.facts.attributes(to));
     const set = facts.map(([name]) => `${name} = :${name}, `).join('');
+    const remove = unarchives ? ' REMOVE archivedAt' : '';
     await this.#table.update(
       this.#summaryKey(scope, to.name),
       {
-        expression: `SET v = :v, ${set}latestVersion = :version, updatedAt = :at, createdAt = if_not_exists(createdAt, :at)`,
+        expression: `SET v = :v, ${set}latestVersion = :version, updatedAt = :at, createdAt = if_not_exists(createdAt, :at)${remove}`,
         values: {
           ':v': itemVersion,
           ...Object.fromEntries(facts.map(([name, value]) => [`:${name}`, value])),

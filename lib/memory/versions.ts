@@ -37,12 +37,19 @@ class MemoryVersions<Version extends Numbered, Facts extends object> implements 
     return this.#versions.get(versionKey(scope, { name, version }));
   }
 
-  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant): Promise<void> {
+  async advance(
+    scope: Scope,
+    to: Advance<Version, Facts>,
+    at: Instant,
+    { unarchives }: { unarchives: boolean } = { unarchives: false },
+  ): Promise<void> {
     const { name, version } = to;
     const known = this.#of(scope).get(name);
     if (known !== undefined && known.latestVersion >= version) return;
-    const since = known ?? { name, createdAt: at };
-    this.#of(scope).set(name, kept({ ...since, ...this.#factsOf(to), latestVersion: version, updatedAt: at }));
+    const { archivedAt, createdAt } = known ?? { createdAt: at };
+    const stays = archivedAt === undefined || unarchives ? {} : { archivedAt };
+    const moved = { name, createdAt, ...stays, ...this.#factsOf(to), latestVersion: version, updatedAt: at };
+    this.#of(scope).set(name, kept(moved));
   }
 
   async summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined> {

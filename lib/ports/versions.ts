@@ -1,4 +1,4 @@
-/** What is published under a name, in versions: each is immutable, numbered from 1, archived but never lost. */
+/** What is published under a name, in versions: each is immutable and numbered from 1. An archived name opens again with its next version. */
 import type { WorkflowVersion } from '../engine/graph/definition.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { QueryKind, QueryVersion } from '../engine/query/definition.ts';
@@ -38,13 +38,16 @@ export interface VersionStore<Version extends Numbered, Facts extends object = o
   /** Writes the version on the condition that it does not exist yet. */
   putVersion(scope: Scope, version: Version, at: Instant): Promise<'stored' | 'occupied'>;
   version(scope: Scope, name: Version['name'], version: number): Promise<Version | undefined>;
-  /** Moves the summary to this version, on the condition that it names an older one or none; otherwise changes nothing. */
-  advance(scope: Scope, to: Advance<Version, Facts>, at: Instant): Promise<void>;
+  /**
+   * Moves the summary to this version, on the condition that it names an older one or none; otherwise changes nothing. With
+   * `unarchives` the name is archived no longer, in the same write; without it, an archived name stays archived.
+   */
+  advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: { readonly unarchives: boolean }): Promise<void>;
   /** Read strongly. */
   summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined>;
   /** By name, ascending; archived ones only when asked for. */
   list(scope: Scope, filter: SummaryFilter<Version['name']>): Promise<SummaryPage<Version, Facts>>;
-  /** `false` where there is nothing of that name. Archiving twice keeps the first time. */
+  /** `false` where there is nothing of that name. Archiving an archived name keeps its time. */
   archive(scope: Scope, name: Version['name'], at: Instant): Promise<boolean>;
 }
 

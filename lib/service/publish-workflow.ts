@@ -6,7 +6,7 @@ import type { Scope } from '../engine/ids.ts';
 import { isServed } from './deployed-names.ts';
 import type { Deps } from './deps.ts';
 import { judgeDefinition } from './judge-definition.ts';
-import { type Closed, type Published, openName, publishFirst, publishNext } from './publish-version.ts';
+import { type NoSuchName, type Published, publishFirst, publishNext } from './publish-version.ts';
 
 type Refused =
   | { readonly kind: 'definition_invalid'; readonly findings: readonly Finding[] }
@@ -15,7 +15,7 @@ type Refused =
 type Accepted = Published & { readonly warnings: readonly Finding[] };
 
 export type CreateAnswer = Accepted | Refused | { readonly kind: 'exists' };
-export type PublishAnswer = Accepted | Refused | Closed;
+export type PublishAnswer = Accepted | Refused | NoSuchName;
 
 type Needs = Pick<Deps, 'workflows' | 'deployments' | 'clock'>;
 
@@ -39,11 +39,11 @@ export async function publishVersion(
   definition: WorkflowDefinition,
   inspect: InspectNode,
 ): Promise<PublishAnswer> {
-  const open = await openName(deps.workflows, scope, definition.name);
-  if (open.kind !== 'open') return open;
+  const summary = await deps.workflows.summary(scope, definition.name);
+  if (summary === undefined) return { kind: 'not_found' };
   const judged = await judge(deps, scope, definition, inspect);
   if (judged.kind !== 'fit') return judged;
-  const published = await publishNext(open.summary, publication(deps, scope, definition));
+  const published = await publishNext(summary, publication(deps, scope, definition));
   return { ...published, warnings: judged.warnings };
 }
 

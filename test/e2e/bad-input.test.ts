@@ -107,11 +107,6 @@ describe('refused at the door', () => {
       return cloud.call('POST', '/v1/queries', findOrder);
     },
     query_not_found: () => cloud.call('GET', '/v1/queries/nobody'),
-    query_archived: async () => {
-      await cloud.call('POST', '/v1/queries', { ...findOrder, name: 'old' });
-      await cloud.call('DELETE', '/v1/queries/old');
-      return cloud.call('POST', '/v1/queries/old/versions', { ...findOrder, name: 'old' });
-    },
     workflow_exists: () => cloud.call('POST', '/v1/workflows', orderTotal),
     workflow_not_found: () => cloud.call('GET', '/v1/workflows/nobody-published-this'),
     workflow_archived: async () => {
@@ -125,11 +120,6 @@ describe('refused at the door', () => {
       return cloud.call('POST', '/v1/lenses', { name: 'twice', template: '[[text]]' });
     },
     lens_not_found: () => cloud.call('GET', '/v1/lenses/nobody-published-this'),
-    lens_archived: async () => {
-      await cloud.call('POST', '/v1/lenses', { name: 'put-away', template: '[[text]]' });
-      await cloud.call('DELETE', '/v1/lenses/put-away');
-      return cloud.call('POST', '/v1/lenses/put-away/versions', { template: '[[text]]' });
-    },
     lens_invalid: () => cloud.call('POST', '/v1/lenses', { name: 'bad', template: '[[text:date]]' }),
     input_invalid: async () => {
       await publish({ ...chain('declared', []), options: { args: [{ name: 'size', type: 'number', required: true }] } });

@@ -82,12 +82,6 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const [api, key] = await withKey();
     return api.call('GET', '/v1/queries/nobody', { key });
   },
-  query_archived: async () => {
-    const [api, key] = await withKey();
-    await api.call('POST', '/v1/queries', { key, body: findOrder });
-    await api.call('DELETE', '/v1/queries/find-order', { key });
-    return api.call('POST', '/v1/queries/find-order/versions', { key, body: findOrder });
-  },
   workflow_exists: async () => {
     const [api, key] = await withKey();
     await api.call('POST', '/v1/workflows', create(key));
@@ -115,12 +109,6 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   lens_not_found: async () => {
     const [api, key] = await withKey();
     return api.call('GET', '/v1/lenses/nothing', { key });
-  },
-  lens_archived: async () => {
-    const [api, key] = await withKey();
-    await api.call('POST', '/v1/lenses', lens(key));
-    await api.call('DELETE', '/v1/lenses/tone', { key });
-    return api.call('POST', '/v1/lenses/tone/versions', lens(key));
   },
   lens_invalid: async () => {
     const [api, key] = await withKey();

@@ -9,7 +9,7 @@ import { type Operations, refuse } from '../operation.ts';
 import { publishedOf, summaryOf } from '../present/versions.ts';
 import { workflowOf } from '../present/workflow.ts';
 import type { Tools } from '../tools.ts';
-import { archiveOne, getOne, listAll, nameDiffers } from './versions.ts';
+import { archiveOne, getOne, listAll, nameDiffers, publicationOf } from './versions.ts';
 
 type Own = 'createWorkflow' | 'listWorkflows' | 'getWorkflow' | 'publishVersion' | 'archiveWorkflow' | 'validateWorkflow';
 
@@ -46,13 +46,12 @@ export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<
       switch (result.kind) {
         case 'published': {
           const location = `/v1/workflows/${name}?version=${result.version}`;
-          return { status: 201, body: publishedOf(name, result), headers: { location }, audit };
+          return { status: 201, body: publishedOf(name, result), headers: { location }, audit: publicationOf(audit, result) };
         }
         case 'definition_invalid':
           return { ...refuse(result.kind, { errors: result.findings }), audit };
         case 'not_found':
-        case 'archived':
-          return { ...refuse(`workflow_${result.kind}`), audit };
+          return { ...refuse('workflow_not_found'), audit };
         case 'workflow_name_taken':
           return { ...refuse(result.kind), audit };
       }

@@ -29,6 +29,6 @@ export const register: Register = (program, act) => {
     .action(act(async () => (await import('../workflows/test-workflow.ts')).testWorkflow));
   workflows
     .command('archive <name>')
-    .description('refuse new runs and versions; runs in flight go on')
+    .description('refuse new runs until the next version is published; open runs continue')
     .action(act(async () => (await import('../versions/archive.ts')).archiveWorkflow));
 };
