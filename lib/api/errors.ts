@@ -102,6 +102,24 @@ export const errorCatalogue = {
     message: 'The workflow is archived: it takes no runs.',
     recovery: 'Publish its next version, and it takes runs again: POST /v1/workflows/{name}/versions.',
   },
+  workflow_deleting: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The workflow is being deleted with its runs: it takes no runs and no versions.',
+    recovery: 'Wait until GET /v1/workflows/{name} answers workflow_not_found: then the name is free for a new workflow.',
+  },
+  workflow_scheduled: {
+    status: 409,
+    trouble: 'caller',
+    message: 'Schedules start runs of the workflow.',
+    recovery: 'Delete those named in "errors", or have them start another workflow, and repeat the request.',
+  },
+  confirmation_mismatch: {
+    status: 400,
+    trouble: 'caller',
+    message: 'The confirmation is not the name of the workflow.',
+    recovery: 'Send the name that the path names as "confirm".',
+  },
   query_exists: {
     status: 409,
     trouble: 'caller',
@@ -148,6 +166,12 @@ export const errorCatalogue = {
     recovery: 'Use a new key for a new request.',
   },
   run_exists: { status: 409, trouble: 'caller', message: 'A run with that id exists already.' },
+  run_deleted: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The run that this idempotency key or id stands for was deleted with its workflow.',
+    recovery: 'Start another run with a new key, and without that id.',
+  },
   run_terminal: { status: 409, trouble: 'caller', message: 'The run has ended already.' },
   test_run: {
     status: 409,

@@ -55,22 +55,46 @@ export const permissions = {
     environment: ['runsTable'],
     statements: ({ storage }) => [allow(['dynamodb:GetItem', 'dynamodb:Query'], [storage.runsTable.tableArn])],
   },
-  /** No delete: what a run wrote goes by expiry, or with a test that is stopped. */
+  /** No delete: what a run wrote goes by expiry, with a test that is stopped, or with its workflow. */
   'write runs': {
     environment: ['runsTable'],
     statements: ({ storage }) => [allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [storage.runsTable.tableArn])],
   },
   /**
-   * What a run wrote, when the sweep was to look at it, its reservation and its large values. Nothing tells a test run's items
-   * from another's by their keys: that a run is a test is looked up by the one function that has this.
+   * What a run wrote, when the sweep was to look at it, and its large values. The keys do not tell which run may be deleted: a test
+   * that is stopped, or one of a workflow that is being deleted. The two functions that have this look that up.
    */
-  'forget test runs': {
-    environment: ['runsTable', 'controlTable', 'bucket'],
+  'delete runs': {
+    environment: ['runsTable', 'bucket'],
     statements: (places) => [
       allow(['dynamodb:DeleteItem'], [places.storage.runsTable.tableArn], ofPartitions('*#run#*', 'due#*')),
-      allow(['dynamodb:DeleteItem'], [places.storage.controlTable.tableArn], ofPartitions('*#idempotency#*')),
       allow(['s3:DeleteObject'], [payloadsArn(places)]),
       allow(['s3:ListBucket'], [places.bucketArn]),
+    ],
+  },
+  /** The key of a test that was stopped is free again. */
+  'release keys of tests': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#idempotency#*')),
+    ],
+  },
+  /**
+   * Workflows that are being deleted: the list of the project's runs, how far it has come in `~deletions`, their runs in `<project>#<environment>#deletion#<name>`, their
+   * versions in `…#workflow#<name>`, their names in `…#workflows`, and the entry of the audit trail.
+   */
+  'continue deletions': {
+    environment: ['runsTable', 'controlTable'],
+    statements: ({ storage }) => [
+      allow(['dynamodb:Query'], [`${storage.runsTable.tableArn}/index/${runsTableKeys.byProject.name}`]),
+      allow(
+        ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
+        [storage.controlTable.tableArn],
+        ofPartitions('~deletions', '*#deletion#*'),
+      ),
+      allow(['dynamodb:DeleteItem', 'dynamodb:Query'], [storage.controlTable.tableArn], ofPartitions('*#workflow#*')),
+      allow(['dynamodb:UpdateItem'], [storage.controlTable.tableArn], ofPartitions('*#workflows')),
+      allow(['dynamodb:PutItem'], [storage.controlTable.tableArn], ofPartitions('*#audit#*')),
     ],
   },
   'list runs': {

@@ -25,6 +25,7 @@ import {
 import type { JsonValue, Payload } from '../engine/json.ts';
 import type { RunEvent } from '../engine/log/events.ts';
 import { emptyState, applyCommit } from '../engine/log/fold.ts';
+import { isForgotten } from '../engine/log/forgotten.ts';
 import {
   type CodeCreation,
   type FetchCreation,
@@ -103,7 +104,9 @@ export type BeginAnswer =
   /** the results that stand do not lead to the node that it was to go on from */
   | { readonly kind: 'node_not_reached' }
   | { readonly kind: 'idempotency_conflict' }
-  | { readonly kind: 'run_exists'; readonly runId: RunId };
+  | { readonly kind: 'run_exists'; readonly runId: RunId }
+  /** that the key, or the id, stands for: it is not made again */
+  | { readonly kind: 'run_deleted'; readonly runId: RunId };
 
 /** A run may take this long where its workflow and its start do not say. */
 export const defaultDeadline = days(7);
@@ -208,7 +211,8 @@ export async function createHead(
   // Before the head: a run that exists is always one the sweep will look at.
   await markFirstLook(deps, headOf(creation));
   const result = await untilDefinite(deps, () => deps.log.create(creation));
-  if (!isWon(result, creation.commit)) return { kind: 'run_exists', runId: standing.runId };
+  if (result.kind === 'occupied' && !isWon(result, creation.commit))
+    return { kind: isForgotten(result) ? 'run_deleted' : 'run_exists', runId: standing.runId };
   if (result.kind === 'occupied') return goOnWithWritten(decider, creation);
   await sendFirstJobs(decider, creation, first.plan);
   return creation;

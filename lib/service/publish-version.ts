@@ -5,7 +5,7 @@
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import type { Numbered, Summary, VersionStore } from '../ports/versions.ts';
+import type { DeletableNames, Numbered, Summary, VersionStore } from '../ports/versions.ts';
 import type { Deps } from './deps.ts';
 
 /** What is published where. A version knows by itself what its summary tells of it. */
@@ -24,7 +24,7 @@ export interface Published {
   readonly unarchived?: true;
 }
 
-/** Version 1 of a new name. */
+/** Version 1 of a name that was never used. */
 export async function publishFirst<Facts extends object, Version extends Numbered & Facts>(
   publication: Publication<Facts, Version>,
 ): Promise<Published | { readonly kind: 'exists' }> {
@@ -40,6 +40,24 @@ export async function publishFirst<Facts extends object, Version extends Numbere
     if (standing !== undefined) await store.advance(scope, standing, createdAt);
   }
   return { kind: 'exists' };
+}
+
+/** The first version of a new name that another had before, which was deleted: above all the numbers of that one. */
+export async function publishAgain<Facts extends object, Version extends Numbered & Facts>(
+  freedAfter: number,
+  publication: Publication<Facts, Version> & { readonly store: DeletableNames<Version, Facts> },
+): Promise<Published | { readonly kind: 'exists' }> {
+  const { store, clock, scope, name, numbered } = publication;
+  const createdAt = clock.now();
+  let version = freedAfter + 1;
+  for (let rivals = 0; rivals <= mostRivals; rivals += 1) {
+    const isStored = (await store.putVersion(scope, numbered(version), createdAt)) === 'stored';
+    if (isStored && (await store.reopen(scope, numbered(version), createdAt))) return { kind: 'published', version, createdAt };
+    const last = await store.freedAfter(scope, name);
+    if (last === undefined) return { kind: 'exists' };
+    version = Math.max(version, last) + 1;
+  }
+  throw new Unavailable(`a free version number of ${name}`);
 }
 
 export interface NoSuchName {

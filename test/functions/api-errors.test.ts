@@ -97,6 +97,23 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     await api.call('DELETE', '/v1/workflows/flow', { key });
     return api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
   },
+  workflow_deleting: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    await api.call('POST', '/v1/workflows/flow/delete', { key, body: { confirm: 'flow' } });
+    return api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
+  },
+  workflow_scheduled: async () => {
+    const [api, key] = await withKey();
+    await started(api, key);
+    await api.call('POST', '/v1/schedules', { key, body: { scheduleId: 'nightly', workflowName: 'flow', rate: '1 day' } });
+    return api.call('POST', '/v1/workflows/flow/delete', { key, body: { confirm: 'flow' } });
+  },
+  confirmation_mismatch: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    return api.call('POST', '/v1/workflows/flow/delete', { key, body: { confirm: 'Flow' } });
+  },
   definition_invalid: async () => {
     const [api, key] = await withKey();
     return api.call('POST', '/v1/workflows', create(key, { nodes: [] }));
@@ -139,6 +156,14 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     await api.call('POST', '/v1/workflows', create(key));
     await api.call('POST', '/v1/runs', start({ workflowName: 'flow', runId: unknownRun }, key, 'one'));
     return api.call('POST', '/v1/runs', start({ workflowName: 'flow', runId: unknownRun }, key, 'two'));
+  },
+  run_deleted: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    const first = await api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
+    const address = { projectId: projectId('acme'), environment: environment('test'), runId: runId(runIdOf(first)) };
+    await api.world.log.forget(address, api.world.clock.now());
+    return api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
   },
   run_terminal: async () => {
     const [api, key] = await withKey();

@@ -25,12 +25,12 @@ interface Shelf<Kind extends Noun, Version extends Numbered, Facts extends objec
 export async function getOne<Kind extends Noun, Version extends Numbered, Facts extends object, Body>(
   { noun, store }: Shelf<Kind, Version, Facts>,
   { scope, params: { name }, query: { version } }: Asked<Version> & { readonly query: { readonly version?: number } },
-  bodyOf: (summary: Summary<Version, Facts>, version: Version) => Body,
+  bodyOf: (summary: Summary<Version, Facts>, version: Version) => Body | Promise<Body>,
 ): Promise<{ readonly status: 200; readonly body: Body } | Refusal<`${Kind}_not_found` | 'not_found'>> {
   const result = await getVersion(store, scope, name, version);
   switch (result.kind) {
     case 'found':
-      return { status: 200, body: bodyOf(result.summary, result.version) };
+      return { status: 200, body: await bodyOf(result.summary, result.version) };
     case 'not_found':
       return refuse(`${noun}_not_found` as const);
     case 'version_not_found':
