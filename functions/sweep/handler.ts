@@ -1,14 +1,12 @@
 /** Every minute: looks at each run whose time to be looked at has come, continues deletions, and sets schedules right. */
 import type { Context } from 'aws-lambda';
-import { after, instant, seconds } from '../../lib/engine/time.ts';
-import { continueDeletions } from '../../lib/service/continue-deletions.ts';
+import { after, instant } from '../../lib/engine/time.ts';
+import { continueDeletions, deletingTime } from '../../lib/service/continue-deletions.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { settleSchedules } from '../../lib/service/settle-schedules.ts';
 import { deciderOf, endOf, loggerOf } from '../wiring.ts';
 
 const logger = loggerOf('sweep');
-/** The next sweep continues what this one leaves. */
-const deletingTime = seconds(45);
 const sweeper = deciderOf('sweep');
 
 export async function handler(_event: unknown, context: Context): Promise<void> {

@@ -6,7 +6,7 @@
 import { unreachable } from '../engine/invariant.ts';
 import type { Head } from '../engine/log/head.ts';
 import { terminalStatuses } from '../engine/log/head.ts';
-import { type Instant, after, between, hours, instant, iso, minutes } from '../engine/time.ts';
+import { type Instant, after, between, hours, instant, iso, minutes, seconds } from '../engine/time.ts';
 import type { FoundRun, WorkflowDeletion } from '../ports/deletions.ts';
 import { cancelRun } from './cancel-run.ts';
 import { closeName } from './close-name.ts';
@@ -21,6 +21,9 @@ export interface Continued {
   /** they are continued by the next sweep */
   readonly failed: readonly { readonly deletion: WorkflowDeletion; readonly trouble: unknown }[];
 }
+
+/** Of each sweep: the next one continues what it leaves. */
+export const deletingTime = seconds(45);
 
 /** Runs of one slice. */
 const pageOfRuns = 50;

@@ -1,18 +1,8 @@
 /** Deleting a workflow over HTTP: what it needs, what it answers, and what others are answered meanwhile. */
 import { expect, test } from 'vitest';
-import { compile } from '../../lib/engine/graph/compile.ts';
-import { after, days, hours, minutes } from '../../lib/engine/time.ts';
-import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
-import { continueDeletions } from '../../lib/service/continue-deletions.ts';
-import { Plans } from '../../lib/service/graph.ts';
-import { type Http, http, openGraph, started, textIn } from './http.ts';
+import { http, openGraph, started, textIn } from './http.ts';
+import { sweepDeletions } from './sweep.ts';
 
-const sweep = ({ world }: Http) => {
-  const settings = { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true };
-  const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
-  const deps = Object.assign({ ...world }, { settings });
-  return continueDeletions({ deps, plans, by: 'sweep' }, after(world.clock.now(), minutes(1)));
-};
 const withRun = async () => {
   const api = http();
   const key = await api.key(['admin']);
@@ -61,7 +51,7 @@ test('it shows how far it has come, until there is no such workflow; then the na
   ])
     expect(refused).toMatchObject({ status: 409, body: { code: 'workflow_deleting' } });
 
-  expect(await sweep(api)).toMatchObject({ failed: [] });
+  expect(await sweepDeletions(api)).toMatchObject({ failed: [] });
   const gone = await api.call('GET', '/v1/workflows/flow', { key });
   expect(gone).toMatchObject({ status: 404, body: { code: 'workflow_not_found' } });
   // What the refusal above advised to wait for.
@@ -81,7 +71,7 @@ test('the trail says who asked and, once the runs are gone, how many they were',
   const { api, key, ask } = await withRun();
   await ask('wrong');
   await ask('flow');
-  await sweep(api);
+  await sweepDeletions(api);
   const { body } = await api.call('GET', '/v1/audit', { key });
   const keyId = key.split('_')[2];
   const ofFlow = { resource: 'workflow/flow', keyId };

@@ -1,6 +1,7 @@
 /** Deleting a workflow: its versions and runs go, in slices that any process may continue, and the name is free again. */
 import { describe, expect, it } from 'vitest';
-import { type RunAddress, firstCommit, runId, workflowName } from '../../lib/engine/ids.ts';
+import { type RunAddress, attempt, firstCommit, nodeId, nodeKey, runId, topLevel, workflowName } from '../../lib/engine/ids.ts';
+import type { JsonObject } from '../../lib/engine/json.ts';
 import { isForgotten } from '../../lib/engine/log/forgotten.ts';
 import { after, hours, instant, iso, minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -306,6 +307,54 @@ describe('a process that dies at any call', () => {
     const calls = await count();
     expect(calls).toBeGreaterThan(60);
     for (let call = 1; call <= calls; call += 1) for (const kind of ['before', 'after'] as const) await count({ call, kind });
+  });
+});
+
+describe('a run that a node of another workflow called', () => {
+  /** `caller` waits for a run of `flow`, which waits for a signal; `pinned` names the version. */
+  const calling = async (config: JsonObject = {}) => {
+    const home = await furnished();
+    const once = { policy: { retry: { attempts: 1, backoffMs: 1, maxBackoffMs: 1, retryOn: [], jitter: 'none' } } };
+    await home.publish(workflow('caller', 'a>k k>e', { k: { calls: 'flow', ...once, ...config } }));
+    const run = await home.begin('caller');
+    return { home, run };
+  };
+  const endOf = async (home: House, run: RunAddress) => {
+    const { progress, nodes } = (await home.fold(run)).state;
+    const node = nodes.get(nodeKey({ nodeId: nodeId('k'), iteration: topLevel }));
+    return [progress.status, node?.status === 'failed' ? node.failure.code : node?.status];
+  };
+
+  it('ends for it as a cancelled one, before the log goes that says so', async () => {
+    const { home, run } = await calling();
+    await settled(home);
+    expect(await endOf(home, run)).toEqual(['running', 'waiting']);
+    await request(home);
+    await sweep(home);
+    expect(await endOf(home, run)).toEqual(['failed', 'subflow_cancelled']);
+  });
+
+  it.each([{}, { version: 1 }])('is not made any more, with %j, and the node says why', async (config) => {
+    const { home, run } = await calling(config);
+    await request(home);
+    await settled(home);
+    expect(await endOf(home, run)).toEqual(['failed', 'workflow_deleting']);
+    await sweep(home);
+    const later = await home.start({ workflowName: workflowName('caller'), idempotencyKey: 'later' });
+    if (later.kind !== 'started') throw new Error(later.kind);
+    await settled(home);
+    expect((await endOf(home, { ...scope, runId: later.runId }))[1]).toMatch(/^(workflow_not_found|no_active_deployment)$/);
+  });
+
+  it('and that was deleted unheard does not leave the node waiting, though the name is used again', async () => {
+    const { home, run } = await calling();
+    await settled(home);
+    const [child] = (await home.world.index.list(scope, { limit: 9 })).heads.filter(({ workflow: { name } }) => name === 'flow');
+    if (child === undefined) throw new Error('nobody was called');
+    await home.world.log.forget(child.address, child.expiresAt);
+    const node = { nodeId: nodeId('k'), iteration: topLevel, attempt: attempt(1) };
+    await home.take({ kind: 'child', run, ...node, childRunId: child.address.runId });
+    expect(await endOf(home, run)).toEqual(['failed', 'run_deleted']);
   });
 });
 
