@@ -233,9 +233,29 @@ describe('a deletion', () => {
     }
     expect(seen).toContain('finding 0 50');
     expect(seen).toContain('deleting 0 120');
-    expect(new Set(seen.filter((one) => `${String(one)}`.startsWith('deleting'))).size).toBeGreaterThan(3);
+    expect(new Set(seen.filter((one) => `${String(one)}`.startsWith('deleting'))).size).toBeGreaterThan(6);
     expect(await progress(home)).toEqual(['settling', 120, 120]);
     expect((await home.world.index.list(scope, { limit: 10 })).heads).toEqual([]);
+  });
+
+  it('cancels open runs as soon as it finds them', async () => {
+    const home = await furnished();
+    const run = await richRun(home);
+    await request(home);
+    const forget = home.world.log.forget.bind(home.world.log);
+    home.world.log.forget = () => Promise.reject(new Unavailable('the log'));
+    home.world.blobs.removeAll = () => Promise.reject(new Unavailable('the bucket'));
+    const at = home.world.clock.now();
+    let looks = 0;
+    const clock = {
+      ...home.world.clock,
+      sleep: home.world.clock.sleep,
+      now: () => instant(at + ((looks += 1) > 4 ? 60_000 : 0)),
+    };
+    await continueDeletions({ ...home.worker, deps: { ...home.deps, clock } }, after(at, minutes(1)));
+    expect(await progress(home)).toEqual(['deleting', 0, 1]);
+    expect((await home.fold(run)).state.progress).toMatchObject({ status: 'cancelled', reason: 'its workflow is being deleted' });
+    home.world.log.forget = forget;
   });
 
   it('that cannot be continued is told, and others are', async () => {
@@ -355,6 +375,7 @@ describe('a run that a node of another workflow called', () => {
     const node = { nodeId: nodeId('k'), iteration: topLevel, attempt: attempt(1) };
     await home.take({ kind: 'child', run, ...node, childRunId: child.address.runId });
     expect(await endOf(home, run)).toEqual(['failed', 'run_deleted']);
+    expect(JSON.stringify((await home.fold(run)).state.progress)).toContain('was deleted with its workflow');
   });
 });
 
@@ -380,6 +401,54 @@ describe('what comes late', () => {
     if (own.kind !== 'started') throw new Error(own.kind);
     expect((await home.fold({ ...scope, runId: own.runId })).state.progress.status).toBe('pending');
     expect(await home.world.workflows.versionNumbers(scope, flow)).toEqual([2]);
+  });
+
+  it('what a worker wrote that was at work on such a run goes too: it settles once more', async () => {
+    const home = await furnished();
+    const createHead = home.world.log.create.bind(home.world.log);
+    home.world.log.create = async (creation) => {
+      home.world.log.create = createHead;
+      await request(home);
+      await sweep(home);
+      return createHead(creation);
+    };
+    const late = await home.begin('flow');
+    home.world.clock.set(after(home.world.clock.now(), minutes(21)));
+    await sweep(home);
+    expect(await left(home, late)).toEqual([]);
+    await leaveMore(home, late);
+    await sweepToTheEnd(home);
+    expect(await left(home, late)).toEqual([]);
+    expect(deletedEntries(home)).toHaveLength(1);
+  });
+
+  it('a new workflow that loses its number while it is published takes the next one', async () => {
+    const home = await furnished();
+    await request(home);
+    await sweep(home);
+    const put = home.world.workflows.putVersion.bind(home.world.workflows);
+    home.world.workflows.putVersion = async (...given) => {
+      home.world.workflows.putVersion = put;
+      const result = await put(...given);
+      await home.world.workflows.skipTo(scope, flow, 60);
+      return result;
+    };
+    expect(await create(home)).toMatchObject({ kind: 'published', version: 61 });
+  });
+
+  it('a request that comes to its closing when the name is another workflow deletes nothing of that one', async () => {
+    const home = await furnished();
+    const close = home.world.workflows.close.bind(home.world.workflows);
+    home.world.workflows.close = async (...given) => {
+      home.world.workflows.close = close;
+      await sweepToTheEnd(home);
+      expect(await create(home)).toMatchObject({ kind: 'published', version: 2 });
+      return close(...given);
+    };
+    expect(await request(home)).toEqual({ kind: 'not_found' });
+    await sweepToTheEnd(home);
+    expect(await home.world.workflows.summary(scope, flow)).toMatchObject({ latestVersion: 2 });
+    expect(await home.world.workflows.summary(scope, flow)).not.toHaveProperty('deletingSince');
   });
 
   it('a commit on its way finds its slot taken, and makes no log without a head', async () => {
