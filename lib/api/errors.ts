@@ -165,7 +165,12 @@ export const errorCatalogue = {
     message: 'The idempotency key was used with another body.',
     recovery: 'Use a new key for a new request.',
   },
-  run_exists: { status: 409, trouble: 'caller', message: 'A run with that id exists already.' },
+  run_exists: {
+    status: 409,
+    trouble: 'caller',
+    message: 'A run with that id exists already.',
+    recovery: 'Use another id, or leave it out. A repetition of the request that made the run needs its idempotency key.',
+  },
   run_deleted: {
     status: 409,
     trouble: 'caller',
@@ -183,7 +188,7 @@ export const errorCatalogue = {
     status: 409,
     trouble: 'caller',
     message: 'Only test runs are stopped with all their traces.',
-    recovery: 'Cancel it: POST /v1/runs/{runId}/cancel. Its records are kept until they expire.',
+    recovery: 'Cancel it: POST /v1/runs/{runId}/cancel. Its records are kept until they expire, or its workflow is deleted.',
   },
   takes_no_messages: {
     status: 409,
@@ -217,6 +222,7 @@ export const errorCatalogue = {
     status: 409,
     trouble: 'caller',
     message: 'The run is on another deployment, and stays there.',
+    recovery: 'Leave the deployment out, or name that of the run: GET /v1/runs/{runId}.',
   },
   node_not_reached: {
     status: 409,
@@ -227,7 +233,7 @@ export const errorCatalogue = {
   deployment_exists: {
     status: 409,
     trouble: 'caller',
-    message: 'That id has been used for a deployment with another manifest.',
+    message: 'That id was used before: for another manifest, or for a deployment that was removed.',
     recovery: 'Use a new id: an id never means two artifacts, not even after a removal.',
   },
   deployment_active: {
@@ -258,18 +264,22 @@ export const errorCatalogue = {
     status: 409,
     trouble: 'caller',
     message: 'The artifact is not the one that the manifest names: its size or its SHA-256 differs.',
+    recovery:
+      'Upload the archive that the manifest describes: POST /v1/deployments with the same manifest says where. Another archive needs its own manifest and a new id.',
   },
   artifact_invalid: {
     status: 409,
     trouble: 'caller',
     message: 'The artifact cannot be unpacked safely, or does not hold the files of the manifest.',
-    recovery: 'See "errors" for what is wrong with which file.',
+    recovery:
+      'See "errors" for what is wrong with which file. Pack it again, and create it with its new manifest under a new id.',
   },
   workflow_name_taken: {
     status: 409,
     trouble: 'caller',
     message: 'The name means another workflow already.',
-    recovery: 'Use another name, or archive the published workflow that has it: DELETE /v1/workflows/{name}.',
+    recovery:
+      'Use another name. A published workflow gives its name up when it is archived: DELETE /v1/workflows/{name}. A deployment gives its names up when another one is activated.',
   },
   schedule_exists: {
     status: 409,

@@ -3,6 +3,7 @@ import { findOrder } from './queries.ts';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
+import { routes } from '../../lib/api/routes.ts';
 import { deploymentId, environment, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, days } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -386,4 +387,12 @@ test('a definition that would not fit its item is refused by name', async () => 
   };
   const { body } = await api.call('POST', '/v1/workflows', create(key, graph));
   expect(body['errors']).toContainEqual(expect.objectContaining({ code: 'definition_too_large', place: '' }));
+});
+
+test('every route that an advice names is one of the table', () => {
+  const known: readonly string[] = routes.map(({ method, path }) => `${method} ${path}`);
+  const advice = errorCodes.map((code) => JSON.stringify(errorCatalogue[code]));
+  const named = advice.flatMap((text) => text.match(/\b(?:GET|POST|DELETE) \/v1\/[^\s"\\]*[^\s"\\.,:]/g) ?? []);
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((one) => !known.includes(one))).toEqual([]);
 });

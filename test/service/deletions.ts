@@ -7,13 +7,13 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { deleteWorkflow } from '../../lib/service/delete-workflow.ts';
 import { createWorkflow, publishVersion } from '../../lib/service/publish-workflow.ts';
 import { type House, finished, house, scope, workflow } from './house.ts';
-import { blobsOf, drawn, large, tracesOf } from './tried.ts';
+import { type blobsOf, drawn, large, tracesOf } from './tried.ts';
 
 export const flow = workflowName('flow');
-export const place = { name: 'paid', correlation: 'order-7' };
+const place = { name: 'paid', correlation: 'order-7' };
 export const asker = keyId('asker123');
 
-export const inspect: InspectNode = ({ id, type }) => ({
+const inspect: InspectNode = ({ id, type }) => ({
   findings: [],
   facts: {
     policy: { joinMode: 'all', onParentFailure: 'skip' },
