@@ -5,7 +5,7 @@
 
 type Trouble = 'caller' | 'key' | 'temporary' | 'ours';
 
-interface ErrorEntry {
+export interface ErrorEntry {
   readonly status: number;
   readonly trouble: Trouble;
   readonly message: string;
@@ -339,27 +339,3 @@ export interface RefusalDetails {
   readonly required?: string;
   readonly errors?: readonly Fault[];
 }
-
-export interface ErrorEnvelope {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly required?: string;
-  readonly recovery?: string;
-  readonly correlationId: string;
-  readonly errors?: readonly Fault[];
-}
-
-/** Faults told at most; a body that is wrong everywhere is not answered with as much again. */
-const mostFaults = 100;
-
-export const envelope = (code: ErrorCode, correlationId: string, details: RefusalDetails = {}): ErrorEnvelope => {
-  const entry: ErrorEntry = errorCatalogue[code];
-  return {
-    code,
-    message: details.message ?? entry.message,
-    ...(details.required === undefined ? {} : { required: details.required }),
-    ...(entry.recovery === undefined ? {} : { recovery: entry.recovery }),
-    correlationId,
-    ...(details.errors === undefined ? {} : { errors: details.errors.slice(0, mostFaults) }),
-  };
-};
