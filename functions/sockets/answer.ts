@@ -1,6 +1,7 @@
 /** What a client says, and what it is answered at once; what happens in a run is posted by the run's speaker. */
 import { allows } from '../../lib/api/auth/authorize.ts';
-import { type Fault, envelope } from '../../lib/api/errors.ts';
+import { envelope } from '../../lib/api/error-body.ts';
+import type { Fault } from '../../lib/api/errors.ts';
 import { socketActions, socketMessage, socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
 import { type RunId, runId } from '../../lib/engine/ids.ts';
 import type { Connection } from '../../lib/ports/sockets.ts';

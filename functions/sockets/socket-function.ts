@@ -1,6 +1,6 @@
 /** What the sockets' function is: each event of a socket is answered, whatever goes wrong. */
 import { errorCatalogue } from '../../lib/api/errors.ts';
-import { envelope } from '../../lib/api/errors.ts';
+import { envelope } from '../../lib/api/error-body.ts';
 import { traceFacts } from '../../lib/engine/trace.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { type Refusal, refuse } from '../api/operation.ts';

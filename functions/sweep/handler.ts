@@ -1,5 +1,7 @@
-/** Every minute: looks at each run whose time to be looked at has come. */
+/** Every minute: looks at each run whose time to be looked at has come, continues deletions, and sets schedules right. */
 import type { Context } from 'aws-lambda';
+import { after, instant } from '../../lib/engine/time.ts';
+import { continueDeletions, deletingTime } from '../../lib/service/continue-deletions.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
 import { settleSchedules } from '../../lib/service/settle-schedules.ts';
 import { deciderOf, endOf, loggerOf } from '../wiring.ts';
@@ -17,6 +19,14 @@ export async function handler(_event: unknown, context: Context): Promise<void> 
     });
   }
   if (swept.looked > 0) logger.info('swept', { ...swept, failed: failed.length });
+  const deletions = await continueDeletions(sweeper, instant(Math.min(mustEndAt, after(sweeper.deps.clock.now(), deletingTime))));
+  for (const { deletion, trouble } of deletions.failed) {
+    logger.error('the deletion of a workflow could not be continued', {
+      workflowName: deletion.name,
+      phase: deletion.phase,
+      error: trouble instanceof Error ? trouble : String(trouble),
+    });
+  }
   const schedules = await settleSchedules(sweeper.deps, mustEndAt);
   for (const { setting, trouble } of schedules.failed) {
     logger.error('a schedule could not be set', {

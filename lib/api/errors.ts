@@ -5,7 +5,7 @@
 
 type Trouble = 'caller' | 'key' | 'temporary' | 'ours';
 
-interface ErrorEntry {
+export interface ErrorEntry {
   readonly status: number;
   readonly trouble: Trouble;
   readonly message: string;
@@ -96,7 +96,30 @@ export const errorCatalogue = {
     recovery: 'Publish a new version of it: POST /v1/workflows/{name}/versions.',
   },
   workflow_not_found: { status: 404, trouble: 'caller', message: 'There is no workflow of that name.' },
-  workflow_archived: { status: 409, trouble: 'caller', message: 'The workflow is archived: it takes no runs and no versions.' },
+  workflow_archived: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The workflow is archived: it takes no runs.',
+    recovery: 'Publish its next version, and it takes runs again: POST /v1/workflows/{name}/versions.',
+  },
+  workflow_deleting: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The workflow is being deleted with its runs: it takes no runs and no versions.',
+    recovery: 'Wait until GET /v1/workflows/{name} answers workflow_not_found: then the name is free for a new workflow.',
+  },
+  workflow_scheduled: {
+    status: 409,
+    trouble: 'caller',
+    message: 'Schedules start runs of the workflow.',
+    recovery: 'Delete those named in "errors", or have them start another workflow, and repeat the request.',
+  },
+  confirmation_mismatch: {
+    status: 400,
+    trouble: 'caller',
+    message: 'The confirmation is not the name of the workflow.',
+    recovery: 'Send the name that the path names as "confirm".',
+  },
   query_exists: {
     status: 409,
     trouble: 'caller',
@@ -104,11 +127,6 @@ export const errorCatalogue = {
     recovery: 'Publish a new version of it: POST /v1/queries/{name}/versions.',
   },
   query_not_found: { status: 404, trouble: 'caller', message: 'There is no query of that name.' },
-  query_archived: {
-    status: 409,
-    trouble: 'caller',
-    message: 'The query is archived: it takes no versions, and no node may ask it.',
-  },
   definition_invalid: {
     status: 400,
     trouble: 'caller',
@@ -122,7 +140,6 @@ export const errorCatalogue = {
     recovery: 'Publish a new version of it: POST /v1/lenses/{name}/versions.',
   },
   lens_not_found: { status: 404, trouble: 'caller', message: 'There is no lens of that name.' },
-  lens_archived: { status: 409, trouble: 'caller', message: 'The lens is archived: it takes no versions.' },
   lens_invalid: {
     status: 400,
     trouble: 'caller',
@@ -148,7 +165,18 @@ export const errorCatalogue = {
     message: 'The idempotency key was used with another body.',
     recovery: 'Use a new key for a new request.',
   },
-  run_exists: { status: 409, trouble: 'caller', message: 'A run with that id exists already.' },
+  run_exists: {
+    status: 409,
+    trouble: 'caller',
+    message: 'A run with that id exists already.',
+    recovery: 'Use another id, or leave it out. A repetition of the request that made the run needs its idempotency key.',
+  },
+  run_deleted: {
+    status: 409,
+    trouble: 'caller',
+    message: 'The run that this idempotency key or id stands for was deleted with its workflow.',
+    recovery: 'Start another run with a new key, and without that id.',
+  },
   run_terminal: { status: 409, trouble: 'caller', message: 'The run has ended already.' },
   test_run: {
     status: 409,
@@ -160,7 +188,7 @@ export const errorCatalogue = {
     status: 409,
     trouble: 'caller',
     message: 'Only test runs are stopped with all their traces.',
-    recovery: 'Cancel it: POST /v1/runs/{runId}/cancel. Its records are kept until they expire.',
+    recovery: 'Cancel it: POST /v1/runs/{runId}/cancel. Its records are kept until they expire, or its workflow is deleted.',
   },
   takes_no_messages: {
     status: 409,
@@ -200,6 +228,7 @@ export const errorCatalogue = {
     status: 409,
     trouble: 'caller',
     message: 'The run is on another deployment, and stays there.',
+    recovery: 'Leave the deployment out, or name that of the run: GET /v1/runs/{runId}.',
   },
   node_not_reached: {
     status: 409,
@@ -210,7 +239,7 @@ export const errorCatalogue = {
   deployment_exists: {
     status: 409,
     trouble: 'caller',
-    message: 'That id has been used for a deployment with another manifest.',
+    message: 'That id was used before: for another manifest, or for a deployment that was removed.',
     recovery: 'Use a new id: an id never means two artifacts, not even after a removal.',
   },
   deployment_active: {
@@ -241,18 +270,22 @@ export const errorCatalogue = {
     status: 409,
     trouble: 'caller',
     message: 'The artifact is not the one that the manifest names: its size or its SHA-256 differs.',
+    recovery:
+      'Upload the archive that the manifest describes: POST /v1/deployments with the same manifest says where. Another archive needs its own manifest and a new id.',
   },
   artifact_invalid: {
     status: 409,
     trouble: 'caller',
     message: 'The artifact cannot be unpacked safely, or does not hold the files of the manifest.',
-    recovery: 'See "errors" for what is wrong with which file.',
+    recovery:
+      'See "errors" for what is wrong with which file. Pack it again, and create it with its new manifest under a new id.',
   },
   workflow_name_taken: {
     status: 409,
     trouble: 'caller',
     message: 'The name means another workflow already.',
-    recovery: 'Use another name, or archive the published workflow that has it: DELETE /v1/workflows/{name}.',
+    recovery:
+      'Use another name. A published workflow gives its name up when it is archived: DELETE /v1/workflows/{name}. A deployment gives its names up when another one is activated.',
   },
   schedule_exists: {
     status: 409,
@@ -312,27 +345,3 @@ export interface RefusalDetails {
   readonly required?: string;
   readonly errors?: readonly Fault[];
 }
-
-export interface ErrorEnvelope {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly required?: string;
-  readonly recovery?: string;
-  readonly correlationId: string;
-  readonly errors?: readonly Fault[];
-}
-
-/** Faults told at most; a body that is wrong everywhere is not answered with as much again. */
-const mostFaults = 100;
-
-export const envelope = (code: ErrorCode, correlationId: string, details: RefusalDetails = {}): ErrorEnvelope => {
-  const entry: ErrorEntry = errorCatalogue[code];
-  return {
-    code,
-    message: details.message ?? entry.message,
-    ...(details.required === undefined ? {} : { required: details.required }),
-    ...(entry.recovery === undefined ? {} : { recovery: entry.recovery }),
-    correlationId,
-    ...(details.errors === undefined ? {} : { errors: details.errors.slice(0, mostFaults) }),
-  };
-};

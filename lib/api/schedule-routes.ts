@@ -18,6 +18,7 @@ const ofOne = {
 const startErrors = [
   'workflow_not_found',
   'workflow_archived',
+  'workflow_deleting',
   'no_active_deployment',
   'deployment_not_verified',
   'input_invalid',

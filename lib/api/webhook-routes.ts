@@ -34,6 +34,7 @@ export const webhookRoutes = [
       'deployment_not_verified',
       'workflow_not_found',
       'workflow_archived',
+      'workflow_deleting',
       'input_invalid',
     ],
   },

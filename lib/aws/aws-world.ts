@@ -4,6 +4,7 @@ import { S3Artifacts } from './artifacts.ts';
 import { DynamoAudit } from './audit.ts';
 import { S3Blobs } from './blobs.ts';
 import { bucketClient, dynamoClient, eventBusClient, queueClient, schedulerClient } from './clients.ts';
+import { DynamoDeletions } from './deletions.ts';
 import { DynamoDeployments } from './deployments.ts';
 import type { Settings } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
@@ -81,6 +82,7 @@ export const awsWorld = (settings: Settings): World => {
   const reservations = once(() => new DynamoReservations(control()));
   const audit = once(() => new DynamoAudit(control()));
   const rates = once(() => new DynamoRateWindows(control()));
+  const deletions = once(() => new DynamoDeletions(control()));
   const deployments = once(() => new DynamoDeployments(control()));
   const signals = once(() => new DynamoSignals(control()));
   const streams = once(() => new DynamoStreams(runs()));
@@ -134,6 +136,9 @@ export const awsWorld = (settings: Settings): World => {
     },
     get rates() {
       return rates();
+    },
+    get deletions() {
+      return deletions();
     },
     get deployments() {
       return deployments();

@@ -5,7 +5,7 @@ import { read, readJson } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Advance, Numbered, Summary, SummaryFilter, SummaryPage, VersionStore } from '../ports/versions.ts';
+import type { Advance, DeletableNames, Numbered, Summary, SummaryFilter, SummaryPage, VersionStore } from '../ports/versions.ts';
 import {
   type Item,
   instantAttribute,
@@ -18,7 +18,7 @@ import {
 } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
-import { type Key, type Table, firstOf, isFree } from './table.ts';
+import { type Expression, type Key, type Table, allOf, firstOf, isFree, isThere } from './table.ts';
 
 /** How one kind lies in the table. None of it may change: items of every age are there. */
 export interface Published<Version extends Numbered, Facts extends object> {
@@ -33,7 +33,9 @@ export interface Published<Version extends Numbered, Facts extends object> {
   readonly facts: { readonly schema: z.ZodType<Facts>; readonly attributes: (facts: Facts) => Item };
 }
 
-export class DynamoVersions<Version extends Numbered, Facts extends object> implements VersionStore<Version, Facts> {
+export class DynamoVersions<Version extends Numbered, Facts extends object>
+  implements VersionStore<Version, Facts>, DeletableNames<Version, Facts>
+{
   readonly #table: Table;
   readonly #kind: Published<Version, Facts>;
 
@@ -57,30 +59,42 @@ export class DynamoVersions<Version extends Numbered, Facts extends object> impl
     return readJson(what, schema, unpack(what, read(what, packedAttribute, item[attribute])));
   }
 
-  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant): Promise<void> {
-    const facts = Object.entries(this.#kind.facts.attributes(to));
-    const set = facts.map(([name]) => `${name} = :${name}, `).join('');
+  async advance(
+    scope: Scope,
+    to: Advance<Version, Facts>,
+    at: Instant,
+    { unarchives }: { unarchives: boolean } = { unarchives: false },
+  ): Promise<void> {
+    const { set, values } = this.#moved(to, at);
+    const remove = unarchives ? ' REMOVE archivedAt' : '';
     await this.#table.update(
       this.#summaryKey(scope, to.name),
+      { expression: `SET ${set}, createdAt = if_not_exists(createdAt, :at)${remove}`, values },
       {
-        expression: `SET v = :v, ${set}latestVersion = :version, updatedAt = :at, createdAt = if_not_exists(createdAt, :at)`,
-        values: {
-          ':v': itemVersion,
-          ...Object.fromEntries(facts.map(([name, value]) => [`:${name}`, value])),
-          ':version': number(to.version),
-          ':at': number(at),
-        },
-      },
-      {
-        expression: 'attribute_not_exists(#pk) OR latestVersion < :version',
+        expression: 'attribute_not_exists(#pk) OR (latestVersion < :version AND attribute_not_exists(deletingSince))',
         names: { '#pk': controlTableKeys.partition },
       },
     );
   }
 
+  #moved(to: Advance<Version, Facts>, at: Instant): { readonly set: string; readonly values: Item } {
+    const facts = Object.entries(this.#kind.facts.attributes(to));
+    return {
+      set:
+        ['v', ...facts.map(([name]) => name)].map((name) => `${name} = :${name}, `).join('') +
+        'latestVersion = :version, updatedAt = :at',
+      values: {
+        ':v': itemVersion,
+        ...Object.fromEntries(facts.map(([name, value]) => [`:${name}`, value])),
+        ':version': number(to.version),
+        ':at': number(at),
+      },
+    };
+  }
+
   async summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined> {
     const item = await this.#table.get(this.#summaryKey(scope, name));
-    return item && this.#summaryIn(item);
+    return item === undefined || isFreed(item) ? undefined : this.#summaryIn(item);
   }
 
   async list(scope: Scope, { limit, after, archived }: SummaryFilter<Version['name']>): Promise<SummaryPage<Version, Facts>> {
@@ -91,7 +105,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object> impl
         ':pk': text(this.#summaryPartition(scope)),
         ...(after !== undefined && { ':after': text(after) }),
       },
-      ...(!archived && { FilterExpression: 'attribute_not_exists(archivedAt)' }),
+      FilterExpression: archived ? notFreed : `${notFreed} AND attribute_not_exists(archivedAt)`,
     });
     const found = (await firstOf(items, limit + 1)).map((item) => this.#summaryIn(item));
     const summaries = found.slice(0, limit);
@@ -103,9 +117,71 @@ export class DynamoVersions<Version extends Numbered, Facts extends object> impl
     const changed = await this.#table.update(
       this.#summaryKey(scope, name),
       { expression: 'SET archivedAt = if_not_exists(archivedAt, :at)', values: { ':at': number(at) } },
-      { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } },
+      existing,
     );
     return changed !== undefined;
+  }
+
+  async close(scope: Scope, { name, version }: Pick<Version, 'name' | 'version'>, at: Instant): Promise<boolean> {
+    const changed = await this.#table.update(
+      this.#summaryKey(scope, name),
+      { expression: 'SET deletingSince = if_not_exists(deletingSince, :at)', values: { ':at': number(at) } },
+      { expression: `latestVersion = :version AND ${notFreed}`, values: { ':version': number(version) } },
+    );
+    return changed !== undefined;
+  }
+
+  async free(scope: Scope, { name, version }: Pick<Version, 'name' | 'version'>): Promise<void> {
+    await this.#table.update(
+      this.#summaryKey(scope, name),
+      { expression: 'SET freed = :freed', values: { ':freed': number(1) } },
+      {
+        expression: `attribute_exists(deletingSince) AND latestVersion = :version AND ${notFreed}`,
+        values: { ':version': number(version) },
+      },
+    );
+  }
+
+  async freedAfter(scope: Scope, name: Version['name']): Promise<number | undefined> {
+    const item = await this.#table.get(this.#summaryKey(scope, name));
+    if (item === undefined || !isFreed(item)) return undefined;
+    return read(this.#kind.what, z.object({ latestVersion: numberAttribute }), item).latestVersion;
+  }
+
+  async skipTo(scope: Scope, name: Version['name'], to: number): Promise<boolean> {
+    const changed = await this.#table.update(
+      this.#summaryKey(scope, name),
+      { expression: 'SET latestVersion = :version', values: { ':version': number(to) } },
+      { expression: 'attribute_exists(freed) AND latestVersion < :version' },
+    );
+    return changed !== undefined;
+  }
+
+  async reopen(scope: Scope, to: Advance<Version, Facts>, at: Instant): Promise<boolean> {
+    const { set, values } = this.#moved(to, at);
+    const changed = await this.#table.update(
+      this.#summaryKey(scope, to.name),
+      { expression: `SET ${set}, firstVersion = :version, createdAt = :at REMOVE archivedAt, deletingSince, freed`, values },
+      { expression: 'attribute_exists(freed) AND latestVersion < :version' },
+    );
+    return changed !== undefined;
+  }
+
+  async versionNumbers(scope: Scope, name: Version['name']): Promise<readonly number[]> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      KeyConditionExpression: 'pk = :pk',
+      ProjectionExpression: 'sk',
+      ExpressionAttributeValues: { ':pk': text(this.#versionPartition(scope, name)) },
+    });
+    const sorts = (await allOf(items)).map(
+      (item) => read(`${this.#kind.what} version`, z.object({ sk: textAttribute }), item).sk,
+    );
+    return sorts.map((sort) => Number(sort.slice(versionPrefix.length)));
+  }
+
+  async removeVersion(scope: Scope, name: Version['name'], version: number): Promise<void> {
+    await this.#table.delete(this.#versionKey(scope, { name, version }), isThere);
   }
 
   #summaryPartition(scope: Scope): string {
@@ -118,9 +194,13 @@ export class DynamoVersions<Version extends Numbered, Facts extends object> impl
 
   #versionKey(scope: Scope, { name, version }: Numbered): Key {
     return {
-      pk: `${scopeKey(scope)}${this.#kind.partitions.versions}${name}`,
-      sk: `version#${String(version).padStart(8, '0')}`,
+      pk: this.#versionPartition(scope, name),
+      sk: `${versionPrefix}${String(version).padStart(8, '0')}`,
     };
+  }
+
+  #versionPartition(scope: Scope, name: Version['name']): string {
+    return `${scopeKey(scope)}${this.#kind.partitions.versions}${name}`;
   }
 
   #summaryIn(item: Item): Summary<Version, Facts> {
@@ -137,4 +217,16 @@ const summaryItem = z.object({
   createdAt: instantAttribute,
   updatedAt: instantAttribute,
   archivedAt: instantAttribute.exactOptional(),
+  deletingSince: instantAttribute.exactOptional(),
+  firstVersion: numberAttribute.exactOptional(),
 });
+
+const versionPrefix = 'version#';
+
+/** What remains of a deleted name. */
+const isFreed = (item: Item): boolean => item['freed'] !== undefined;
+const notFreed = 'attribute_not_exists(freed)';
+const existing: Expression = {
+  expression: `attribute_exists(#pk) AND ${notFreed}`,
+  names: { '#pk': controlTableKeys.partition },
+};

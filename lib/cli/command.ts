@@ -81,6 +81,8 @@ export interface Shell {
   readonly paint: (tone: Tone, text: string) => string;
   /** Asks on stderr. @throws CliFault where there is nobody to ask */
   readonly confirm: (question: string) => Promise<boolean>;
+  /** What is typed as an answer, on stderr. @throws CliFault where there is nobody to ask: `option` says it instead */
+  readonly typed: (question: string, option: string) => Promise<string>;
   /** `--url`, the environment, the profile, or the embedded cloud of this folder. @throws CliFault where there is none */
   readonly connection: (preferred?: PreferredPlace) => Promise<Connection>;
   /** A client for that connection. @throws CliFault without a key */

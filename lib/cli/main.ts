@@ -40,6 +40,13 @@ const terminal: Terminal = {
     interruption.signal.throwIfAborted();
     return answer === true;
   },
+  askText: async (question) => {
+    const { text } = await import('@clack/prompts');
+    const answer = await text({ message: question, output: process.stderr, signal: interruption.signal });
+    if (typeof answer === 'symbol') interruption.abort();
+    interruption.signal.throwIfAborted();
+    return typeof answer === 'string' ? answer : '';
+  },
   openInBrowser: (url) => {
     const opener = process.platform === 'darwin' ? 'open' : 'xdg-open';
     const child = spawn(opener, [url], { stdio: 'ignore', detached: true });

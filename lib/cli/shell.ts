@@ -30,6 +30,10 @@ export function shellOf(terminal: Terminal, screen: Screen, options: Readonly<Re
       if (terminal.isInteractive && !screen.isJson) return terminal.ask(question);
       throw new CliFault('confirmation_required', `${question} There is nobody to ask: add --yes.`, exitCodes.usage);
     },
+    typed: (question, option) => {
+      if (terminal.isInteractive && !screen.isJson) return terminal.askText(question);
+      throw new CliFault('confirmation_required', `${question} There is nobody to ask: add ${option}.`, exitCodes.usage);
+    },
     connection,
     client: (preferred) =>
       (making ??= connection(preferred).then(async ({ url, apiKey, source }) => {

@@ -9,6 +9,8 @@ export interface Terminal {
   /** somebody sits there who can be asked */
   readonly isInteractive: boolean;
   readonly ask: (question: string) => Promise<boolean>;
+  /** A line that is typed. */
+  readonly askText: (question: string) => Promise<string>;
   readonly openInBrowser: (url: string) => void;
   /** aborted by Ctrl-C */
   readonly signal: AbortSignal;

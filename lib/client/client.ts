@@ -22,6 +22,7 @@ const publishVersion = routeOf('publishVersion');
 const listWorkflows = routeOf('listWorkflows');
 const getWorkflow = routeOf('getWorkflow');
 const archiveWorkflow = routeOf('archiveWorkflow');
+const deleteWorkflow = routeOf('deleteWorkflow');
 const validateWorkflow = routeOf('validateWorkflow');
 const startRun = routeOf('startRun');
 const getRun = routeOf('getRun');
@@ -119,6 +120,14 @@ export class StepwellClient extends TestRunCalls {
 
   archiveWorkflow(name: string, options?: CallOptions): Promise<Answer<'archiveWorkflow'>> {
     return ask(this.#parts, archiveWorkflow, archiveWorkflow.answers[200].schema, { params: { name } }, options);
+  }
+
+  /**
+   * Deletes a workflow with all its versions and runs, for good. The answer says that it has begun; `getWorkflow` says how far it has
+   * come, and answers `workflow_not_found` once the name is free.
+   */
+  deleteWorkflow(name: string, body: BodyGiven<'deleteWorkflow'>, options?: CallOptions): Promise<Answer<'deleteWorkflow'>> {
+    return ask(this.#parts, deleteWorkflow, deleteWorkflow.answers[202].schema, { params: { name }, body }, options);
   }
 
   /** Judges a definition and publishes nothing; findings are the answer, not an error. */

@@ -99,7 +99,8 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'read payloads',
       'send delayed jobs',
       'meet signals',
-      'forget test runs',
+      'delete runs',
+      'release keys of tests',
     ],
   },
   worker: {
@@ -127,10 +128,18 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     may: [...movesRuns, ...movesCode],
   },
   sweep: {
-    description: 'Finds the runs that nothing moves, and moves them',
+    description: 'Finds the runs that nothing moves, and moves them; continues deletions of workflows',
     memoryMb: 512,
     timeoutSeconds: 300,
-    may: [...movesRuns, ...movesCode, 'note the sweep', 'keep schedules', 'settle schedules'],
+    may: [
+      ...movesRuns,
+      ...movesCode,
+      'note the sweep',
+      'keep schedules',
+      'settle schedules',
+      'delete runs',
+      'continue deletions',
+    ],
   },
   'dead-letter': {
     description: 'Fails the nodes whose messages nobody could work on',

@@ -4,7 +4,7 @@ import { type PermissionName, type Places, artifactsArn, payloadsArn } from './p
 import { acknowledgeWildcard } from './wildcards.ts';
 
 export function acknowledgeOwnPlaces(role: Construct, may: readonly PermissionName[], places: Places): void {
-  if ((['read payloads', 'write payloads', 'forget test runs'] as const).some((permission) => may.includes(permission))) {
+  if ((['read payloads', 'write payloads', 'delete runs'] as const).some((permission) => may.includes(permission))) {
     acknowledgeWildcard(role, payloadsArn(places), 'Payloads are named by run and digest; the prefix holds nothing else.');
   }
   if (may.includes('keep artifacts') || may.includes('read artifacts')) {

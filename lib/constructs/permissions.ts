@@ -4,6 +4,7 @@ import type * as events from 'aws-cdk-lib/aws-events';
 import type { EnvironmentName } from '../contract/environment.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { allow, ofPartitions } from './allow.ts';
+import { deletionPermissions } from './deletion-permissions.ts';
 import type { Queues } from './queues.ts';
 import type { SocketApi } from './socket-api.ts';
 import { socketPermissions } from './socket-permissions.ts';
@@ -55,23 +56,10 @@ export const permissions = {
     environment: ['runsTable'],
     statements: ({ storage }) => [allow(['dynamodb:GetItem', 'dynamodb:Query'], [storage.runsTable.tableArn])],
   },
-  /** No delete: what a run wrote goes by expiry, or with a test that is stopped. */
+  /** No delete: what a run wrote goes by expiry, with a test that is stopped, or with its workflow. */
   'write runs': {
     environment: ['runsTable'],
     statements: ({ storage }) => [allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [storage.runsTable.tableArn])],
-  },
-  /**
-   * What a run wrote, when the sweep was to look at it, its reservation and its large values. Nothing tells a test run's items
-   * from another's by their keys: that a run is a test is looked up by the one function that has this.
-   */
-  'forget test runs': {
-    environment: ['runsTable', 'controlTable', 'bucket'],
-    statements: (places) => [
-      allow(['dynamodb:DeleteItem'], [places.storage.runsTable.tableArn], ofPartitions('*#run#*', 'due#*')),
-      allow(['dynamodb:DeleteItem'], [places.storage.controlTable.tableArn], ofPartitions('*#idempotency#*')),
-      allow(['s3:DeleteObject'], [payloadsArn(places)]),
-      allow(['s3:ListBucket'], [places.bucketArn]),
-    ],
   },
   'list runs': {
     environment: ['runsTable'],
@@ -208,6 +196,7 @@ export const permissions = {
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.results.queueArn])],
   },
   ...socketPermissions,
+  ...deletionPermissions,
   'set timers': {
     environment: timerEnvironment,
     statements: ({ timers }) => [

@@ -6,6 +6,7 @@ import { MemoryAudit } from './audit.ts';
 import { MemoryBlobs } from './blobs.ts';
 import { MemoryClock } from './clock.ts';
 import { MemoryRateWindows, MemoryReservations } from './control.ts';
+import { MemoryDeletions } from './deletions.ts';
 import { MemoryDeployments } from './deployments.ts';
 import { MemoryIds } from './ids.ts';
 import { MemoryJobs } from './jobs.ts';
@@ -60,6 +61,7 @@ export const memoryWorld = ({ seed = 1, startAt = newYear }: { seed?: number; st
     reservations: new MemoryReservations(),
     audit: new MemoryAudit(),
     rates: new MemoryRateWindows(),
+    deletions: new MemoryDeletions(),
     deployments: new MemoryDeployments(),
     artifacts: new MemoryArtifacts(),
     signals: new MemorySignals(),

@@ -3,6 +3,7 @@ import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type {
   Advance,
+  DeletableNames,
   Lenses,
   Numbered,
   Queries,
@@ -15,11 +16,15 @@ import type {
 import { kept } from './kept.ts';
 import { scopeName } from './runs.ts';
 
-class MemoryVersions<Version extends Numbered, Facts extends object> implements VersionStore<Version, Facts> {
+class MemoryVersions<Version extends Numbered, Facts extends object>
+  implements VersionStore<Version, Facts>, DeletableNames<Version, Facts>
+{
   readonly #factsOf: (to: Facts) => Facts;
   readonly #versions = new Map<string, Version>();
   /** by scope, then by name */
   readonly #summaries = new Map<string, Map<Version['name'], Summary<Version, Facts>>>();
+  /** of names that were deleted: the number of the last version, by scope and name */
+  readonly #freed = new Map<string, number>();
 
   /** @param factsOf what a summary tells of its version, and nothing else of it */
   constructor(factsOf: (to: Facts) => Facts) {
@@ -37,12 +42,23 @@ class MemoryVersions<Version extends Numbered, Facts extends object> implements 
     return this.#versions.get(versionKey(scope, { name, version }));
   }
 
-  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant): Promise<void> {
+  async advance(
+    scope: Scope,
+    to: Advance<Version, Facts>,
+    at: Instant,
+    { unarchives }: { unarchives: boolean } = { unarchives: false },
+  ): Promise<void> {
     const { name, version } = to;
     const known = this.#of(scope).get(name);
-    if (known !== undefined && known.latestVersion >= version) return;
-    const since = known ?? { name, createdAt: at };
-    this.#of(scope).set(name, kept({ ...since, ...this.#factsOf(to), latestVersion: version, updatedAt: at }));
+    if (known !== undefined && (known.latestVersion >= version || known.deletingSince !== undefined)) return;
+    if (this.#freed.has(nameKey(scope, name))) return;
+    const { archivedAt, createdAt, firstVersion } = known ?? { createdAt: at };
+    const stays = {
+      ...(archivedAt === undefined || unarchives ? {} : { archivedAt }),
+      ...(firstVersion === undefined ? {} : { firstVersion }),
+    };
+    const moved = { name, createdAt, ...stays, ...this.#factsOf(to), latestVersion: version, updatedAt: at };
+    this.#of(scope).set(name, kept(moved));
   }
 
   async summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined> {
@@ -65,6 +81,53 @@ class MemoryVersions<Version extends Numbered, Facts extends object> implements 
     return true;
   }
 
+  async close(scope: Scope, { name, version }: Pick<Version, 'name' | 'version'>, at: Instant): Promise<boolean> {
+    const known = this.#of(scope).get(name);
+    if (known?.latestVersion !== version) return false;
+    if (known.deletingSince === undefined) this.#of(scope).set(name, kept({ ...known, deletingSince: at }));
+    return true;
+  }
+
+  async free(scope: Scope, { name, version }: Pick<Version, 'name' | 'version'>): Promise<void> {
+    const known = this.#of(scope).get(name);
+    if (known?.deletingSince === undefined || known.latestVersion !== version) return;
+    this.#freed.set(nameKey(scope, name), known.latestVersion);
+    this.#of(scope).delete(name);
+  }
+
+  async freedAfter(scope: Scope, name: Version['name']): Promise<number | undefined> {
+    return this.#freed.get(nameKey(scope, name));
+  }
+
+  async skipTo(scope: Scope, name: Version['name'], number: number): Promise<boolean> {
+    const last = this.#freed.get(nameKey(scope, name));
+    if (last === undefined || last >= number) return false;
+    this.#freed.set(nameKey(scope, name), number);
+    return true;
+  }
+
+  async reopen(scope: Scope, to: Advance<Version, Facts>, at: Instant): Promise<boolean> {
+    const { name, version } = to;
+    const last = this.#freed.get(nameKey(scope, name));
+    if (last === undefined || last >= version) return false;
+    this.#freed.delete(nameKey(scope, name));
+    const opened = { name, ...this.#factsOf(to), latestVersion: version, firstVersion: version, createdAt: at, updatedAt: at };
+    this.#of(scope).set(name, kept(opened));
+    return true;
+  }
+
+  async versionNumbers(scope: Scope, name: Version['name']): Promise<readonly number[]> {
+    const prefix = `${nameKey(scope, name)}#`;
+    const numbers = [...this.#versions.keys()]
+      .filter((key) => key.startsWith(prefix))
+      .map((key) => Number(key.slice(prefix.length)));
+    return numbers.toSorted((one, other) => one - other);
+  }
+
+  async removeVersion(scope: Scope, name: Version['name'], version: number): Promise<void> {
+    this.#versions.delete(versionKey(scope, { name, version }));
+  }
+
   #of(scope: Scope): Map<Version['name'], Summary<Version, Facts>> {
     const known = this.#summaries.get(scopeName(scope)) ?? new Map<Version['name'], Summary<Version, Facts>>();
     this.#summaries.set(scopeName(scope), known);
@@ -72,7 +135,8 @@ class MemoryVersions<Version extends Numbered, Facts extends object> implements 
   }
 }
 
-const versionKey = (scope: Scope, { name, version }: Numbered): string => `${scopeName(scope)}#${name}#${version}`;
+const nameKey = (scope: Scope, name: string): string => `${scopeName(scope)}#${name}`;
+const versionKey = (scope: Scope, { name, version }: Numbered): string => `${nameKey(scope, name)}#${version}`;
 
 const nothingMore = (): object => ({});
 export const memoryWorkflows = (): Workflows => new MemoryVersions(nothingMore);

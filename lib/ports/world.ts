@@ -3,6 +3,7 @@ import type { Artifacts } from './artifacts.ts';
 import type { Blobs } from './blobs.ts';
 import type { Clock } from './clock.ts';
 import type { Audit, Keys, RateWindows, Reservations } from './control.ts';
+import type { Deletions } from './deletions.ts';
 import type { Deployments } from './deployments.ts';
 import type { Ids } from './ids.ts';
 import type { Jobs } from './jobs.ts';
@@ -37,6 +38,7 @@ export interface World {
   readonly reservations: Reservations;
   readonly audit: Audit;
   readonly rates: RateWindows;
+  readonly deletions: Deletions;
   readonly deployments: Deployments;
   readonly artifacts: Artifacts;
   readonly signals: Signals;

@@ -1,6 +1,6 @@
 /**
- * Archives what is published under a name: it takes no new versions. A workflow takes no new runs either, a query fails the
- * nodes that ask it, and nodes go on using a lens. Once more changes nothing.
+ * Archives what is published under a name, until its next version is published. Meanwhile a workflow takes no new runs, a query
+ * fails the nodes that ask it, and lists leave the name out; nodes continue to use an archived lens. Archiving it again changes nothing.
  */
 import type { Scope } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';

@@ -26,6 +26,7 @@ import type { JsonValue, Payload } from '../engine/json.ts';
 import type { RunEvent } from '../engine/log/events.ts';
 import { expiryOf } from '../engine/log/expiry.ts';
 import { emptyState, applyCommit } from '../engine/log/fold.ts';
+import { isForgotten } from '../engine/log/forgotten.ts';
 import {
   type CodeCreation,
   type FetchCreation,
@@ -105,7 +106,9 @@ export type BeginAnswer =
   /** the results that stand do not lead to the node that it was to go on from */
   | { readonly kind: 'node_not_reached' }
   | { readonly kind: 'idempotency_conflict' }
-  | { readonly kind: 'run_exists'; readonly runId: RunId };
+  | { readonly kind: 'run_exists'; readonly runId: RunId }
+  /** that the key, or the id, stands for: it is not made again */
+  | { readonly kind: 'run_deleted'; readonly runId: RunId };
 
 /** A run may take this long where its workflow and its start do not say. */
 export const defaultDeadline = days(7);
@@ -211,7 +214,8 @@ export async function createHead(
   await markFirstLook(deps, headOf(creation));
   await leaveDeadlineRecheck(deps, creation, startLeavesRecheckWithin);
   const result = await untilDefinite(deps, () => deps.log.create(creation));
-  if (!isWon(result, creation.commit)) return { kind: 'run_exists', runId: standing.runId };
+  if (result.kind === 'occupied' && !isWon(result, creation.commit))
+    return { kind: isForgotten(result) ? 'run_deleted' : 'run_exists', runId: standing.runId };
   if (result.kind === 'occupied') return goOnWithWritten(decider, creation);
   await sendFirstJobs(decider, creation, first.plan);
   return creation;

@@ -5,6 +5,7 @@
 import { type Scope, type WorkflowName, workflowName } from '../engine/ids.ts';
 import { type Manifest, activeIn } from '../ports/deployments.ts';
 import type { Deps } from './deps.ts';
+import { closedBy } from './open-workflow.ts';
 
 /** The workflows of the manifest whose names published graphs have. */
 export async function takenNames(
@@ -13,7 +14,7 @@ export async function takenNames(
   manifest: Manifest,
 ): Promise<readonly WorkflowName[]> {
   const summaries = await Promise.all(manifest.workflows.map(({ name }) => workflows.summary(scope, workflowName(name))));
-  return summaries.flatMap((one) => (one === undefined || one.archivedAt !== undefined ? [] : [one.name]));
+  return summaries.flatMap((one) => (one === undefined || closedBy(one) !== undefined ? [] : [one.name]));
 }
 
 /** Whether the active deployment has a workflow of that name. */

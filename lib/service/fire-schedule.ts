@@ -133,9 +133,10 @@ async function start(decider: Decider, { schedule, runId }: Taken, fire: Schedul
   });
   const noted = { scheduledAt, at: deps.clock.now() };
   switch (answer.kind) {
-    // An id that is taken follows from the fire, so what exists is what an earlier try of this fire has made.
+    // An id that is taken follows from the fire, so what exists, or was deleted, is what an earlier try of this fire has made.
     case 'started':
     case 'run_exists':
+    case 'run_deleted':
       return { ...noted, outcome: 'started', runId };
     case 'idempotency_conflict':
       throw new Error(`the fire of ${scheduleId} at ${scheduledAt} is another one of the same name`);

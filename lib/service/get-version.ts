@@ -1,6 +1,7 @@
 /** One version under a name: the latest, or the one asked for. Archived ones can still be read. */
 import type { Scope } from '../engine/ids.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { mayHave } from './open-workflow.ts';
 import type { Numbered, Summary, VersionStore } from '../ports/versions.ts';
 
 export type VersionAnswer<Version extends Numbered, Facts extends object> =
@@ -16,7 +17,8 @@ export async function getVersion<Version extends Numbered, Facts extends object>
 ): Promise<VersionAnswer<Version, Facts>> {
   const summary = await store.summary(scope, name);
   if (summary === undefined) return { kind: 'not_found' };
-  const version = await store.version(scope, name, number ?? summary.latestVersion);
+  const wanted = number ?? summary.latestVersion;
+  const version = mayHave(summary, wanted) ? await store.version(scope, name, wanted) : undefined;
   if (version !== undefined) return { kind: 'found', summary, version };
   // A version is written before its summary names it, so a missing latest one is a read that came to nothing.
   if (number === undefined) throw new Unavailable(`version ${summary.latestVersion} of ${name}`);

@@ -1,7 +1,7 @@
 /** Makes the run that a node called, once however often it is asked. */
 import { acceptInput } from '../engine/graph/arguments.ts';
 import type { ChildEnd } from '../engine/graph/facts.ts';
-import { nonce, workflowName, workflowNamePattern } from '../engine/ids.ts';
+import { type WorkflowName, nonce, workflowName, workflowNamePattern } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import { isTestRun } from '../engine/log/head.ts';
@@ -10,6 +10,7 @@ import type { ChildWait } from '../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
 import { type Resolved, createHead, isMade } from './begin-run.ts';
 import type { Decider } from './decide-run.ts';
+import { mayHave } from './open-workflow.ts';
 import { load } from './payloads.ts';
 import type { RunFold } from './read-log.ts';
 import { resolveStart } from './start-run.ts';
@@ -48,6 +49,8 @@ export async function makeChild(
   const ofTest = isTestRun(head) && 'version' in resolved ? { isOfTest: true as const } : {};
   const made = await createHead(decider, terms, standing, { ...resolved, system, ...ofTest }, now);
   if (isMade(made) || made.kind === 'run_exists') return undefined;
+  if (made.kind === 'run_deleted')
+    return refused('error', made.kind, `the run of ${wait.workflowName} that this node called was deleted with its workflow`);
   return refused('error', made.kind, `the workflow ${wait.workflowName} cannot be called now: ${made.kind}`);
 }
 
@@ -72,7 +75,7 @@ async function resolve(
   const found =
     version === undefined
       ? await resolveStart(decider, { scope, workflowName: workflowName(name), input })
-      : await resolveVersion(decider, scope, { name, version }, input);
+      : await resolveVersion(decider, scope, { name: workflowName(name), version }, input);
   switch (found.kind) {
     case 'found':
       return found;
@@ -86,21 +89,28 @@ async function resolve(
       // Of code, which may be deployed at any moment: worth another attempt.
       return refused('error', found.kind, `there is no workflow ${name}, and no active deployment that has it`);
     case 'workflow_not_found':
-    case 'workflow_archived':
       return refused(
         'invalid',
         found.kind,
-        `the workflow ${name} is not there${found.kind === 'workflow_archived' ? ' any more' : ''}`,
+        `there is no workflow ${name}${version === undefined ? '' : ` of version ${version}`}`,
       );
+    case 'workflow_archived':
+      return refused('invalid', found.kind, `the workflow ${name} is archived`);
+    case 'workflow_deleting':
+      return refused('invalid', found.kind, `the workflow ${name} is being deleted`);
   }
 }
 
 async function resolveVersion(
   { deps, plans }: Decider,
   scope: RunFold['head']['address'],
-  pinned: { readonly name: string; readonly version: number },
+  pinned: { readonly name: WorkflowName; readonly version: number },
   input: JsonValue,
 ) {
+  const summary = await deps.workflows.summary(scope, pinned.name);
+  if (summary === undefined || !mayHave(summary, pinned.version)) return { kind: 'workflow_not_found' as const };
+  // An archived workflow's versions can still be called by their number.
+  if (summary.deletingSince !== undefined) return { kind: 'workflow_deleting' as const };
   const version = await plans.version(deps, scope, pinned);
   if (version === undefined) return { kind: 'workflow_not_found' as const };
   const verdict = acceptInput(version.options.args, input);

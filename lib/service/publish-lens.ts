@@ -2,7 +2,7 @@
 import type { Scope } from '../engine/ids.ts';
 import type { Lens } from '../ports/lenses.ts';
 import type { Deps } from './deps.ts';
-import { type Closed, type Published, openName, publishFirst, publishNext } from './publish-version.ts';
+import { type NoSuchName, type Published, publishFirst, publishNext } from './publish-version.ts';
 
 type Needs = Pick<Deps, 'lenses' | 'clock'>;
 
@@ -11,9 +11,9 @@ export const createLens = (deps: Needs, scope: Scope, lens: Lens): Promise<Publi
   publishFirst(publication(deps, scope, lens));
 
 /** The next version of a lens that exists. */
-export async function publishLens(deps: Needs, scope: Scope, lens: Lens): Promise<Published | Closed> {
-  const open = await openName(deps.lenses, scope, lens.name);
-  return open.kind === 'open' ? publishNext(open.summary, publication(deps, scope, lens)) : open;
+export async function publishLens(deps: Needs, scope: Scope, lens: Lens): Promise<Published | NoSuchName> {
+  const summary = await deps.lenses.summary(scope, lens.name);
+  return summary === undefined ? { kind: 'not_found' } : publishNext(summary, publication(deps, scope, lens));
 }
 
 const publication = ({ lenses, clock }: Needs, scope: Scope, lens: Lens) => ({

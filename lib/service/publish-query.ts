@@ -4,13 +4,13 @@ import type { Scope } from '../engine/ids.ts';
 import type { QueryDefinition, QueryDraft, QueryVersion } from '../engine/query/definition.ts';
 import { judgeQuery } from '../engine/query/judge.ts';
 import type { Deps } from './deps.ts';
-import { type Closed, type Published, openName, publishFirst, publishNext } from './publish-version.ts';
+import { type NoSuchName, type Published, publishFirst, publishNext } from './publish-version.ts';
 
 type Accepted = Published & { readonly warnings: readonly Finding[] };
 type Invalid = { readonly kind: 'definition_invalid'; readonly findings: readonly Finding[] };
 
 export type CreateQueryAnswer = Accepted | Invalid | { readonly kind: 'exists' };
-export type PublishQueryAnswer = Accepted | Invalid | Closed;
+export type PublishQueryAnswer = Accepted | Invalid | NoSuchName;
 
 type Needs = Pick<Deps, 'queries' | 'clock'>;
 
@@ -24,11 +24,11 @@ export async function createQuery(deps: Needs, scope: Scope, draft: QueryDraft):
 
 /** The next version of a query that exists. */
 export async function publishQueryVersion(deps: Needs, scope: Scope, draft: QueryDraft): Promise<PublishQueryAnswer> {
-  const open = await openName(deps.queries, scope, draft.name);
-  if (open.kind !== 'open') return open;
+  const summary = await deps.queries.summary(scope, draft.name);
+  if (summary === undefined) return { kind: 'not_found' };
   const { query, findings } = judgeQuery(draft);
   if (query === undefined) return { kind: 'definition_invalid', findings };
-  return { ...(await publishNext(open.summary, publication(deps, scope, query))), warnings: findings };
+  return { ...(await publishNext(summary, publication(deps, scope, query))), warnings: findings };
 }
 
 const publication = ({ queries, clock }: Needs, scope: Scope, query: QueryDefinition) => ({

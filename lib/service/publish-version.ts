@@ -1,11 +1,11 @@
 /**
- * Publishing under a name. A version is written once under its number and never changes; the summary follows it. Whoever dies
- * in between leaves a version without its summary, and the next to publish under that name completes it.
+ * Publishing under a name. A version is written once under its number and never changes; the summary follows it. A publisher that
+ * dies in between leaves a version without its summary, and the next publication under that name completes it.
  */
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import type { Numbered, Summary, VersionStore } from '../ports/versions.ts';
+import type { DeletableNames, Numbered, Summary, VersionStore } from '../ports/versions.ts';
 import type { Deps } from './deps.ts';
 
 /** What is published where. A version knows by itself what its summary tells of it. */
@@ -20,9 +20,11 @@ export interface Published {
   readonly kind: 'published';
   readonly version: number;
   readonly createdAt: Instant;
+  /** the name was archived, and takes runs and versions again */
+  readonly unarchived?: true;
 }
 
-/** Version 1 of a new name. */
+/** Version 1 of a name that was never used. */
 export async function publishFirst<Facts extends object, Version extends Numbered & Facts>(
   publication: Publication<Facts, Version>,
 ): Promise<Published | { readonly kind: 'exists' }> {
@@ -40,36 +42,42 @@ export async function publishFirst<Facts extends object, Version extends Numbere
   return { kind: 'exists' };
 }
 
-/** A name that takes versions. */
-export interface Open<Found> {
-  readonly kind: 'open';
-  readonly summary: Found;
+/** The first version of a new name that another had before, which was deleted: above all the numbers of that one. */
+export async function publishAgain<Facts extends object, Version extends Numbered & Facts>(
+  freedAfter: number,
+  publication: Publication<Facts, Version> & { readonly store: DeletableNames<Version, Facts> },
+): Promise<Published | { readonly kind: 'exists' }> {
+  const { store, clock, scope, name, numbered } = publication;
+  const createdAt = clock.now();
+  let version = freedAfter + 1;
+  for (let rivals = 0; rivals <= mostRivals; rivals += 1) {
+    const isStored = (await store.putVersion(scope, numbered(version), createdAt)) === 'stored';
+    if (isStored && (await store.reopen(scope, numbered(version), createdAt))) return { kind: 'published', version, createdAt };
+    const last = await store.freedAfter(scope, name);
+    if (last === undefined) return { kind: 'exists' };
+    version = Math.max(version, last) + 1;
+  }
+  throw new Unavailable(`a free version number of ${name}`);
 }
-export type Closed = { readonly kind: 'not_found' } | { readonly kind: 'archived' };
 
-export async function openName<Version extends Numbered, Facts extends object>(
-  store: VersionStore<Version, Facts>,
-  scope: Scope,
-  name: Version['name'],
-): Promise<Open<Summary<Version, Facts>> | Closed> {
-  const summary = await store.summary(scope, name);
-  if (summary === undefined) return { kind: 'not_found' };
-  return summary.archivedAt === undefined ? { kind: 'open', summary } : { kind: 'archived' };
+export interface NoSuchName {
+  readonly kind: 'not_found';
 }
 
-/** How many others may publish under the same name at the same moment before the caller is asked to come again. */
+/** How many others may publish under the same name at the same moment before the caller has to repeat the request. */
 const mostRivals = 20;
 
-/** The next version of an open name. */
+/** The next version of a name. An archived name opens with it; one that is archived during the publication stays archived. */
 export async function publishNext<Facts extends object, Version extends Numbered & Facts>(
-  { latestVersion }: { readonly latestVersion: number },
+  { latestVersion, archivedAt }: Pick<Summary<Numbered>, 'latestVersion' | 'archivedAt'>,
   { store, clock, scope, name, numbered }: Publication<Facts, Version>,
 ): Promise<Published> {
   const createdAt = clock.now();
+  const unarchives = archivedAt !== undefined;
   for (let version = latestVersion + 1; version <= latestVersion + mostRivals; version += 1) {
     if ((await store.putVersion(scope, numbered(version), createdAt)) === 'occupied') continue;
-    await store.advance(scope, numbered(version), createdAt);
-    return { kind: 'published', version, createdAt };
+    await store.advance(scope, numbered(version), createdAt, { unarchives });
+    return { kind: 'published', version, createdAt, ...(unarchives ? { unarchived: true } : {}) };
   }
   throw new Unavailable(`a free version number of ${name}`);
 }

@@ -6,7 +6,7 @@ import type { Scope } from '../engine/ids.ts';
 import { isServed } from './deployed-names.ts';
 import type { Deps } from './deps.ts';
 import { judgeDefinition } from './judge-definition.ts';
-import { type Closed, type Published, openName, publishFirst, publishNext } from './publish-version.ts';
+import { type NoSuchName, type Published, publishAgain, publishFirst, publishNext } from './publish-version.ts';
 
 type Refused =
   | { readonly kind: 'definition_invalid'; readonly findings: readonly Finding[] }
@@ -14,12 +14,16 @@ type Refused =
   | { readonly kind: 'workflow_name_taken' };
 type Accepted = Published & { readonly warnings: readonly Finding[] };
 
-export type CreateAnswer = Accepted | Refused | { readonly kind: 'exists' };
-export type PublishAnswer = Accepted | Refused | Closed;
+interface Deleting {
+  readonly kind: 'workflow_deleting';
+}
+
+export type CreateAnswer = Accepted | Refused | Deleting | { readonly kind: 'exists' };
+export type PublishAnswer = Accepted | Refused | Deleting | NoSuchName;
 
 type Needs = Pick<Deps, 'workflows' | 'deployments' | 'clock'>;
 
-/** Version 1 of a new workflow. */
+/** The first version of a new workflow: 1, or above the versions of a deleted one of that name. */
 export async function createWorkflow(
   deps: Needs,
   scope: Scope,
@@ -28,8 +32,10 @@ export async function createWorkflow(
 ): Promise<CreateAnswer> {
   const judged = await judge(deps, scope, definition, inspect);
   if (judged.kind !== 'fit') return judged;
-  const result = await publishFirst(publication(deps, scope, definition));
-  return result.kind === 'published' ? { ...result, warnings: judged.warnings } : result;
+  if ((await deps.workflows.summary(scope, definition.name))?.deletingSince !== undefined) return { kind: 'workflow_deleting' };
+  const result = await openFirst(deps, scope, definition);
+  if (result.kind !== 'published') return result;
+  return (await isLost(deps, scope, definition.name)) ? { kind: 'workflow_deleting' } : { ...result, warnings: judged.warnings };
 }
 
 /** The next version of a workflow that exists. */
@@ -39,12 +45,28 @@ export async function publishVersion(
   definition: WorkflowDefinition,
   inspect: InspectNode,
 ): Promise<PublishAnswer> {
-  const open = await openName(deps.workflows, scope, definition.name);
-  if (open.kind !== 'open') return open;
+  const summary = await deps.workflows.summary(scope, definition.name);
+  if (summary === undefined) return { kind: 'not_found' };
+  if (summary.deletingSince !== undefined) return { kind: 'workflow_deleting' };
   const judged = await judge(deps, scope, definition, inspect);
   if (judged.kind !== 'fit') return judged;
-  const published = await publishNext(open.summary, publication(deps, scope, definition));
-  return { ...published, warnings: judged.warnings };
+  const published = await publishNext(summary, publication(deps, scope, definition));
+  return (await isLost(deps, scope, definition.name))
+    ? { kind: 'workflow_deleting' }
+    : { ...published, warnings: judged.warnings };
+}
+
+async function openFirst(deps: Needs, scope: Scope, definition: WorkflowDefinition) {
+  const { workflows } = deps;
+  const publishing = publication(deps, scope, definition);
+  const freedAfter = await workflows.freedAfter(scope, definition.name);
+  return freedAfter === undefined ? publishFirst(publishing) : publishAgain(freedAfter, { ...publishing, store: workflows });
+}
+
+/** The name was closed while its version was written: what was published goes with the workflow. */
+async function isLost({ workflows }: Needs, scope: Scope, name: WorkflowDefinition['name']): Promise<boolean> {
+  const summary = await workflows.summary(scope, name);
+  return summary === undefined || summary.deletingSince !== undefined;
 }
 
 async function judge(

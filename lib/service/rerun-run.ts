@@ -12,6 +12,7 @@ import { systemOfRerun } from '../engine/log/lineage.ts';
 import { type BeginAnswer, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
 import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
+import { type NameClosed, closedBy, mayHave } from './open-workflow.ts';
 import { load } from './payloads.ts';
 import { readRun } from './read-log.ts';
 import { type NotReady, readyDeployment } from './ready-deployment.ts';
@@ -39,7 +40,7 @@ type RerunRefusal =
   /** no version of its graph was ever published */
   | { readonly kind: 'test_run' }
   | { readonly kind: 'version_not_found'; readonly workflowName: string }
-  | { readonly kind: 'workflow_archived' }
+  | { readonly kind: NameClosed | 'workflow_not_found' }
   | { readonly kind: 'input_invalid'; readonly faults: readonly InputFault[] };
 
 export type RerunAnswer = BeginAnswer | RerunRefusal;
@@ -71,9 +72,12 @@ async function resolveGraph(
   if (deploymentId !== undefined) return { kind: 'fits_not', field: 'deploymentId' };
   const name = workflowName(head.workflow.name);
   const summary = await deps.workflows.summary(of, name);
-  invariant(summary !== undefined, `the workflow ${name}, which a run is of, is gone`);
-  if (summary.archivedAt !== undefined) return { kind: 'workflow_archived' };
-  const version = await deps.workflows.version(of, name, number ?? head.workflow.version);
+  // Deleted, with its runs; this one may be the last that is not gone yet.
+  if (summary === undefined) return { kind: 'workflow_not_found' };
+  const closed = closedBy(summary);
+  if (closed !== undefined) return { kind: closed };
+  const wanted = number ?? head.workflow.version;
+  const version = mayHave(summary, wanted) ? await deps.workflows.version(of, name, wanted) : undefined;
   if (version === undefined) return { kind: 'version_not_found', workflowName: name };
   const verdict = acceptInput(version.options.args, input ?? (await inputOf(deps, head)));
   if (verdict.kind === 'refused') return { kind: 'input_invalid', faults: verdict.faults };

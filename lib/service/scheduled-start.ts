@@ -4,6 +4,7 @@ import type { Scope } from '../engine/ids.ts';
 import type { ScheduleTerms } from '../ports/schedules.ts';
 import type { Resolved } from './begin-run.ts';
 import type { Decider } from './decide-run.ts';
+import { closedBy, mayHave } from './open-workflow.ts';
 import { type StartRefusal, resolveStart } from './start-run.ts';
 
 export type ScheduledRefusal = StartRefusal | { readonly kind: 'version_not_found' };
@@ -17,7 +18,9 @@ export async function resolveScheduled(
   const { deps, plans } = decider;
   const summary = await deps.workflows.summary(scope, workflowName);
   if (summary === undefined) return { kind: 'workflow_not_found' };
-  if (summary.archivedAt !== undefined) return { kind: 'workflow_archived' };
+  const closed = closedBy(summary);
+  if (closed !== undefined) return { kind: closed };
+  if (!mayHave(summary, number)) return { kind: 'version_not_found' };
   const version = await plans.version(deps, scope, { name: workflowName, version: number });
   if (version === undefined) return { kind: 'version_not_found' };
   const verdict = acceptInput(version.options.args, input);
@@ -33,6 +36,8 @@ export const messageOf = (refusal: ScheduledRefusal | { readonly kind: 'node_not
       return 'there is no workflow of that name';
     case 'workflow_archived':
       return 'the workflow is archived';
+    case 'workflow_deleting':
+      return 'the workflow is being deleted';
     case 'version_not_found':
       return 'the workflow has no such version';
     case 'no_active_deployment':

@@ -7,6 +7,7 @@ import { Unavailable } from '../ports/unavailable.ts';
 import { type BeginAnswer, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
 import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
+import { type NameClosed, closedBy } from './open-workflow.ts';
 import { type NotReady, readyDeployment } from './ready-deployment.ts';
 
 export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
@@ -24,7 +25,7 @@ export type StartAsked = Pick<StartRequest, 'scope' | 'workflowName' | 'input' |
 export type StartRefusal =
   | NotReady
   | { readonly kind: 'no_active_deployment' }
-  | { readonly kind: 'workflow_archived' }
+  | { readonly kind: NameClosed }
   | { readonly kind: 'input_invalid'; readonly faults: readonly InputFault[] };
 
 /** `deadline_passed`: of a run that does not exist yet. A repetition of a start that was accepted gets that run. */
@@ -48,13 +49,14 @@ export async function resolveStart(
   const { scope, workflowName, deploymentId } = request;
   if (deploymentId !== undefined) return onDeployment(deps, request, deploymentId);
   const summary = await deps.workflows.summary(scope, workflowName);
-  if (summary === undefined || summary.archivedAt !== undefined) {
+  const closed = summary && closedBy(summary);
+  if (summary === undefined || closed !== undefined) {
     const active = activeIn(await deps.deployments.pointer(scope));
-    const otherwise = summary === undefined ? 'workflow_not_found' : 'workflow_archived';
-    if (active === undefined) return { kind: summary === undefined ? 'no_active_deployment' : otherwise };
+    if (active === undefined) return { kind: closed ?? 'no_active_deployment' };
     const found = await onDeployment(deps, request, active);
     // The pointer's deployment goes only when another has taken its place.
-    return found.kind === 'workflow_not_found' || found.kind === 'deployment_not_found' ? { kind: otherwise } : found;
+    const isElsewhere = found.kind !== 'workflow_not_found' && found.kind !== 'deployment_not_found';
+    return isElsewhere ? found : { kind: closed ?? 'workflow_not_found' };
   }
   const version = await plans.version(deps, scope, { name: summary.name, version: summary.latestVersion });
   if (version === undefined) throw new Unavailable(`version ${summary.latestVersion} of ${summary.name}`);

@@ -48,7 +48,7 @@ const requestMs = 10_000;
 /** Nobody may be spoken to. */
 export const nobody: Terminal['fetch'] = () => Promise.reject(new Error('nothing was to be sent'));
 
-export const typist = (given: Partial<Terminal> & { readonly answer?: boolean } = {}): Typist => {
+export const typist = (given: Partial<Terminal> & { readonly answer?: boolean; readonly typed?: string } = {}): Typist => {
   const sent: { method: string; path: string; headers: Headers }[] = [];
   const asked: string[] = [];
   const opened: string[] = [];
@@ -87,6 +87,10 @@ export const typist = (given: Partial<Terminal> & { readonly answer?: boolean } 
         ask: (question) => {
           asked.push(question);
           return Promise.resolve(given.answer ?? false);
+        },
+        askText: (question) => {
+          asked.push(question);
+          return Promise.resolve(given.typed ?? '');
         },
         openInBrowser: (page) => void opened.push(page),
       });

@@ -82,15 +82,17 @@ describe.each(kinds)('$plural', ({ plural, noun, body, bad, fault, published, sh
     expect(admin.sent).toHaveLength(before);
   });
 
-  test('list shows what there is, archive takes it away', async () => {
+  test('list shows what there is, archive takes it away, publish brings it back', async () => {
     expect((await admin.type(plural, 'list')).out).toBe(`There is no such ${noun}.\n`);
     for (let n = 0; n < 2; n += 1) await admin.type(plural, 'publish', write('it.json', body));
     expect((await admin.type(plural, 'list')).out).toMatch(line);
     expect((await admin.type(plural, 'archive', name)).out).toMatch(new RegExp(`^${name} is archived since `));
     expect([await list(), await list('--archived')]).toEqual([[], [name]]);
     expect((await admin.type(plural, 'get', name)).err).toMatch(/, archived \d{4}-/);
-    const closed = await admin.type('--json', plural, 'publish', write('it.json', body));
-    expect([closed.exitCode, errorIn(closed).code]).toEqual([1, `${noun}_archived`]);
+    const { out, err } = await admin.type(plural, 'publish', write('it.json', body));
+    expect([out, err]).toEqual([`${name}@3\n`, `The ${noun} ${name} was archived; this version has opened it again.\n`]);
+    expect(await list()).toEqual([name]);
+    expect((await admin.type(plural, 'publish', write('it.json', body))).err).toBe('');
   });
 
   test('one that is not there: 1', async () => {

@@ -68,6 +68,7 @@ const unused = {
   say: refuse,
   paint: (_tone: string, text: string) => text,
   confirm: refuse,
+  typed: refuse,
   connection: refuse,
   client: refuse,
 };

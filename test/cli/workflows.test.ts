@@ -76,7 +76,7 @@ test('validate: 0 for a valid one, 2 for warnings only, 1 for errors', async () 
   expect(out).toMatch(/^error {2}\/nodes\/0\/type {2}.* \(node_type_unknown\)\n(.*\n)*✗ x\.json has errors\n$/);
 });
 
-test('list shows what there is, archive takes it away', async () => {
+test('list shows what there is, archive takes it away, publish brings it back', async () => {
   expect((await admin.type('workflows', 'list')).out).toBe('There is no such workflow.\n');
   await admin.type('workflows', 'publish', write('flow.json', { name: 'flow', ...instantGraph() }));
   expect((await admin.type('workflows', 'list')).out).toMatch(/^flow +1 /m);
@@ -84,6 +84,10 @@ test('list shows what there is, archive takes it away', async () => {
   const names = async (...more: readonly string[]) =>
     dataIn(await admin.type('--json', 'workflows', 'list', ...more), listShape).items.map(({ name }) => name);
   expect([await names(), await names('--archived')]).toEqual([[], ['flow']]);
+  const { out, err } = await admin.type('workflows', 'publish', write('flow.json', { name: 'flow', ...instantGraph() }));
+  expect(out).toBe('flow@2\n');
+  expect(err).toContain('The workflow flow was archived; this version has opened it again.\n');
+  expect(await names()).toEqual(['flow']);
 });
 
 const testedShape = z.strictObject({

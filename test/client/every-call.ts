@@ -28,6 +28,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   validateWorkflow: (client) => client.validateWorkflow({ nodes: [] }),
   getWorkflow: (client) => client.getWorkflow('flow'),
   archiveWorkflow: (client) => client.archiveWorkflow('flow'),
+  deleteWorkflow: (client) => client.deleteWorkflow('flow', { confirm: 'flow' }),
   publishVersion: (client) => client.publishVersion('flow', { nodes: [] }),
   createQuery: (client) => client.queries.create({ name: 'find', kind: 'postgres', connection: 'db', statement: 'select 1' }),
   listQueries: (client) => client.queries.list(),

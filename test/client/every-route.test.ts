@@ -43,6 +43,8 @@ const isSafeTwice: Readonly<Record<ClientMutation, boolean>> = {
   createKey: false,
   rotateKey: false,
   deleteSchedule: false,
+  // By then the name may be another workflow's.
+  deleteWorkflow: false,
 };
 const safe = new Map<ClientOperation, boolean>(Object.entries(isSafeTwice).map(([id, is]) => [routeId(id), is]));
 

@@ -10,6 +10,7 @@ import * as z from 'zod';
 import { S3Artifacts } from '../../lib/aws/artifacts.ts';
 import { DynamoAudit } from '../../lib/aws/audit.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';
+import { DynamoDeletions } from '../../lib/aws/deletions.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
@@ -113,6 +114,7 @@ export const startAwsPlaces = async (implementation = usualTables): Promise<AwsP
         metrics: noMetrics,
         tickets: new DynamoTickets(control),
         seats: new DynamoSeats(control),
+        deletions: new DynamoDeletions(control),
         deployments: new DynamoDeployments(control),
       },
       clock,

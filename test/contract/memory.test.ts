@@ -9,6 +9,8 @@ import { artifactsSuite } from './artifacts.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { clockSuite } from './clock.suite.ts';
 import { controlSuite } from './control.suite.ts';
+import { deletableNamesSuite } from './deletable-names.suite.ts';
+import { deletionsSuite } from './deletions.suite.ts';
 import { deploymentsSuite } from './deployments.suite.ts';
 import { idsSuite } from './ids.suite.ts';
 import { jobsSuite } from './jobs.suite.ts';
@@ -40,6 +42,8 @@ const open =
 runLogSuite({ name, open: open(({ log }) => log) });
 runIndexSuite({ name, open: open(({ log, index }) => ({ log, index })) });
 versionsSuite(workflows, { name, open: open((world) => world.workflows) });
+deletableNamesSuite({ name, open: open((world) => world.workflows) });
+deletionsSuite({ name, open: open(({ deletions }) => deletions) });
 versionsSuite(lenses, { name, open: open((world) => world.lenses) });
 versionsSuite(queries, { name, open: open((world) => world.queries) });
 controlSuite({

@@ -82,7 +82,7 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       expect(await store.summary(scope, name)).toEqual({ ...plainly, name, latestVersion: 3, createdAt: noon, updatedAt: noon });
     });
 
-    test('what is archived keeps its first time of archiving, also when a version is added', async () => {
+    test('what is archived keeps its first time of archiving, until a version is published that unarchives it', async () => {
       const scope = freshScope();
       expect(await store.archive(scope, name, noon)).toBe(false);
       expect(await store.summary(scope, name)).toBeUndefined();
@@ -91,6 +91,13 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       expect(await store.archive(scope, name, after(later, minutes(9)))).toBe(true);
       await store.advance(scope, to(2), noon);
       expect(await store.summary(scope, name)).toMatchObject({ archivedAt: later, latestVersion: 2 });
+      // An older version than the latest changes nothing.
+      await store.advance(scope, to(1), noon, { unarchives: true });
+      expect(await store.summary(scope, name)).toMatchObject({ archivedAt: later, latestVersion: 2 });
+      await store.advance(scope, to(3), noon, { unarchives: true });
+      expect(await store.summary(scope, name)).toEqual({ ...plainly, name, latestVersion: 3, createdAt: noon, updatedAt: noon });
+      expect(await store.archive(scope, name, after(later, minutes(9)))).toBe(true);
+      expect(await store.summary(scope, name)).toMatchObject({ archivedAt: after(later, minutes(9)), latestVersion: 3 });
     });
 
     test('a list goes by name, page by page, without the archived unless they are asked for', async () => {

@@ -35,6 +35,7 @@ import { largestPageBytes } from '../../lib/service/list-events.ts';
 import { mostFailuresRecorded } from '../../lib/service/failure-budget.ts';
 import { largestCommitBytes, largestInHeadBytes, largestInItemBytes, largestUnpackedBytes } from '../../lib/service/payloads.ts';
 import { mostRowsRead } from '../../lib/service/list-runs.ts';
+import { deletingTime, settlingTime } from '../../lib/service/continue-deletions.ts';
 import { defaultDeadline, longestTest, testRetention } from '../../lib/service/begin-run.ts';
 import { mostEars } from '../../lib/service/read-deltas.ts';
 import { mostJoined } from '../../lib/service/join-run.ts';
@@ -61,6 +62,7 @@ const bytes = (value: number): string => `${count(value)} bytes`;
 const characters = (value: number): string => `${count(value)} characters`;
 
 const findings = 'lib/engine/graph/findings.ts';
+const deletions = 'lib/service/continue-deletions.ts';
 const recover = 'lib/service/recover-runs.ts';
 const watch = 'lib/service/watch-run.ts';
 const voice = 'lib/service/stream-node.ts';
@@ -536,6 +538,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Turn of a speaker': [seconds(longestTurn), 'lib/service/speak-run.ts'],
   'Time of a speaker': [`${functionShapes.speaker.timeoutSeconds} s`, shapes],
   'Signs of life over a socket': [seconds(socketHeartbeatEvery), 'lib/service/speak-run.ts'],
+  'Deletions in a sweep': [seconds(deletingTime), deletions],
+  'Settling of a deletion': [minutes(settlingTime), deletions],
   'Time of a sweep': [`${count(functionShapes.sweep.timeoutSeconds)} s`, shapes],
 };
 

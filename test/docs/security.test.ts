@@ -15,12 +15,14 @@ test('every function has its row among the roles', () => {
   expect(named.toSorted()).toEqual([...functionNames].toSorted());
 });
 
-test('three functions may delete control records, and whoever moves a run its hold and its meetings; one what a run wrote', () => {
+test('three functions may delete control records, and whoever moves a run its hold and its meetings; two what a run wrote', () => {
   const may = (permission: PermissionName) => functionNames.filter((name) => functionShapes[name].may.includes(permission));
   expect([may('release reservations'), may('let go of deployments')]).toEqual([['api', 'library'], ['deployments']]);
   const ending = may('end holds on deployments');
-  expect(read('lib/constructs/permissions.ts').match(/dynamodb:DeleteItem/g)).toHaveLength(10);
-  expect([may('forget test runs'), may('keep places')]).toEqual([['test-runs'], ['worker']]);
+  const granting = ['permissions', 'deletion-permissions'].map((file) => read(`lib/constructs/${file}.ts`)).join('');
+  expect(granting.match(/dynamodb:DeleteItem/g)).toHaveLength(12);
+  expect([may('delete runs'), may('keep places')]).toEqual([['test-runs', 'sweep'], ['worker']]);
+  expect([may('release keys of tests'), may('continue deletions')]).toEqual([['test-runs'], ['sweep']]);
   expect([may('write what webhooks leave'), may('start scheduled runs'), may('settle schedules')]).toEqual([
     ['webhooks'],
     ['worker'],

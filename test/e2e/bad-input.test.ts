@@ -107,11 +107,6 @@ describe('refused at the door', () => {
       return cloud.call('POST', '/v1/queries', findOrder);
     },
     query_not_found: () => cloud.call('GET', '/v1/queries/nobody'),
-    query_archived: async () => {
-      await cloud.call('POST', '/v1/queries', { ...findOrder, name: 'old' });
-      await cloud.call('DELETE', '/v1/queries/old');
-      return cloud.call('POST', '/v1/queries/old/versions', { ...findOrder, name: 'old' });
-    },
     workflow_exists: () => cloud.call('POST', '/v1/workflows', orderTotal),
     workflow_not_found: () => cloud.call('GET', '/v1/workflows/nobody-published-this'),
     workflow_archived: async () => {
@@ -119,17 +114,34 @@ describe('refused at the door', () => {
       await cloud.call('DELETE', '/v1/workflows/archived');
       return start({ workflowName: 'archived' });
     },
+    workflow_deleting: async () => {
+      await publish(chain('going', []));
+      await cloud.call('POST', '/v1/workflows/going/delete', { confirm: 'going' });
+      return start({ workflowName: 'going' });
+    },
+    workflow_scheduled: async () => {
+      await publish(chain('scheduled', []));
+      await cloud.call('POST', '/v1/schedules', { scheduleId: 'daily', workflowName: 'scheduled', rate: '1 day' });
+      return cloud.call('POST', '/v1/workflows/scheduled/delete', { confirm: 'scheduled' });
+    },
+    confirmation_mismatch: () => cloud.call('POST', '/v1/workflows/order-total/delete', { confirm: 'order' }),
+    // It takes a sweep: the deletion is asked for, and repeated starts are refused until the new workflow is there.
+    run_deleted: async () => {
+      await publish(chain('replaced', []));
+      const again = () => start({ workflowName: 'replaced' }, { 'idempotency-key': 'replaced-1' });
+      await again();
+      await cloud.call('POST', '/v1/workflows/replaced/delete', { confirm: 'replaced' });
+      const [, sweep] = [...cloud.cloud.functions].find(([name]) => /Sweep/.test(name)) ?? [];
+      await sweep?.invoke('{}');
+      await publish(chain('replaced', []));
+      return again();
+    },
     definition_invalid: () => cloud.call('POST', '/v1/workflows', chain('unbuilt', [{ id: 'l', type: 'unbuilt' }])),
     lens_exists: async () => {
       await cloud.call('POST', '/v1/lenses', { name: 'twice', template: '[[text]]' });
       return cloud.call('POST', '/v1/lenses', { name: 'twice', template: '[[text]]' });
     },
     lens_not_found: () => cloud.call('GET', '/v1/lenses/nobody-published-this'),
-    lens_archived: async () => {
-      await cloud.call('POST', '/v1/lenses', { name: 'put-away', template: '[[text]]' });
-      await cloud.call('DELETE', '/v1/lenses/put-away');
-      return cloud.call('POST', '/v1/lenses/put-away/versions', { template: '[[text]]' });
-    },
     lens_invalid: () => cloud.call('POST', '/v1/lenses', { name: 'bad', template: '[[text:date]]' }),
     input_invalid: async () => {
       await publish({ ...chain('declared', []), options: { args: [{ name: 'size', type: 'number', required: true }] } });

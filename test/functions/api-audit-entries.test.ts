@@ -7,6 +7,7 @@ import { minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { mostFailuresRecorded } from '../../lib/service/failure-budget.ts';
 import { packedDeployment } from '../artifact/packed.ts';
+import { replaced } from '../service/replaced.ts';
 import { type CallOptions, type Http, formOf, http, openGraph, started, textIn } from './http.ts';
 
 const all: readonly Route[] = routes;
@@ -105,6 +106,7 @@ describe('what was done', () => {
     'workflows.create': async () => ['POST', '/v1/workflows', { body: { name: 'new', ...openGraph } }],
     'workflows.publish': async () => ['POST', '/v1/workflows/flow/versions', { body: openGraph }],
     'workflows.archive': async () => ['DELETE', '/v1/workflows/flow'],
+    'workflows.delete': async () => ['POST', '/v1/workflows/flow/delete', { body: { confirm: 'flow' } }],
     'queries.create': async () => ['POST', '/v1/queries', { body: findOrder }],
     'queries.publish': async (api, key) => {
       await api.call('POST', '/v1/queries', { key, body: findOrder });
@@ -206,7 +208,7 @@ describe('what was done', () => {
 
 test('a request that breaks is recorded: what it asked for may have been done', async () => {
   const api = http((world) => ({
-    workflows: Object.assign(Object.create(world.workflows), { putVersion: () => Promise.reject(new Unavailable('the table')) }),
+    workflows: replaced(world.workflows, { putVersion: () => Promise.reject(new Unavailable('the table')) }),
   }));
   const key = await api.key(['admin']);
   expect((await api.call('POST', '/v1/workflows', { key, headers, body: { name: 'flow', ...openGraph } })).status).toBe(503);

@@ -3,6 +3,7 @@ import { findOrder } from './queries.ts';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
+import { routes } from '../../lib/api/routes.ts';
 import { deploymentId, environment, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, days } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -82,12 +83,6 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const [api, key] = await withKey();
     return api.call('GET', '/v1/queries/nobody', { key });
   },
-  query_archived: async () => {
-    const [api, key] = await withKey();
-    await api.call('POST', '/v1/queries', { key, body: findOrder });
-    await api.call('DELETE', '/v1/queries/find-order', { key });
-    return api.call('POST', '/v1/queries/find-order/versions', { key, body: findOrder });
-  },
   workflow_exists: async () => {
     const [api, key] = await withKey();
     await api.call('POST', '/v1/workflows', create(key));
@@ -103,6 +98,23 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     await api.call('DELETE', '/v1/workflows/flow', { key });
     return api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
   },
+  workflow_deleting: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    await api.call('POST', '/v1/workflows/flow/delete', { key, body: { confirm: 'flow' } });
+    return api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
+  },
+  workflow_scheduled: async () => {
+    const [api, key] = await withKey();
+    await started(api, key);
+    await api.call('POST', '/v1/schedules', { key, body: { scheduleId: 'nightly', workflowName: 'flow', rate: '1 day' } });
+    return api.call('POST', '/v1/workflows/flow/delete', { key, body: { confirm: 'flow' } });
+  },
+  confirmation_mismatch: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    return api.call('POST', '/v1/workflows/flow/delete', { key, body: { confirm: 'Flow' } });
+  },
   definition_invalid: async () => {
     const [api, key] = await withKey();
     return api.call('POST', '/v1/workflows', create(key, { nodes: [] }));
@@ -115,12 +127,6 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   lens_not_found: async () => {
     const [api, key] = await withKey();
     return api.call('GET', '/v1/lenses/nothing', { key });
-  },
-  lens_archived: async () => {
-    const [api, key] = await withKey();
-    await api.call('POST', '/v1/lenses', lens(key));
-    await api.call('DELETE', '/v1/lenses/tone', { key });
-    return api.call('POST', '/v1/lenses/tone/versions', lens(key));
   },
   lens_invalid: async () => {
     const [api, key] = await withKey();
@@ -151,6 +157,14 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     await api.call('POST', '/v1/workflows', create(key));
     await api.call('POST', '/v1/runs', start({ workflowName: 'flow', runId: unknownRun }, key, 'one'));
     return api.call('POST', '/v1/runs', start({ workflowName: 'flow', runId: unknownRun }, key, 'two'));
+  },
+  run_deleted: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    const first = await api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
+    const address = { projectId: projectId('acme'), environment: environment('test'), runId: runId(runIdOf(first)) };
+    await api.world.log.forget(address, api.world.clock.now());
+    return api.call('POST', '/v1/runs', start({ workflowName: 'flow' }, key));
   },
   run_terminal: async () => {
     const [api, key] = await withKey();
@@ -379,4 +393,12 @@ test('a definition that would not fit its item is refused by name', async () => 
   };
   const { body } = await api.call('POST', '/v1/workflows', create(key, graph));
   expect(body['errors']).toContainEqual(expect.objectContaining({ code: 'definition_too_large', place: '' }));
+});
+
+test('every route that an advice names is one of the table', () => {
+  const known: readonly string[] = routes.map(({ method, path }) => `${method} ${path}`);
+  const advice = errorCodes.map((code) => JSON.stringify(errorCatalogue[code]));
+  const named = advice.flatMap((text) => text.match(/\b(?:GET|POST|DELETE) \/v1\/[^\s"\\]*[^\s"\\.,:]/g) ?? []);
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((one) => !known.includes(one))).toEqual([]);
 });

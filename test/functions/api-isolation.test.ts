@@ -17,6 +17,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   sendRunSignal: { name: 'paid' },
   publishLens: { template: '[[text]]' },
   viewRun: { config: {} },
+  deleteWorkflow: { confirm: 'flow' },
 };
 const bodyFor = (operationId: string): { readonly body?: unknown } =>
   Object.hasOwn(bodies, operationId) ? { body: bodies[operationId] } : {};

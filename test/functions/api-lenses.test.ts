@@ -80,7 +80,7 @@ test('the path and the body name the same lens', async () => {
   expect(answer.body).toMatchObject({ code: 'invalid_request', errors: [{ place: '/name', code: 'name_differs' }] });
 });
 
-test('an archived lens is hidden, readable, and takes no version; archiving again keeps the first time', async () => {
+test('an archived lens is hidden and readable, and listed again with its next version', async () => {
   const api = http();
   const key = await api.key(['admin']);
   await api.call('POST', '/v1/lenses', { key, body });
@@ -91,6 +91,12 @@ test('an archived lens is hidden, readable, and takes no version; archiving agai
     data: [{ name: 'tone' }],
   });
   expect((await api.call('GET', '/v1/lenses/tone', { key })).body).toMatchObject({ archivedAt: '2026-01-01T00:00:00.000Z' });
+  const published = await api.call('POST', '/v1/lenses/tone/versions', { key, body });
+  expect(published).toMatchObject({ status: 201, body: { version: 2, unarchived: true } });
+  expect([...api.world.audit.entries.values()].find(({ action }) => action === 'lenses.publish')).toMatchObject({
+    metadata: { version: 2, unarchived: true },
+  });
+  expect((await api.call('GET', '/v1/lenses', { key })).body).toMatchObject({ data: [{ name: 'tone', latestVersion: 2 }] });
 });
 
 test('a list goes by name, page by page', async () => {

@@ -103,6 +103,18 @@ test('they are listed by name, page by page; an archived one only when asked for
   expect(all.body['data']).toMatchObject([{ name: 'a' }, { name: 'b', archivedAt: '2026-01-01T00:00:00.000Z' }, { name: 'c' }]);
 });
 
+test('the next version of an archived query opens its name again', async () => {
+  const [api, key] = await withKey();
+  await post(api, key, { ...findOrder, name: 'b' });
+  await api.call('DELETE', '/v1/queries/b', { key });
+  const published = await post(api, key, { ...findOrder, name: 'b' }, '/v1/queries/b/versions');
+  expect(published).toMatchObject({ status: 201, body: { version: 2, unarchived: true } });
+  expect([...api.world.audit.entries.values()].find(({ action }) => action === 'queries.publish')).toMatchObject({
+    metadata: { version: 2, unarchived: true },
+  });
+  expect((await api.call('GET', '/v1/queries/b', { key })).body).not.toHaveProperty('archivedAt');
+});
+
 describe('everything that is wrong is said at once, each with its place', () => {
   test.each([
     [

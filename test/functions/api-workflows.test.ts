@@ -55,7 +55,7 @@ test('judging publishes nothing, and says all', async () => {
   expect(api.world.audit.entries.size).toBe(0);
 });
 
-test('an archived workflow is hidden, readable, and takes no version; archiving again keeps the first time', async () => {
+test('an archived workflow is hidden and readable; archiving again keeps the first time', async () => {
   const api = http();
   const key = await api.key(['admin']);
   await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
@@ -68,8 +68,46 @@ test('an archived workflow is hidden, readable, and takes no version; archiving 
     data: [{ name: 'flow', archivedAt: archived.body['archivedAt'] }],
   });
   expect((await api.call('GET', '/v1/workflows/flow', { key })).status).toBe(200);
-  const refused = await api.call('POST', '/v1/workflows/flow/versions', { key, body: openGraph });
-  expect(refused.body).toMatchObject({ code: 'workflow_archived' });
+});
+
+const runOf = { workflowName: 'flow' };
+test('the advice that an archived workflow is refused with works: its next version takes runs again', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const start = (idempotencyKey: string) =>
+    api.call('POST', '/v1/runs', { key, body: runOf, headers: { 'Idempotency-Key': idempotencyKey } });
+  const body = { name: 'flow', ...instantGraph() };
+  await api.call('POST', '/v1/workflows', { key, body });
+  const open = await start('before');
+  await api.call('DELETE', '/v1/workflows/flow', { key });
+  const refused = await start('while archived');
+  expect(refused).toMatchObject({ status: 409, body: { code: 'workflow_archived' } });
+  expect((await api.call('POST', '/v1/workflows', { key, body })).body).toMatchObject({
+    code: 'workflow_exists',
+    recovery: expect.stringContaining('POST /v1/workflows/{name}/versions'),
+  });
+
+  const [method = '', path = ''] = /(POST) (\S+)\.$/.exec(textIn(refused, 'recovery'))?.slice(1) ?? [];
+  const published = await api.call(method, path.replace('{name}', 'flow'), { key, body: openGraph });
+  expect(published).toMatchObject({ status: 201, body: { version: 2, unarchived: true } });
+  expect([...api.world.audit.entries.values()].find(({ action }) => action === 'workflows.publish')).toMatchObject({
+    result: 'success',
+    metadata: { version: 2, unarchived: true },
+  });
+  expect((await api.call('GET', '/v1/workflows/flow', { key })).body).not.toHaveProperty('archivedAt');
+  expect((await api.call('GET', '/v1/workflows', { key })).body).toMatchObject({ data: [{ name: 'flow', latestVersion: 2 }] });
+  expect((await api.call('GET', '/v1/workflows/flow', { key, query: { version: '1' } })).body).toMatchObject({ version: 1 });
+  const again = await start('after');
+  expect(again.status).toBe(202);
+  for (const [run, version] of [
+    [open, 1],
+    [again, 2],
+  ] as const)
+    expect((await api.call('GET', `/v1/runs/${textIn(run, 'runId')}`, { key })).body).toMatchObject({
+      workflowName: 'flow',
+      workflowVersion: version,
+    });
+  expect((await api.call('POST', '/v1/workflows/flow/versions', { key, body: openGraph })).body).not.toHaveProperty('unarchived');
 });
 
 test('a list goes on where its cursor says, and a cursor belongs to its filters', async () => {

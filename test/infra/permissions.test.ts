@@ -71,7 +71,7 @@ test('only the scheduler, for its group in this account, may take the roles of s
   }
 });
 
-test('one function may delete from the Runs table, what runs wrote and when they are due; nobody may scan or batch', () => {
+test('two functions may delete from the Runs table, what runs wrote and when they are due; none may scan or batch', () => {
   const actions = new Set(grants.flatMap(({ Action }) => Action).filter((action) => action.startsWith('dynamodb:')));
   expect([...actions].toSorted()).toEqual([
     'dynamodb:DeleteItem',
@@ -82,16 +82,16 @@ test('one function may delete from the Runs table, what runs wrote and when they
   ]);
   const deleting = grants.filter(({ Action }) => Action.includes('dynamodb:DeleteItem'));
   const fromRuns = deleting.filter(({ Resource }) => Resource.some((resource) => runsTable.test(resource)));
-  expect(fromRuns).toMatchObject([
-    {
-      role: expect.stringContaining('FunctionsTestRunsRole'),
+  expect(fromRuns).toMatchObject(
+    ['TestRuns', 'Sweep'].map((name) => ({
+      role: expect.stringContaining(`Functions${name}Role`),
       Action: ['dynamodb:DeleteItem'],
       Condition: {
         'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['*#run#*', 'due#*'] },
         Null: { 'dynamodb:LeadingKeys': 'false' },
       },
-    },
-  ]);
+    })),
+  );
   for (const { Resource } of deleting.filter((grant) => !fromRuns.includes(grant)))
     expect(Resource).toEqual([expect.stringMatching(controlTable)]);
   const anywhere = deleting.filter(({ Condition }) => Condition['ForAllValues:StringLike'] === undefined);
@@ -100,6 +100,10 @@ test('one function may delete from the Runs table, what runs wrote and when they
 
 const isOfSockets = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('#watch#');
 const isOfSignals = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('#signal#');
+
+/** Of workflows: their records, versions and names. */
+const isOfDeletions = ({ Condition }: (typeof grants)[number]): boolean =>
+  /~deletions|"\*#workflow#\*"/.test(JSON.stringify(Condition)) && !JSON.stringify(Condition).includes('#deployments');
 
 const isOfPlaces = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('#places#');
 
@@ -123,18 +127,13 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
   // Reservations of starts that came to nothing, and marks of schedules that are right again.
   const isOfStarts = ({ Condition }: (typeof grants)[number]): boolean =>
     /#idempotency#|~schedules/.test(JSON.stringify(Condition));
-  const isOfTests = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('"due#*"');
+  const isOfRuns = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('"due#*"');
   const ending = deleting.filter(
-    (grant) => ![isOfSignals, isOfStarts, isOfTests, isOfPlaces, isOfSockets].some((is) => is(grant)),
+    (grant) => ![isOfSignals, isOfStarts, isOfRuns, isOfPlaces, isOfSockets, isOfDeletions].some((is) => is(grant)),
   );
-  expect(deleting.filter(isOfTests).map(({ role, Condition }) => [role.includes('TestRuns'), Condition])).toEqual([
-    [
-      true,
-      {
-        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['*#run#*', 'due#*'] },
-        Null: { 'dynamodb:LeadingKeys': 'false' },
-      },
-    ],
+  expect(deleting.filter(isOfRuns).map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual([
+    'TestRuns',
+    'Sweep',
   ]);
   expect(
     deleting
@@ -281,10 +280,26 @@ test('the functions of sockets write nothing about runs, and of keys one only no
   ]);
 });
 
-test('only the API lists runs', () => {
+test('the sweep alone deletes workflows: in its records, their versions and their names', () => {
+  const deleting = grants.filter(isOfDeletions);
+  expect(deleting.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual(['Sweep', 'Sweep']);
+  expect(deleting.map(({ Action, Condition }) => [Action.toSorted(), Condition['ForAllValues:StringLike']])).toEqual([
+    [
+      ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query', 'dynamodb:UpdateItem'],
+      { 'dynamodb:LeadingKeys': ['~deletions', '*#deletion#*'] },
+    ],
+    [['dynamodb:DeleteItem', 'dynamodb:Query'], { 'dynamodb:LeadingKeys': ['*#workflow#*'] }],
+  ]);
+  for (const { Resource } of deleting) expect(Resource).toEqual([expect.stringMatching(controlTable)]);
+});
+
+test('the API lists runs, and the sweep those of a project', () => {
   const listing = grants.filter(({ Resource }) => Resource.some((resource) => resource.includes('/index/')));
-  expect(listing.map(({ role }) => role)).toEqual([expect.stringContaining('FunctionsApiRole')]);
-  expect(listing[0]?.Resource.map((resource) => resource.replace(/.*\//, ''))).toEqual(['byProject', 'byState']);
+  const indexes = ({ Resource }: (typeof grants)[number]) => Resource.map((resource) => resource.replace(/.*\/index\//, ''));
+  expect(listing.map((grant) => [grant.role.replace(/^StepwellFunctions|Role.*/g, ''), indexes(grant)])).toEqual([
+    ['Api', ['byProject', 'byState']],
+    ['Sweep', ['byProject']],
+  ]);
 });
 
 test('the schedule of the sweep may start the sweep and nothing else', () => {

@@ -3,6 +3,7 @@ import { environment, projectId, queryName } from '../../lib/engine/ids.ts';
 import { seconds } from '../../lib/engine/time.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { archiveName } from '../../lib/service/archive-name.ts';
 import { createQuery, publishQueryVersion } from '../../lib/service/publish-query.ts';
 
 const scope = { projectId: projectId('acme'), environment: environment('test') };
@@ -29,4 +30,28 @@ test('numbers that others have taken meanwhile are passed over, and after twenty
   for (let version = 22; version <= 41; version += 1)
     await world.queries.putVersion(scope, { ...http, version }, world.clock.now());
   await expect(publishQueryVersion(world, scope, postgres)).rejects.toThrow(Unavailable);
+});
+
+test('publishing a version unarchives the name: numbers continue, and earlier versions stay', async () => {
+  const world = memoryWorld();
+  await createQuery(world, scope, http);
+  expect(await archiveName({ store: world.queries, clock: world.clock }, scope, name)).toMatchObject({ kind: 'archived' });
+  expect(await createQuery(world, scope, postgres)).toEqual({ kind: 'exists' });
+  expect(await publishQueryVersion(world, scope, postgres)).toMatchObject({ kind: 'published', version: 2, unarchived: true });
+  expect(await world.queries.summary(scope, name)).not.toHaveProperty('archivedAt');
+  expect(await world.queries.version(scope, name, 1)).toMatchObject({ kind: 'http' });
+  expect(await publishQueryVersion(world, scope, http)).not.toHaveProperty('unarchived');
+});
+
+test('a name that is archived while a version is being published stays archived', async () => {
+  const world = memoryWorld();
+  await createQuery(world, scope, http);
+  const put = world.queries.putVersion.bind(world.queries);
+  world.queries.putVersion = async (...given) => {
+    const result = await put(...given);
+    await archiveName({ store: world.queries, clock: world.clock }, scope, name);
+    return result;
+  };
+  expect(await publishQueryVersion(world, scope, postgres)).not.toHaveProperty('unarchived');
+  expect(await world.queries.summary(scope, name)).toMatchObject({ latestVersion: 2, archivedAt: world.clock.now() });
 });

@@ -211,8 +211,8 @@ describe('whoever still holds a part of a stopped run', () => {
       return create(creation);
     };
     const answer = await test(home, definition);
-    expect(answer).toMatchObject({ kind: 'run_exists' });
-    if (answer.kind !== 'run_exists') return;
+    expect(answer).toMatchObject({ kind: 'run_deleted' });
+    if (answer.kind !== 'run_deleted') return;
     expect(await home.world.log.head({ ...scope, runId: answer.runId })).toBeUndefined();
   });
 });

@@ -9,7 +9,7 @@ import { type Operations, refuse } from '../operation.ts';
 import { keptOf, lensOf } from '../present/lens.ts';
 import { summaryOf } from '../present/versions.ts';
 import type { Tools } from '../tools.ts';
-import { archiveOne, getOne, listAll, nameDiffers } from './versions.ts';
+import { archiveOne, getOne, listAll, nameDiffers, publicationOf } from './versions.ts';
 
 type Own = 'createLens' | 'listLenses' | 'getLens' | 'publishLens' | 'archiveLens';
 
@@ -34,9 +34,9 @@ export const lensOperations = ({ decider: { deps } }: Tools): Pick<Operations<'l
       const findings = judgeLens(lens);
       if (findings.length > 0) return { ...refuse('lens_invalid', { errors: findings }), audit };
       const result = await publishLens(deps, scope, lens);
-      if (result.kind !== 'published') return { ...refuse(`lens_${result.kind}`), audit };
+      if (result.kind === 'not_found') return { ...refuse('lens_not_found'), audit };
       const headers = { location: `/v1/lenses/${name}?version=${result.version}` };
-      return { status: 201, body: keptOf(lens, result), headers, audit };
+      return { status: 201, body: keptOf(lens, result), headers, audit: publicationOf(audit, result) };
     },
 
     getLens: (request) => getOne(shelf(), request, lensOf),

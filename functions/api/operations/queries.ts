@@ -7,7 +7,7 @@ import { createQuery, publishQueryVersion } from '../../../lib/service/publish-q
 import { type Operations, refuse } from '../operation.ts';
 import { publishedOf, summaryOf } from '../present/versions.ts';
 import type { Tools } from '../tools.ts';
-import { archiveOne, getOne, listAll, nameDiffers } from './versions.ts';
+import { archiveOne, getOne, listAll, nameDiffers, publicationOf } from './versions.ts';
 
 type Own = 'createQuery' | 'listQueries' | 'getQuery' | 'publishQueryVersion' | 'archiveQuery';
 
@@ -34,13 +34,12 @@ export const queryOperations = ({ decider: { deps } }: Tools): Pick<Operations<'
       switch (result.kind) {
         case 'published': {
           const location = `/v1/queries/${name}?version=${result.version}`;
-          return { status: 201, body: publishedOf(name, result), headers: { location }, audit };
+          return { status: 201, body: publishedOf(name, result), headers: { location }, audit: publicationOf(audit, result) };
         }
         case 'definition_invalid':
           return { ...refuse(result.kind, { errors: result.findings }), audit };
         case 'not_found':
-        case 'archived':
-          return { ...refuse(`query_${result.kind}`), audit };
+          return { ...refuse('query_not_found'), audit };
       }
     },
 

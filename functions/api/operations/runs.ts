@@ -52,11 +52,13 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
       case 'node_not_reached':
         throw new Error('a start goes on from no node');
       case 'run_exists':
+      case 'run_deleted':
       case 'idempotency_conflict':
       case 'no_active_deployment':
       case 'deployment_not_verified':
       case 'workflow_not_found':
       case 'workflow_archived':
+      case 'workflow_deleting':
         return { ...refuse(result.kind), audit };
     }
   },
@@ -122,7 +124,9 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> 
       case 'idempotency_conflict':
       case 'not_found':
       case 'test_run':
+      case 'run_deleted':
       case 'workflow_archived':
+      case 'workflow_deleting':
       case 'workflow_not_found':
       case 'node_not_reached':
       case 'deployment_not_verified':

@@ -140,6 +140,7 @@ const refusalOf = (refusal: ScheduledRefusal | { readonly kind: 'timing_invalid'
       return refuse('workflow_not_found');
     case 'workflow_not_found':
     case 'workflow_archived':
+    case 'workflow_deleting':
     case 'no_active_deployment':
     case 'deployment_not_verified':
       return refuse(refusal.kind);

@@ -41,6 +41,7 @@ export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<
       case 'idempotency_conflict':
         return { ...refuse(result.kind), audit };
       case 'run_exists':
+      case 'run_deleted':
         // The id was drawn for this test; it was stopped while this went on, or somebody else has it.
         throw new Unavailable('a run id that is free');
       case 'deployment_not_found':

@@ -8,7 +8,8 @@ import type { Clock } from '../../../lib/ports/clock.ts';
 import type { Numbered, Summary, SummaryFilter, VersionStore } from '../../../lib/ports/versions.ts';
 import { archiveName } from '../../../lib/service/archive-name.ts';
 import { getVersion } from '../../../lib/service/get-version.ts';
-import { type Refusal, refuse } from '../operation.ts';
+import type { Published } from '../../../lib/service/publish-version.ts';
+import { type AuditNote, type Refusal, refuse } from '../operation.ts';
 
 type Noun = 'workflow' | 'lens' | 'query';
 
@@ -24,12 +25,12 @@ interface Shelf<Kind extends Noun, Version extends Numbered, Facts extends objec
 export async function getOne<Kind extends Noun, Version extends Numbered, Facts extends object, Body>(
   { noun, store }: Shelf<Kind, Version, Facts>,
   { scope, params: { name }, query: { version } }: Asked<Version> & { readonly query: { readonly version?: number } },
-  bodyOf: (summary: Summary<Version, Facts>, version: Version) => Body,
+  bodyOf: (summary: Summary<Version, Facts>, version: Version) => Body | Promise<Body>,
 ): Promise<{ readonly status: 200; readonly body: Body } | Refusal<`${Kind}_not_found` | 'not_found'>> {
   const result = await getVersion(store, scope, name, version);
   switch (result.kind) {
     case 'found':
-      return { status: 200, body: bodyOf(result.summary, result.version) };
+      return { status: 200, body: await bodyOf(result.summary, result.version) };
     case 'not_found':
       return refuse(`${noun}_not_found` as const);
     case 'version_not_found':
@@ -63,6 +64,10 @@ export async function archiveOne<Kind extends Noun, Version extends Numbered, Fa
   if (result.kind === 'not_found') return { ...refuse(`${noun}_not_found` as const), audit };
   return { status: 200 as const, body: { name, archivedAt: iso(result.archivedAt) }, audit };
 }
+
+/** The audit trail says where a publication has opened an archived name. */
+export const publicationOf = (audit: AuditNote, { version, unarchived }: Published): AuditNote =>
+  unarchived === undefined ? audit : { ...audit, facts: { version, unarchived } };
 
 interface Asked<Version extends Numbered> {
   readonly scope: Scope;

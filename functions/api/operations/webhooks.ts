@@ -64,6 +64,14 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
         return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
       case 'deployment_not_found':
         return { ...refuse('not_found', { message: `There is no deployment ${result.deploymentId}.` }), audit };
+      case 'run_deleted':
+        // It was taken, and its run has been deleted since: the provider need not send it again.
+        return {
+          status: 202,
+          body: { accepted: true, runId: result.runId },
+          headers: { 'idempotency-replayed': 'true' },
+          audit: { ...audit, facts: { ...facts, runId: result.runId, deduped: true } },
+        };
       case 'run_exists':
         // The id was drawn for this delivery, and somebody else has it: sent again, another is drawn.
         throw new Unavailable('a run id that is free');
@@ -76,6 +84,7 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
       case 'deployment_not_verified':
       case 'workflow_not_found':
       case 'workflow_archived':
+      case 'workflow_deleting':
         return { ...refuse(result.kind), audit };
     }
   },

@@ -1,17 +1,26 @@
 /** The routes about workflows. */
+import type { Fault } from '../../../lib/api/errors.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
 import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/parts.ts';
 import type { WorkflowDefinition } from '../../../lib/engine/graph/definition.ts';
-import { type WorkflowName, workflowName } from '../../../lib/engine/ids.ts';
+import { type ScheduleId, type WorkflowName, workflowName } from '../../../lib/engine/ids.ts';
+import { deleteWorkflow, deletionOf } from '../../../lib/service/delete-workflow.ts';
 import { createWorkflow, publishVersion } from '../../../lib/service/publish-workflow.ts';
 import { validateWorkflow } from '../../../lib/service/validate-workflow.ts';
 import { type Operations, refuse } from '../operation.ts';
-import { publishedOf, summaryOf } from '../present/versions.ts';
-import { workflowOf } from '../present/workflow.ts';
+import { publishedOf } from '../present/versions.ts';
+import { deletionIn, workflowOf, workflowSummaryOf } from '../present/workflow.ts';
 import type { Tools } from '../tools.ts';
-import { archiveOne, getOne, listAll, nameDiffers } from './versions.ts';
+import { archiveOne, getOne, listAll, nameDiffers, publicationOf } from './versions.ts';
 
-type Own = 'createWorkflow' | 'listWorkflows' | 'getWorkflow' | 'publishVersion' | 'archiveWorkflow' | 'validateWorkflow';
+type Own =
+  | 'createWorkflow'
+  | 'listWorkflows'
+  | 'getWorkflow'
+  | 'publishVersion'
+  | 'archiveWorkflow'
+  | 'deleteWorkflow'
+  | 'validateWorkflow';
 
 /** Judged without a name: none of the rules looks at it. */
 const unnamed = workflowName('unnamed');
@@ -34,6 +43,7 @@ export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<
           return { ...refuse(result.kind, { errors: result.findings }), audit };
         case 'exists':
           return { ...refuse('workflow_exists'), audit };
+        case 'workflow_deleting':
         case 'workflow_name_taken':
           return { ...refuse(result.kind), audit };
       }
@@ -46,13 +56,13 @@ export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<
       switch (result.kind) {
         case 'published': {
           const location = `/v1/workflows/${name}?version=${result.version}`;
-          return { status: 201, body: publishedOf(name, result), headers: { location }, audit };
+          return { status: 201, body: publishedOf(name, result), headers: { location }, audit: publicationOf(audit, result) };
         }
         case 'definition_invalid':
           return { ...refuse(result.kind, { errors: result.findings }), audit };
         case 'not_found':
-        case 'archived':
-          return { ...refuse(`workflow_${result.kind}`), audit };
+          return { ...refuse('workflow_not_found'), audit };
+        case 'workflow_deleting':
         case 'workflow_name_taken':
           return { ...refuse(result.kind), audit };
       }
@@ -63,11 +73,50 @@ export const workflowOperations = ({ decider: { deps }, inspect }: Tools): Pick<
       return { status: 200, body: { valid, findings } };
     },
 
-    getWorkflow: (request) => getOne(shelf(), request, workflowOf),
-    listWorkflows: (request) => listAll(shelf(), 'listWorkflows', request, summaryOf),
-    archiveWorkflow: (request) => archiveOne(shelf(), request),
+    getWorkflow: (request) =>
+      getOne(shelf(), request, async (summary, version) => {
+        const isDeleting = summary.deletingSince !== undefined;
+        return workflowOf(summary, version, isDeleting ? await deletionOf(deps, request.scope, summary) : undefined);
+      }),
+    listWorkflows: (request) => listAll(shelf(), 'listWorkflows', request, workflowSummaryOf),
+
+    archiveWorkflow: async (request) => {
+      const { scope, params } = request;
+      const summary = await deps.workflows.summary(scope, params.name);
+      if (summary?.deletingSince === undefined) return archiveOne(shelf(), request);
+      return { ...refuse('workflow_deleting'), audit: { resource: `workflow/${params.name}` } };
+    },
+
+    deleteWorkflow: async ({ scope, caller, params: { name }, body: { confirm } }) => {
+      const audit = { resource: `workflow/${name}` };
+      if (confirm !== name) {
+        const isThere = (await deps.workflows.summary(scope, name)) !== undefined;
+        return { ...refuse(isThere ? 'confirmation_mismatch' : 'workflow_not_found'), audit };
+      }
+      const result = await deleteWorkflow(deps, scope, name, caller ?? null);
+      switch (result.kind) {
+        case 'deleting': {
+          const { throughVersion } = result.deletion;
+          return {
+            status: 202,
+            body: { name, deletion: deletionIn(result.deletion) },
+            audit: { ...audit, facts: { throughVersion } },
+          };
+        }
+        case 'not_found':
+          return { ...refuse('workflow_not_found'), audit };
+        case 'workflow_scheduled':
+          return { ...refuse(result.kind, { errors: result.scheduleIds.map(startsRuns) }), audit };
+      }
+    },
   };
 };
+
+const startsRuns = (scheduleId: ScheduleId): Fault => ({
+  place: 'path/name',
+  code: 'scheduled',
+  message: `the schedule ${scheduleId} starts runs of it: DELETE /v1/schedules/${scheduleId}`,
+});
 
 const definitionOf = ({ nodes, edges, options }: BodyOf<'validateWorkflow'>, name: WorkflowName): WorkflowDefinition => ({
   name,

@@ -1,6 +1,7 @@
 /** Turns answers and refusals into what the gateway sends. */
 import { Readable } from 'node:stream';
-import { type ErrorCode, envelope, errorCatalogue } from '../../../lib/api/errors.ts';
+import { envelope } from '../../../lib/api/error-body.ts';
+import { type ErrorCode, errorCatalogue } from '../../../lib/api/errors.ts';
 import type { AnyAnswer, Refusal } from '../operation.ts';
 import type { RoutedAnswer } from './http-call.ts';
 

@@ -1,16 +1,13 @@
 /** Lenses as answers show them. */
 import type { AnswerOf } from '../../../lib/api/routes.ts';
-import { iso } from '../../../lib/engine/time.ts';
 import { labelsOf } from '../../../lib/lens/judge-lens.ts';
 import type { Lens, LensVersion } from '../../../lib/ports/lenses.ts';
 import type { LensSummary } from '../../../lib/ports/versions.ts';
 import type { Published } from '../../../lib/service/publish-version.ts';
-import { summaryOf } from './versions.ts';
+import { publicationIn, summaryOf } from './versions.ts';
 
-export const keptOf = ({ name, template }: Lens, { version, createdAt }: Published) => ({
-  name,
-  version,
-  createdAt: iso(createdAt),
+export const keptOf = ({ name, template }: Lens, published: Published) => ({
+  ...publicationIn(name, published),
   placeholders: labelsOf(template),
 });
 

@@ -13,7 +13,15 @@ export const summaryOf = ({ name, latestVersion, createdAt, updatedAt, archivedA
   ...times({ archivedAt }),
 });
 
-export const publishedOf = (
-  name: string,
-  { version, createdAt, warnings }: Published & { readonly warnings: readonly Finding[] },
-) => ({ name, version, createdAt: iso(createdAt), warnings });
+/** What every publication is answered with. */
+export const publicationIn = (name: string, { version, createdAt, unarchived }: Published) => ({
+  name,
+  version,
+  createdAt: iso(createdAt),
+  ...(unarchived === undefined ? {} : { unarchived }),
+});
+
+export const publishedOf = (name: string, published: Published & { readonly warnings: readonly Finding[] }) => ({
+  ...publicationIn(name, published),
+  warnings: published.warnings,
+});

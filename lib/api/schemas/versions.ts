@@ -22,7 +22,15 @@ export const finding = z
   .meta({ id: 'Finding' });
 
 /** What an answer to every publication says. */
-export const published = { name: z.string(), version: z.int(), createdAt: moment };
+export const published = {
+  name: z.string(),
+  version: z.int(),
+  createdAt: moment,
+  unarchived: z
+    .literal(true)
+    .exactOptional()
+    .meta({ description: 'the name was archived, and this version has opened it again' }),
+};
 export const publishedAnswer = z.strictObject({ ...published, warnings: z.array(finding).readonly() });
 export const archivedAnswer = z.strictObject({ name: z.string(), archivedAt: moment });
 

@@ -1,7 +1,7 @@
 /** Bodies about workflows. Unknown keys are refused with their place. */
 import * as z from 'zod';
 import { mergeStrategies } from '../../engine/graph/definition.ts';
-import { json, jsonObject, nodeId, page, workflowName } from './parts.ts';
+import { json, jsonObject, moment, nodeId, page, workflowName } from './parts.ts';
 import { finding, summary } from './versions.ts';
 
 const day = 86_400;
@@ -77,11 +77,28 @@ export const validateWorkflowBody = z
 export const workflowParams = z.strictObject({ name: workflowName });
 export const validatedAnswer = z.strictObject({ valid: z.boolean(), findings: z.array(finding).readonly() });
 
-export const workflowList = page(z.strictObject(summary).meta({ id: 'WorkflowSummary' }));
+/** The confirmation is judged by the operation, so that a wrong one has a code of its own. */
+export const deleteWorkflowBody = z
+  .strictObject({ confirm: z.string().max(256).meta({ description: 'the name of the workflow, once more' }) })
+  .meta({ id: 'DeleteWorkflow' });
+
+const deletion = z
+  .strictObject({
+    requestedAt: moment,
+    state: z.enum(['finding_runs', 'deleting_runs']),
+    runsFound: z.int().meta({ description: 'as far as the runs of the project have been looked through' }),
+    runsDeleted: z.int(),
+  })
+  .meta({ id: 'WorkflowDeletion' });
+export const deletingAnswer = z.strictObject({ name: z.string(), deletion });
+
+const workflowSummary = { ...summary, deletingSince: moment.exactOptional() };
+export const workflowList = page(z.strictObject(workflowSummary).meta({ id: 'WorkflowSummary' }));
 
 export const workflowAnswer = z
   .strictObject({
-    ...summary,
+    ...workflowSummary,
+    deletion: deletion.exactOptional().meta({ description: 'how far its deletion has come' }),
     version: z.int(),
     nodes: z.array(jsonObject).readonly().meta({ description: 'nodes as they were published' }),
     edges: z.array(jsonObject).readonly().meta({ description: 'edges as they were published' }),

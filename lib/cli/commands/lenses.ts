@@ -16,6 +16,6 @@ export const register: Register = (program, act) => {
     .action(act(async () => (await import('../versions/publish.ts')).publishLens));
   lenses
     .command('archive <name>')
-    .description('refuse new versions; nodes that use it go on')
+    .description('leave it out of lists until the next version is published; nodes continue to use it')
     .action(act(async () => (await import('../versions/archive.ts')).archiveLens));
 };

@@ -16,6 +16,6 @@ export const register: Register = (program, act) => {
     .action(act(async () => (await import('../versions/publish.ts')).publishQuery));
   queries
     .command('archive <name>')
-    .description('refuse new versions; nodes that ask it fail from now on')
+    .description('fail the nodes that ask it, until the next version is published')
     .action(act(async () => (await import('../versions/archive.ts')).archiveQuery));
 };

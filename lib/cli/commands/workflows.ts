@@ -29,6 +29,12 @@ export const register: Register = (program, act) => {
     .action(act(async () => (await import('../workflows/test-workflow.ts')).testWorkflow));
   workflows
     .command('archive <name>')
-    .description('refuse new runs and versions; runs in flight go on')
+    .description('refuse new runs until the next version is published; open runs continue')
     .action(act(async () => (await import('../versions/archive.ts')).archiveWorkflow));
+  workflows
+    .command('delete <name>')
+    .description('delete a workflow with all its versions and runs, for good, and wait until that is done')
+    .option('--confirm <name>', 'the name once more, where there is nobody to type it')
+    .option('--no-wait', 'end once it has begun')
+    .action(act(async () => (await import('../workflows/delete-workflow.ts')).deleteWorkflow));
 };

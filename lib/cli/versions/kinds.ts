@@ -43,7 +43,7 @@ export interface Kind<Body, Published> {
   readonly notes: (published: Published) => readonly string[];
 }
 
-type Named = { readonly name: string; readonly version: number };
+export type Named = { readonly name: string; readonly version: number; readonly unarchived?: true };
 type Warned = Named & { readonly warnings: Parameters<typeof findingLines>[0] };
 export type WorkflowBody = Omit<z.input<typeof createWorkflowBody>, 'name'>;
 type LensBody = Omit<z.input<typeof createLensBody>, 'name'>;

@@ -3,10 +3,11 @@ import { ComputeClientError } from '../../client/errors.ts';
 import { readBody } from '../body-file.ts';
 import { type Action, usageFault } from '../command.ts';
 import { argument, file } from '../given.ts';
-import { type Kind, lenses, queries, workflows } from './kinds.ts';
+import { type Kind, type Named, lenses, queries, workflows } from './kinds.ts';
 
 const publishing =
-  <Body extends object, Published extends { readonly name: string; readonly version: number }>({
+  <Body extends object, Published extends Named>({
+    noun,
     name: named,
     existsCode,
     calls,
@@ -25,6 +26,7 @@ const publishing =
       throw trouble;
     });
     for (const line of notes(published)) shell.note(line);
+    if (published.unarchived === true) shell.note(`The ${noun} ${name} was archived; this version has opened it again.`);
     return { data: published, text: `${published.name}@${published.version}` };
   };
 

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { StepwellClient } from '../../client/index.ts';
 import type { Action } from '../command.ts';
 import { argument, count, optionsIn, present } from '../given.ts';
+import { type DeletionProgress, progressOf } from '../workflows/deletion-progress.ts';
 import { type Kind, lenses, queries, workflows } from './kinds.ts';
 
 const shape = z.object({ versionNumber: count(1, Number.MAX_SAFE_INTEGER).optional() });
@@ -12,6 +13,7 @@ interface Shown {
   readonly version: number;
   readonly createdAt: string;
   readonly archivedAt?: string;
+  readonly deletion?: DeletionProgress;
 }
 type Get<Answer> = (
   client: StepwellClient,
@@ -31,8 +33,10 @@ const showing =
     const { versionNumber } = optionsIn(given, shape);
     const client = await shell.client();
     const answer = await get(client, asked, present({ version: versionNumber }), { signal: shell.signal });
-    const { name, version, createdAt, archivedAt } = answer;
-    shell.note(`${name}@${version}, created ${createdAt}${archivedAt === undefined ? '' : `, archived ${archivedAt}`}`);
+    const { name, version, createdAt, archivedAt, deletion } = answer;
+    const archived = archivedAt === undefined ? '' : `, archived ${archivedAt}`;
+    const deleting = deletion === undefined ? '' : `, being deleted: ${progressOf(deletion)}`;
+    shell.note(`${name}@${version}, created ${createdAt}${archived}${deleting}`);
     return { data: answer, text: JSON.stringify(again(answer), null, 2) };
   };
 

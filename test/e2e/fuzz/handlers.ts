@@ -13,6 +13,7 @@ import { newKey } from '../../../lib/api/auth/key-format.ts';
 import { S3Artifacts } from '../../../lib/aws/artifacts.ts';
 import { DynamoAudit } from '../../../lib/aws/audit.ts';
 import { S3Blobs } from '../../../lib/aws/blobs.ts';
+import { DynamoDeletions } from '../../../lib/aws/deletions.ts';
 import { DynamoDeployments } from '../../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../../lib/aws/keys.ts';
@@ -96,6 +97,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     rates: new DynamoRateWindows(control),
     signals: new DynamoSignals(control),
     places: new DynamoPlaces(control),
+    deletions: new DynamoDeletions(control),
     deployments: new DynamoDeployments(control),
     settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true },
   };

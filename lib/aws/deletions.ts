@@ -1,0 +1,112 @@
+/** Deletions of workflows in the control table: their records in one partition of all scopes, the runs of each in one of its own. */
+import * as z from 'zod';
+import { foundRun, storedDeletion } from '../codec/deletions.ts';
+import { unpack } from '../codec/packed.ts';
+import { read, readJson } from '../codec/unreadable.ts';
+import type { RunId } from '../engine/ids.ts';
+import type { DeletionKey, Deletions, FoundRun, WorkflowDeletion } from '../ports/deletions.ts';
+import { type Item, number, packed, packedAttribute, text } from './attributes.ts';
+import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { scopeKey } from './run-keys.ts';
+import { type Key, type Table, allOf, firstOf, isFree, isThere } from './table.ts';
+
+/** No project id contains a `~`, so this is no project's partition. */
+const sweptPartition = '~deletions';
+const suffixOf = ({ name, throughVersion }: DeletionKey): string => `${name}#${throughVersion}`;
+const recordKey = (key: DeletionKey): Key => ({ pk: sweptPartition, sk: `${scopeKey(key)}#${suffixOf(key)}` });
+const runsPartition = (key: DeletionKey): string => `${scopeKey(key)}#deletion#${suffixOf(key)}`;
+
+/** Requests that are under way together. */
+const atOnce = 16;
+
+export class DynamoDeletions implements Deletions {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async begin(deletion: WorkflowDeletion): Promise<'stored' | 'occupied'> {
+    const put = await this.#table.put(recordKey(deletion), attributesOf(deletion), isFree);
+    return put.kind === 'stored' ? 'stored' : 'occupied';
+  }
+
+  async deletion(key: DeletionKey): Promise<WorkflowDeletion | undefined> {
+    const item = await this.#table.get(recordKey(key));
+    return item && deletionIn(item);
+  }
+
+  async all(): Promise<readonly WorkflowDeletion[]> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': text(sweptPartition) },
+    });
+    return (await allOf(items)).map(deletionIn);
+  }
+
+  async replace(deletion: WorkflowDeletion): Promise<boolean> {
+    const changed = await this.#table.update(
+      recordKey(deletion),
+      {
+        expression: 'SET revision = :revision, deletion = :deletion',
+        values: { ':revision': number(deletion.revision), ':deletion': packed(deletion) },
+      },
+      { expression: 'revision = :before', values: { ':before': number(deletion.revision - 1) } },
+    );
+    return changed !== undefined;
+  }
+
+  async remove(deletion: WorkflowDeletion): Promise<void> {
+    await this.#table.delete(recordKey(deletion), {
+      expression: 'revision = :revision',
+      values: { ':revision': number(deletion.revision) },
+    });
+  }
+
+  async addRuns(key: DeletionKey, runs: readonly FoundRun[]): Promise<void> {
+    await inTurns(runs, (run) =>
+      this.#table.put({ pk: runsPartition(key), sk: run.runId }, { v: itemVersion, run: packed(run) }).then(() => {}),
+    );
+  }
+
+  async runs(
+    key: DeletionKey,
+    { limit, after }: { readonly limit: number; readonly after?: RunId },
+  ): Promise<readonly FoundRun[]> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      Limit: limit,
+      KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
+      ExpressionAttributeValues: { ':pk': text(runsPartition(key)), ...(after !== undefined && { ':after': text(after) }) },
+    });
+    return (await firstOf(items, limit)).map(runIn);
+  }
+
+  async removeRuns(key: DeletionKey, runIds: readonly RunId[]): Promise<void> {
+    await inTurns(runIds, (runId) => this.#table.delete({ pk: runsPartition(key), sk: runId }, isThere));
+  }
+}
+
+async function inTurns<Each>(all: readonly Each[], work: (each: Each) => Promise<void>): Promise<void> {
+  for (let first = 0; first < all.length; first += atOnce) await Promise.all(all.slice(first, first + atOnce).map(work));
+}
+
+/** Beside the record itself, what conditions look at. */
+const attributesOf = (deletion: WorkflowDeletion): Item => ({
+  v: itemVersion,
+  revision: number(deletion.revision),
+  deletion: packed(deletion),
+});
+
+const deletionItem = z.object({ v: itemVersionAttribute, deletion: packedAttribute });
+const deletionIn = (item: Item): WorkflowDeletion => {
+  const what = 'a deletion of a workflow';
+  return readJson(what, storedDeletion, unpack(what, read(what, deletionItem, item).deletion));
+};
+
+const runItem = z.object({ v: itemVersionAttribute, run: packedAttribute });
+const runIn = (item: Item): FoundRun => {
+  const what = 'a run that is to be deleted';
+  return readJson(what, foundRun, unpack(what, read(what, runItem, item).run));
+};

@@ -1,0 +1,61 @@
+/** Deletions of workflows in memory. */
+import type { RunId } from '../engine/ids.ts';
+import type { DeletionKey, Deletions, FoundRun, WorkflowDeletion } from '../ports/deletions.ts';
+import { kept } from './kept.ts';
+import { scopeName } from './runs.ts';
+
+const nameOf = (key: DeletionKey): string => `${scopeName(key)}#${key.name}#${key.throughVersion}`;
+
+export class MemoryDeletions implements Deletions {
+  readonly #deletions = new Map<string, WorkflowDeletion>();
+  readonly #runs = new Map<string, Map<RunId, FoundRun>>();
+
+  async begin(deletion: WorkflowDeletion): Promise<'stored' | 'occupied'> {
+    if (this.#deletions.has(nameOf(deletion))) return 'occupied';
+    this.#deletions.set(nameOf(deletion), kept(deletion));
+    return 'stored';
+  }
+
+  async deletion(key: DeletionKey): Promise<WorkflowDeletion | undefined> {
+    return this.#deletions.get(nameOf(key));
+  }
+
+  async all(): Promise<readonly WorkflowDeletion[]> {
+    return [...this.#deletions.values()];
+  }
+
+  async replace(deletion: WorkflowDeletion): Promise<boolean> {
+    if (this.#deletions.get(nameOf(deletion))?.revision !== deletion.revision - 1) return false;
+    this.#deletions.set(nameOf(deletion), kept(deletion));
+    return true;
+  }
+
+  async remove(deletion: WorkflowDeletion): Promise<void> {
+    const standing = this.#deletions.get(nameOf(deletion));
+    if (standing?.revision === deletion.revision) this.#deletions.delete(nameOf(deletion));
+  }
+
+  async addRuns(key: DeletionKey, runs: readonly FoundRun[]): Promise<void> {
+    for (const run of runs) this.#of(key).set(run.runId, kept(run));
+  }
+
+  async runs(
+    key: DeletionKey,
+    { limit, after }: { readonly limit: number; readonly after?: RunId },
+  ): Promise<readonly FoundRun[]> {
+    return [...this.#of(key).values()]
+      .filter(({ runId }) => after === undefined || runId > after)
+      .toSorted((one, other) => (one.runId < other.runId ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  async removeRuns(key: DeletionKey, runIds: readonly RunId[]): Promise<void> {
+    for (const runId of runIds) this.#of(key).delete(runId);
+  }
+
+  #of(key: DeletionKey): Map<RunId, FoundRun> {
+    const known = this.#runs.get(nameOf(key)) ?? new Map<RunId, FoundRun>();
+    this.#runs.set(nameOf(key), known);
+    return known;
+  }
+}

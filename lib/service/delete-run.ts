@@ -1,0 +1,45 @@
+/**
+ * Deletes a run of a workflow that is being deleted. It is cancelled first, so that nothing more is decided, and a node of another run
+ * that waits for it hears how it ended. Done again, it deletes what a worker wrote that was still at work.
+ */
+import { firstCommit, type RunAddress } from '../engine/ids.ts';
+import { callerOf } from '../engine/log/lineage.ts';
+import type { Instant } from '../engine/time.ts';
+import { cancelRun } from './cancel-run.ts';
+import type { Decider } from './decide-run.ts';
+import { blobsOf, forgetRun } from './forget-run.ts';
+import { childJob } from './jobs-of.ts';
+import { leaveEveryWait } from './keep-waits.ts';
+import { mendRun } from './mend-run.ts';
+import { type RunFold, commitsOf, readRun } from './read-log.ts';
+import { tellEnd } from './tend-child.ts';
+
+/** As the cancelled runs and those who called them say it. */
+export const deletionReason = 'its workflow is being deleted';
+
+/** @param expiresAt when what is left in the place of the run expires, where its head is gone already */
+export async function deleteRun(decider: Decider, run: RunAddress, expiresAt: Instant): Promise<void> {
+  const { deps } = decider;
+  const head = await deps.log.head(run);
+  if (head === undefined) {
+    await deps.blobs.removeAll(run, blobsOf(run));
+    return deps.log.forget(run, expiresAt);
+  }
+  await cancelRun(decider, run, deletionReason);
+  const fold = await readRun(deps, run);
+  if (fold !== undefined) {
+    // Once more, where the process that cancelled it died before: a message that repeats it would find no run.
+    await mendRun(decider, fold);
+    await leaveEveryWait(deps, run, [head.commit, ...(await commitsOf(deps, fold, firstCommit))]);
+    await notifyCaller(decider, fold);
+  }
+  await forgetRun(deps, head);
+}
+
+/** Here and not by a message: when that arrived, the log would be gone that says how the run ended. */
+async function notifyCaller(decider: Decider, { head }: RunFold): Promise<void> {
+  const caller = callerOf(head);
+  if (caller === undefined) return;
+  const above = await readRun(decider.deps, { ...head.address, runId: caller.runId });
+  if (above !== undefined) await tellEnd(decider, above, childJob(above.head, caller, head.address.runId));
+}
