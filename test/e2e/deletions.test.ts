@@ -13,11 +13,8 @@ let cloud: CloudHere;
 let client: DynamoDBClient;
 beforeAll(async () => {
   cloud = await startCloudHere();
-  client = new DynamoDBClient({
-    endpoint: cloud.cloud.emulators.dynamodb.url,
-    region: place.region,
-    credentials: { accessKeyId: 'LOCAL', secretAccessKey: 'local' },
-  });
+  const { url: endpoint, accessKeyId, secretAccessKey } = cloud.cloud.tables;
+  client = new DynamoDBClient({ endpoint, region: place.region, credentials: { accessKeyId, secretAccessKey } });
 });
 afterAll(async () => {
   client.destroy();
