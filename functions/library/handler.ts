@@ -1,4 +1,7 @@
-/** Answers the routes about what workflows use: lenses, queries and schedules. Nobody who starts a run waits for it. */
+/**
+ * Answers the routes about what workflows use and who may use it: lenses, queries, schedules, keys and the audit trail; describes
+ * the API. No start of a run waits for it.
+ */
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { libraryOperations } from '../api/operations/library.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';

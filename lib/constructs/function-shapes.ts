@@ -74,7 +74,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     ],
   },
   library: {
-    description: 'Keeps what workflows use: lenses, queries and schedules',
+    description: 'Keeps what workflows use and who may: lenses, queries, schedules, keys; describes the API',
     memoryMb: 512,
     timeoutSeconds: 29,
     may: [

@@ -43,6 +43,9 @@ const parts = {
   lenses: 'library',
   queries: 'library',
   schedules: 'library',
+  keys: 'library',
+  audit: 'library',
+  'openapi.json': 'library',
 } as const satisfies Record<string, FunctionName>;
 
 /** The longest that API Gateway keeps a streamed answer open. */

@@ -38,10 +38,16 @@ test('no resource hides what the API answers: each answers every method', () => 
   const paths = new Set(routes.map(({ path }) => path));
   expect([...paths].toSorted()).toEqual([
     '/v1',
+    '/v1/audit',
+    '/v1/audit/{proxy+}',
     '/v1/deployments',
     '/v1/deployments/{proxy+}',
+    '/v1/keys',
+    '/v1/keys/{proxy+}',
     '/v1/lenses',
     '/v1/lenses/{proxy+}',
+    '/v1/openapi.json',
+    '/v1/openapi.json/{proxy+}',
     '/v1/queries',
     '/v1/queries/{proxy+}',
     '/v1/runs',
@@ -64,6 +70,9 @@ test('no resource hides what the API answers: each answers every method', () => 
       lenses: 'Library',
       queries: 'Library',
       schedules: 'Library',
+      keys: 'Library',
+      audit: 'Library',
+      'openapi.json': 'Library',
     };
     const name = path.endsWith('/stop') ? 'TestRuns' : (names[own] ?? 'Api');
     const any = routes.find((route) => route.path === path && route.method === 'ANY');

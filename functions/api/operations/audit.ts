@@ -11,7 +11,7 @@ import type { Tools } from '../tools.ts';
 /** An entry's id is a nonce. */
 const position = z.strictObject({ at: cursorTime, id: z.string().min(1).max(64) });
 
-export const auditOperations = ({ decider: { deps } }: Tools): Pick<Operations<'api'>, 'listAudit'> => ({
+export const auditOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, 'listAudit'> => ({
   listAudit: async ({ scope, query }) => {
     const { cursor, limit, ...filters } = query;
     const listing = { operationId: 'listAudit', scope, filters };

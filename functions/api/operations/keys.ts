@@ -17,7 +17,7 @@ type Own = 'createKey' | 'listKeys' | 'revokeKey' | 'rotateKey';
 
 const position = z.strictObject({ createdAt: cursorTime, keyId: keyIdSchema });
 
-export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'api'>, Own> => ({
+export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, Own> => ({
   createKey: async ({ scope, body }) => {
     const { text, ...minted } = newKey(scope.environment, randomBytes);
     const facts = {

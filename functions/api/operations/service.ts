@@ -7,15 +7,16 @@ import { iso } from '../../../lib/engine/time.ts';
 import type { Operations } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 
-type Own = 'getHealth' | 'getOpenApi';
-
 /** The document changes with a deployment only; five minutes bound how long a reader sees the old one. */
 const openApiHeaders = { 'cache-control': 'public, max-age=300' };
 
-export const serviceOperations = ({ decider }: Tools): Pick<Operations<'api'>, Own> => {
+export const healthOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'getHealth'> => ({
+  getHealth: async () => ({ status: 200, body: { healthy: true, timestamp: iso(decider.deps.clock.now()) } }),
+});
+
+export const openApiOperations = (): Pick<Operations<'library'>, 'getOpenApi'> => {
   let document: JsonObject | undefined;
   return {
-    getHealth: async () => ({ status: 200, body: { healthy: true, timestamp: iso(decider.deps.clock.now()) } }),
     getOpenApi: async () => {
       // Made when it is first asked for: a cold start of any other route does not pay for it.
       document ??= jsonObject.parse(JSON.parse(JSON.stringify(openApiDocument(routes))));
