@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { packedDeployment } from '../../artifact/packed.ts';
 import { readDocument } from './document.ts';
 import { type FuzzAnswer, faultOf } from './judge.ts';
-import { type Bodies, type FuzzRequest, type Known, requestsOf } from './requests.ts';
+import { type Bodies, type FuzzRequest, type Known, confirmsName, requestsOf } from './requests.ts';
 
 /** The way into an installation. */
 export interface Door {
@@ -55,6 +55,8 @@ const furnish = async (door: Door): Promise<Known> => {
   };
   const numbers = Array.from({ length: pieces }, (_, at) => at);
   const names = numbers.map((at) => `flow-${at}`);
+  // No schedule starts them, so they can be deleted.
+  const spare = numbers.slice(0, pieces / 4).map((at) => `spare-${at}`);
   const [runs, keys, deployments, cursors, schedules]: string[][] = [[], [], [], [], []];
   for (const at of numbers) {
     const name = names[at] ?? '';
@@ -67,6 +69,7 @@ const furnish = async (door: Door): Promise<Known> => {
     schedules?.push(scheduleId);
     keys?.push((await ask('POST', '/v1/keys', JSON.stringify({ scopes: ['runs:read'] }))).keyId ?? '');
   }
+  for (const name of spare) await ask('POST', '/v1/workflows', JSON.stringify({ name, ...graph() }));
   for (const id of numbers.slice(0, pieces / 2).map((at) => `dep_${at}`)) {
     const { manifest, archive } = await packedDeployment(id, { workflows: ['shipped'] });
     const form = new FormData();
@@ -87,7 +90,7 @@ const furnish = async (door: Door): Promise<Known> => {
     cursors?.push((await ask('GET', `/v1/${list}?limit=2`)).cursor ?? '');
   }
   return {
-    name: names,
+    name: [...names, ...spare],
     workflowName: names,
     runId: runs ?? [],
     rerunOf: runs ?? [],
@@ -109,6 +112,8 @@ const bodiesFor = (known: Known): Bodies => {
     validateWorkflow: graphs,
     testWorkflow: graphs,
     publishQueryVersion: fc.constant(query),
+    createQuery: fc.uuid().map((id) => ({ name: `made-${id}`, ...query })),
+    deleteWorkflow: fc.constant({ confirm: confirmsName }),
     createSchedule: fc.tuple(fc.uuid(), names).map(([id, workflowName]) => ({ scheduleId: id, workflowName, rate: '5 days' })),
     updateSchedule: fc.constantFrom({ rate: '3 days' }, { cron: '0 9 * * ? *', timeZone: 'Europe/Vienna' }, { overlap: 'allow' }),
     publishMessage: fc.record({

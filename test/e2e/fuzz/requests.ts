@@ -21,6 +21,9 @@ export interface Known {
 /** Bodies that a schema alone does not make good. */
 export type Bodies = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 
+/** Stands in a body for what the path names. */
+export const confirmsName = '{the name in the path}';
+
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'SEARCH'];
 const tricks = [
   '/%2e%2e/v1/keys',
@@ -145,6 +148,7 @@ const goodRequest = (
   const idempotencyKey = fc.tuple(fc.integer({ min: 0, max: 9 }), fc.uuid()).map(([one, fresh]) => (one === 0 ? 'again' : fresh));
   return fc.tuple(values, body, idempotencyKey).map(([given, content, key]) => {
     let target = path;
+    const named = given.find(([parameter]) => parameter.in === 'path')?.[1];
     const query: (readonly [string, string])[] = [];
     for (const [parameter, value, chance] of given) {
       if (parameter.in === 'path') target = target.replace(`{${parameter.name}}`, encode(String(value)));
@@ -158,7 +162,7 @@ const goodRequest = (
         ['Content-Type', 'application/json'],
         ['Idempotency-Key', key],
       ],
-      body: content === undefined ? undefined : JSON.stringify(content),
+      body: content === undefined ? undefined : JSON.stringify(content).replaceAll(confirmsName, String(named)),
       operationId,
     };
   });
