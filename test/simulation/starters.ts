@@ -38,6 +38,9 @@ const latestMs = 40_000;
 /** Within some of these hardly anything can be done. */
 const deadlines = [minutes(1), minutes(3), minutes(15), minutes(60)] as const;
 
+/** As wrong as clocks of functions may be (`process.ts`). */
+const mostWrongMs = 90_000;
+
 /** How long after their start runs are cancelled, at most: most of them early, some when only waits of theirs are left. */
 const cancelledWithinMs = [60_000, 60_000, 1_200_000, 10_800_000] as const;
 
@@ -47,6 +50,8 @@ export class Starters {
   woken = 0;
   readonly #parts: StarterParts;
   readonly #cancelled = new Set<string>();
+  /** clients whose deadline passed before they were answered */
+  readonly #givenUp = new Set<Client>();
   readonly #clientsIn = new Map<Scope, number>();
   /** Whoever resumes a run has somebody look at it, too: in most worlds nobody does, so that this hides nothing. */
   #areResumed = false;
@@ -90,6 +95,7 @@ export class Starters {
     const { prng, time, faults } = this.#parts.around;
     this.#ask(client, key);
     time.in(prng.whole(soonestMs, latestMs), () => {
+      if (this.#givenUp.has(client)) return;
       const anew = `another-${client.number}-${time.now}`;
       if (!client.runs.has(key)) this.#go(client, faults.strikes('keyless') ? anew : key);
       else if (faults.strikes('askedAgain')) this.#go(client, key);
@@ -103,6 +109,7 @@ export class Starters {
     this.#parts.words.asked(number, key);
     this.#parts.functions.invoke('api', async (decider) => {
       const answer = await startRun(decider, requestOf(client, key, { client: number }));
+      if (answer.kind === 'deadline_passed') return this.#giveUp(client);
       runInvariant(9, answer.kind === 'started', `start ${number} was answered ${answer.kind}`);
       const { runId } = answer;
       const before = runs.get(key);
@@ -113,6 +120,16 @@ export class Starters {
       this.#parts.checker.acknowledge(address);
       if (before === undefined) this.#goOnWith(address, number);
     });
+  }
+
+  /** It came too late with its first request: it asks for nothing any more. */
+  #giveUp(client: Client): void {
+    const { number, deadlineAt, runs } = client;
+    const isLate = deadlineAt !== undefined && this.#parts.around.time.now + mostWrongMs >= deadlineAt;
+    runInvariant(9, isLate, `start ${number} was refused for a deadline that had not passed`);
+    if (runs.size > 0 || this.#givenUp.has(client)) return;
+    this.#givenUp.add(client);
+    this.waiting -= 1;
   }
 
   /** With a key that was used: nothing comes of it. */
