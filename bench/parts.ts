@@ -8,6 +8,8 @@ const parts: readonly { readonly part: string; readonly pk?: RegExp; readonly sk
   { part: 'rate windows', pk: /^~rate#/ },
   { part: 'api keys', pk: /^~key#|#keys$/ },
   { part: 'sweep', pk: /^~sweep/ },
+  { part: 'deletions', pk: /^~deletions|#deletion#/ },
+  { part: 'deaths of workers', pk: /^deaths#/ },
   { part: 'workflow', pk: /#workflow(s|#.*)$/ },
   { part: 'deployments', pk: /#deployment(s$|#)/ },
   { part: 'lenses', pk: /#lens(es$|#)/ },

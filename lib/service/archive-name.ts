@@ -3,7 +3,6 @@
  * fails the nodes that ask it, and lists leave the name out; nodes continue to use an archived lens. Archiving it again changes nothing.
  */
 import type { Scope } from '../engine/ids.ts';
-import { invariant } from '../engine/invariant.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Numbered, VersionStore } from '../ports/versions.ts';
 import type { Deps } from './deps.ts';
@@ -15,8 +14,11 @@ export async function archiveName<Version extends Numbered, Facts extends object
   scope: Scope,
   name: Version['name'],
 ): Promise<ArchiveAnswer> {
-  if (!(await store.archive(scope, name, clock.now()))) return { kind: 'not_found' };
-  const archivedAt = (await store.summary(scope, name))?.archivedAt;
-  invariant(archivedAt !== undefined, `${name} was archived, and its summary does not say when`);
+  const now = clock.now();
+  if (!(await store.archive(scope, name, now))) return { kind: 'not_found' };
+  const summary = await store.summary(scope, name);
+  if (summary === undefined) return { kind: 'not_found' };
+  // Another request may have published a version, and so opened the name again, in between.
+  const archivedAt = summary.archivedAt ?? now;
   return { kind: 'archived', archivedAt };
 }

@@ -205,7 +205,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/api/idempotency.ts',
   ],
   'Memory of an idempotency key': [`${count(numberIn(construct, 'props.idempotencyHours ?? '))} h`, construct],
-  'Faults told in one answer': [count(numberIn('lib/api/errors.ts', 'const mostFaults = ')), 'lib/api/errors.ts'],
+  'Faults told in one answer': [count(numberIn('lib/api/error-body.ts', 'const mostFaults = ')), 'lib/api/error-body.ts'],
   'Page of workflows, lenses or queries': [
     `${count(numberIn(versions, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
     versions,

@@ -12,7 +12,7 @@ it('a node that says nothing has the graph family’s settings', () => {
       attempts: 3,
       backoffMs: 1_000,
       maxBackoffMs: 8_000,
-      retryOn: ['error', 'timeout', 'provider_error', 'rate_limit'],
+      retryOn: ['error', 'timeout', 'provider_error', 'rate_limit', 'lost'],
       jitter: 'none',
     },
     timeoutMs: 30_000,

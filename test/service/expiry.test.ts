@@ -142,7 +142,7 @@ describe('a start whose deadline has passed', () => {
   });
 });
 
-it('a child that is asked for when the deadline of its caller has passed is not made, and the call fails', async () => {
+it('a child that is asked for when the deadline of its caller has passed is not made, and its caller ends', async () => {
   const { home } = recordingHouse();
   await home.publish(workflow('child', 'x>y'));
   await home.publish({ ...workflow('flow', 'a>k k>b', { k: { calls: 'child' } }), options: { deadlineSeconds: 60 } });
@@ -160,6 +160,6 @@ it('a child that is asked for when the deadline of its caller has passed is not 
   expect(runs.heads.map(({ address }) => address.runId)).toEqual([run.runId]);
   const events = (await home.world.log.commitsAfter(run, firstCommit)).flatMap((commit) => commit.events);
   expect(events).toContainEqual(
-    expect.objectContaining({ type: 'NODE_FAILED', failure: expect.objectContaining({ code: 'deadline_exceeded' }) }),
+    expect.objectContaining({ type: 'RUN_TIMED_OUT', error: expect.objectContaining({ code: 'deadline_exceeded' }) }),
   );
 });

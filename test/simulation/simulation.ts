@@ -193,10 +193,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const times = new TimeWatch(areClocksRight, () => isCalm && clients.isRough !== true);
   const steps = new StepWatch(isPlain, (runId) => world.isHurried(runId));
   const deadlines = new DeadlineWatch(isPlain);
-  const still = new StillWatch(isPlain);
+  // What waits beside a step that kills its workers waits for each of its attempts to end.
+  const still = new StillWatch(isPlain, poison > 0);
   const words = new WordWatch(areClocksRight, checker);
   const isOnlyStorm = isStormy && poison === 0 && hasNoFaults;
-  const losses = new LossWatch({ areClocksRight, isOnlyPoison: hasNoFaults && !isStormy, isStorm: isOnlyStorm });
+  const losses = new LossWatch({ doOnlyWorkersDie: hasNoFaults, isOnlyPoison: hasNoFaults && !isStormy, isStorm: isOnlyStorm });
   const kills = (name: string): boolean => chanceOf(`${seed} ${name}`) < poison;
   let inPasses = 0;
   const functions = new Functions(around, effects, { folds, steps, times, words, losses }, { ...options, isPlain, kills });

@@ -59,7 +59,11 @@ export class StepWatch {
     this.#runs.set(runId, run);
     for (const event of events) this.#drives(runId, run, event);
     const writer = this.#writers.get(nonce);
-    if (writer === undefined) return;
+    // Attempts that are lost with their workers are failed by whichever function notices the last death.
+    if (writer === undefined) {
+      for (const event of events) if ('failure' in event && event.failure.code === 'worker_lost') this.#one(runId, run, event);
+      return;
+    }
     for (const event of events) {
       this.#one(runId, run, event);
       if (isAsking(event)) this.#asks(runId, run, writer);

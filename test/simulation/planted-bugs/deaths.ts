@@ -3,7 +3,6 @@ import type { PlantedBug } from './bug.ts';
 
 const deliveries = 'lib/engine/log/deliveries.ts';
 const admit = 'lib/service/admit-attempt.ts';
-const record = 'lib/service/record-deliveries.ts';
 const deadline = 'lib/service/deadline.ts';
 
 /** A sixth of all nodes and steps kill the worker that begins them. */
@@ -52,14 +51,6 @@ export const inDeaths: readonly PlantedBug[] = [
     ...poison,
   },
   {
-    name: 'an old redelivery of a workflow task takes the record of its worker for its own',
-    file: admit,
-    find: 'if (isYoung && !isOwn && (mayOverlap !== true || sign.deliveries !== undefined))',
-    replace: 'if (isYoung && !isOwn && mayOverlap !== true)',
-    within: 120,
-    ...poison,
-  },
-  {
     name: 'steps begin before their commit though a worker has died',
     file: 'lib/program/live.ts',
     find: 'if (draft.mayOverlap && this.#going.task.commitsFirst !== true)',
@@ -84,31 +75,10 @@ export const inDeaths: readonly PlantedBug[] = [
     ...storm,
   },
   {
-    name: 'two deaths end an attempt',
+    name: 'losses of which nothing is known end an attempt as deaths do',
     file: deliveries,
-    find: 'export const mayHaveEnded = ({ lost }: Deliveries): boolean => lost.length >= mostDeathsInTime;',
-    replace: 'export const mayHaveEnded = ({ lost }: Deliveries): boolean => lost.length >= 1;',
-    and: [{ file: deliveries, find: 'deaths.length >= mostDeaths ||', replace: 'deaths.length >= 1 ||' }],
-    within: 60,
-    ...storm,
-  },
-  {
-    name: 'a worker that has just begun counts as dead',
-    file: admit,
-    find: 'const isLost = known.begun === undefined ? isRedelivered : !(isYoung && isOfWorker(sign));',
-    replace: 'const isLost = true;',
-    and: [
-      {
-        file: admit,
-        find: 'if (isYoung && !isOwn && (mayOverlap !== true || sign.deliveries !== undefined))',
-        replace: 'if (isYoung && !isOwn && mayOverlap === undefined && isYoung !== isYoung)',
-      },
-      {
-        file: deliveries,
-        find: 'const isLong = first !== undefined && between(first.noticedAt, now) >= longestDying;',
-        replace: 'const isLong = false;',
-      },
-    ],
+    find: 'const deaths = lost.filter((death) => isAttributed(death, others));',
+    replace: 'const deaths = lost.filter((death) => death.begunAt === undefined || isAttributed(death, others));',
     within: 60,
     ...storm,
   },
@@ -136,13 +106,5 @@ export const inDeaths: readonly PlantedBug[] = [
     replace: 'void [left, within, nudgeLater];',
     within: 200,
     weather: 'calm',
-  },
-  {
-    name: 'a heartbeat forgets how often its job was sent again',
-    file: record,
-    find: 'const resends = deliveries?.begun?.resends ?? 0;',
-    replace: 'const resends = 0;',
-    within: 400,
-    ...poison,
   },
 ];

@@ -23,7 +23,7 @@ export const inEffects: readonly PlantedBug[] = [
     file: 'lib/service/run-node.ts',
     find: 'const commit = wanted(fold, first.open) === undefined ? undefined : await runOne(worker, fold, plan, first);',
     replace: 'const commit = await runOne(worker, fold, plan, first);',
-    within: 60,
+    within: 300,
     options: { runs: 6, isShared: true, code: 0, limits: { maxConcurrentRuns: 2 } },
   },
   {

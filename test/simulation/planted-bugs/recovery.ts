@@ -131,13 +131,6 @@ export const inRecovery: readonly PlantedBug[] = [
     options: { code: 0, runs: 8 },
   },
   {
-    name: 'the sweep does not see that a deadline has passed',
-    file: 'lib/service/deadline.ts',
-    find: "    await tellRun(decider, fold, [{ kind: 'deadline-passed' }]);",
-    replace: '    void tellRun;',
-    within: 60,
-  },
-  {
     name: 'a run is not looked at when its deadline comes',
     file: silence,
     find: 'const looks: Instant[] = [deadlineLook(deadlineAt, now)];',
