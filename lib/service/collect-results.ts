@@ -44,8 +44,9 @@ export async function collectResults(
   const appended = facts.length === 0 ? { kind: 'nothing' as const } : await tell(collector, fold, facts);
   // What could be read is told by now: one run that is out of reach does not hold up the ends of the others.
   if (trouble !== undefined) throw trouble;
-  if (appended.kind === 'nothing' && isRedelivered) await mendAndHandOn(collector, fold);
-  else await saveSnapshot(collector.deps, fold);
+  // Also where new results came with those that came back: what was decided about these may not have been sent.
+  if (isRedelivered) await mendAndHandOn(collector, fold);
+  if (appended.kind === 'committed' || !isRedelivered) await saveSnapshot(collector.deps, fold);
   collector.folds.keep(fold);
   // The run's group is locked until this ends: what comes meanwhile is the next batch, and decided together.
   if (appended.kind === 'committed' && isWorthWaiting(fold.state, results.length)) await collector.deps.clock.sleep(linger);

@@ -171,7 +171,7 @@ export class Functions implements Takers {
       'worker',
       (invocation) =>
         takeJob(
-          { ...this.#begun(invocation, job), runAttempt: this.#attemptsFor(job, this.#attempts(invocation)) },
+          { ...this.#begun(invocation, received), runAttempt: this.#attemptsFor(job, this.#attempts(invocation)) },
           job,
           delivery,
         ),
@@ -188,7 +188,7 @@ export class Functions implements Takers {
     this.invoke(
       'code',
       async (invocation) => {
-        const { process } = this.#begun(invocation, job);
+        const { process } = this.#begun(invocation, received);
         const world = this.#bodies(process);
         const programs = simulatedPrograms(
           process,
@@ -253,9 +253,9 @@ export class Functions implements Takers {
   }
 
   /** A worker has the job. */
-  #begun(invocation: Invocation, job: Job): Invocation {
+  #begun(invocation: Invocation, { body: job, isRedelivered }: Received<Job>): Invocation {
     this.#watches.losses.delivered(job, invocation.process, this.#around.time.now);
-    this.#watches.words.delivered(job);
+    this.#watches.words.delivered(job, isRedelivered);
     return invocation;
   }
 

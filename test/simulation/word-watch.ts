@@ -54,8 +54,10 @@ export class WordWatch {
   }
 
   /** A worker has the job, and may begin its attempt: from then on its heartbeats say how long to wait. */
-  delivered(job: Job): void {
-    if (job.kind === 'node' || job.kind === 'drive') this.#undelivered.delete(`${job.run.runId}/${nodeKey(job)}#${job.attempt}`);
+  delivered(job: Job, isRedelivered: boolean): void {
+    // A first delivery records nothing: whether its worker is at work, its heartbeats alone tell.
+    if ((job.kind === 'node' || job.kind === 'drive') && (isRedelivered || job.resend > 0))
+      this.#undelivered.delete(`${job.run.runId}/${nodeKey(job)}#${job.attempt}`);
   }
 
   /** A job was sent again. The more often without being delivered, the longer the wait before; after a delivery 100 s at least. */

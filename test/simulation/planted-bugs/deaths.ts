@@ -92,14 +92,6 @@ export const inDeaths: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'code goes on past its deadline',
-    file: 'lib/engine/durable/decide.ts',
-    find: 'if (facts.length > 0 && !hasEnded(draft)) passDeadline(draft);',
-    replace: "if (facts.some(({ kind }) => kind === 'deadline-passed') && !hasEnded(draft)) passDeadline(draft);",
-    within: 200,
-    options: { code: 1 },
-  },
-  {
     name: 'no recheck is left for the deadline of a run that waits',
     file: deadline,
     find: 'if (left > 0 && left <= within) await nudgeLater(deps, head, left);',

@@ -16,6 +16,6 @@ export const inLists: readonly PlantedBug[] = [
     file: listRuns,
     find: '(filters.attention === head.projection.attention && !isEnded(status))',
     replace: 'filters.attention === head.projection.attention',
-    within: 400,
+    within: 1_500,
   },
 ];

@@ -61,7 +61,7 @@ export const inOccasions: readonly PlantedBug[] = [
     file: 'lib/engine/log/silence.ts',
     find: 'const isAskedAfter = current !== undefined && now - current.at < unaskedFor(node, current);',
     replace: 'const isAskedAfter = current !== undefined;',
-    within: 250,
+    within: 700,
     options: { code: 1, runs: 8 },
   },
   {
