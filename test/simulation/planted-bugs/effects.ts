@@ -19,14 +19,6 @@ export const inEffects: readonly PlantedBug[] = [
     within: 60,
   },
   {
-    name: 'a node is run though it was over when it was said to begin',
-    file: 'lib/service/run-node.ts',
-    find: 'const commit = wanted(fold, first.open) === undefined ? undefined : await runOne(worker, fold, plan, first);',
-    replace: 'const commit = await runOne(worker, fold, plan, first);',
-    within: 300,
-    options: { runs: 6, isShared: true, code: 0, limits: { maxConcurrentRuns: 2 } },
-  },
-  {
     name: 'what is undone is undone twice at once',
     file: 'lib/program/undo.ts',
     find: 'bodies.begin({ key, attempt }, (signal) => work?.rollback?.({ signal, attempt, key, output: ownCopy(output) }));',

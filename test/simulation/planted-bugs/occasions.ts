@@ -57,14 +57,6 @@ export const inOccasions: readonly PlantedBug[] = [
     within: 1,
   },
   {
-    name: 'what was asked after once is not asked after again',
-    file: 'lib/engine/log/silence.ts',
-    find: 'const isAskedAfter = current !== undefined && now - current.at < unaskedFor(node, current);',
-    replace: 'const isAskedAfter = current !== undefined;',
-    within: 700,
-    options: { code: 1, runs: 8 },
-  },
-  {
     // A queue that keeps its order hides it: what ended long before comes long before.
     name: 'a result that comes long behind one of a node that ended later counts as seen',
     file: collect,

@@ -32,7 +32,7 @@ export const scenarios: readonly Scenario[] = [
   { says: 'Healthy runs stand behind a backlog', bugs: ['silence fails a node'] },
   {
     says: 'A late duplicate comes into a wide fan-out, and whatever is outstanding is sent again',
-    bugs: ['whatever is outstanding is sent again at each look, under a new name each time'],
+    bugs: ['a node is silent however young it is', 'each delivery does its attempt twice'],
   },
   {
     says: 'A called run ends and its process dies before the caller is told',
