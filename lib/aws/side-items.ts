@@ -45,7 +45,11 @@ const lostDelivery = exactly<LostDelivery>()(
   }),
 );
 const deliveries = exactly<Deliveries>()(
-  z.strictObject({ begun: begun.exactOptional(), lost: z.array(lostDelivery).readonly() }),
+  z.strictObject({
+    begun: begun.exactOptional(),
+    lost: z.array(lostDelivery).readonly(),
+    isReleased: z.literal(true).exactOptional(),
+  }),
 );
 
 const beatItem = z.object({

@@ -45,7 +45,8 @@ export async function admitAttempt(
     sign !== undefined && !isOfWorker(sign) && sign.resends <= resend && sign.deliveries?.lost.at(-1)?.noticedAt !== sign.at;
   if (isYoung && !isOwn && (mayOverlap !== true || sign.deliveries !== undefined)) return { kind: 'with_another' };
   const known = sign?.deliveries ?? noDeliveries;
-  const isLost = known.begun === undefined ? isRedelivered : !(isYoung && isOfWorker(sign));
+  const isUnknown = isRedelivered && known.isReleased !== true;
+  const isLost = known.begun === undefined ? isUnknown : !(isYoung && isOfWorker(sign));
   const deliveries = isLost ? await lose(deps, fold, open, known, now) : known;
   const failure = await failureOf(deps, fold, deliveries, now);
   if (failure !== undefined) {
@@ -81,7 +82,9 @@ export async function recordDeadLetter(decider: Decider, fold: RunFold, open: Op
   const now = deps.clock.now();
   // A worker at work has the attempt by another message.
   if (sign !== undefined && isOfWorker(sign) && silenceOf(open, sign, now).kind === 'young') return;
-  const deliveries = losesMessage(sign?.deliveries ?? noDeliveries, now, endedNodes(fold));
+  const known = sign?.deliveries ?? noDeliveries;
+  // The deaths among its deliveries are on record one by one, and the last of its workers lives.
+  const deliveries = known.isReleased === true ? known : losesMessage(known, now, endedNodes(fold));
   const failure = await failureOf(deps, fold, deliveries, now);
   if (failure !== undefined) return endAsLost(decider, fold, open, failure);
   await keep(deps, fold, open, { at: now, resends: sign?.resends ?? 0, deliveries });

@@ -58,9 +58,11 @@ export async function driveCodeRun(driver: Driver, job: DriveJob, delivery: Deli
   const admission = await admitAttempt(driver, fold, asked, { ...delivery, resend: job.resend, mayOverlap: true });
   if (admission.kind === 'with_another') return nudgeLater(deps, head, nudgeDelay);
   if (admission.kind === 'ended') return;
-  if (delivery.isRedelivered) await lookNow(driver, fold);
   const { deliveries } = admission;
-  const act = (): Promise<void> => drive(driver, { fold, head, open: asked, deliveries }, delivery);
+  const act = async (): Promise<void> => {
+    if (delivery.isRedelivered) await lookNow(driver, fold);
+    await drive(driver, { fold, head, open: asked, deliveries }, delivery);
+  };
   await recordingThrows(driver, fold, asked, act, deliveries);
 }
 

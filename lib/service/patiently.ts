@@ -4,11 +4,15 @@ import type { Clock } from '../ports/clock.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
 /** Sixteen seconds in all: a store that is asked too much refuses for some of them. */
-const mostTries = 6;
+const sixTries = 6;
 const firstWaitMs = 500;
 
-/** Asks up to six times, where the world is not available, and waits twice as long each time. */
-export async function patiently<Answer>(clock: Clock, ask: () => Promise<Answer>): Promise<Answer> {
+/** Asks up to `mostTries` times while what it asks is unavailable, and waits twice as long each time. */
+export async function patiently<Answer>(
+  clock: Pick<Clock, 'sleep'>,
+  ask: () => Promise<Answer>,
+  mostTries = sixTries,
+): Promise<Answer> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await ask();

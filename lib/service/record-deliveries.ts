@@ -3,7 +3,16 @@
  * follows from it; `admit-attempt.ts` acts on that.)
  */
 import { type NodeRef, nodeKey } from '../engine/ids.ts';
-import { type Deliveries, beats, firstSign, loses, lostFor, mayHaveEnded, noDeliveries } from '../engine/log/deliveries.ts';
+import {
+  type Deliveries,
+  beats,
+  firstSign,
+  loses,
+  lostFor,
+  mayHaveEnded,
+  noDeliveries,
+  releases,
+} from '../engine/log/deliveries.ts';
 import type { Failure } from '../engine/log/events.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
@@ -11,6 +20,7 @@ import type { Sign } from '../engine/log/silence.ts';
 import type { Instant } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
+import { patiently } from './patiently.ts';
 import type { RunFold } from './read-log.ts';
 
 /** The worker of this attempt is alive. @param deliveries as it was admitted with; absent: it is the first */
@@ -29,6 +39,7 @@ export async function sendHeartbeat(
 /**
  * What a worker threw in an attempt, or in a decision about a node that waits: on record, so that it ends where it comes again and
  * again. The message comes back all the same.
+ * @param own as the attempt was admitted with; absent: what is on record belongs to somebody else
  * @returns the failure that ends it now, which the caller commits. What is unavailable now says nothing of the attempt.
  */
 export async function recordThrow(
@@ -38,7 +49,10 @@ export async function recordThrow(
   thrown: unknown,
   own?: Deliveries,
 ): Promise<Failure | undefined> {
-  if (thrown instanceof Unavailable) return undefined;
+  if (thrown instanceof Unavailable) {
+    await release(deps, fold, open, own);
+    return undefined;
+  }
   const sign = await signOf(deps, fold, open);
   const now = deps.clock.now();
   const reason = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
@@ -46,6 +60,35 @@ export async function recordThrow(
   const failure = await failureOf(deps, fold, deliveries, now);
   if (failure === undefined) await keep(deps, fold, open, { at: now, resends: sign?.resends ?? 0, deliveries });
   return failure;
+}
+
+/** 3.5 seconds in all: within what an invocation leaves for its last writes. */
+const triesOfRelease = 4;
+
+/**
+ * The worker that recorded its begin lives, and is no longer at the attempt. Without this record the next delivery would take it
+ * for dead. A first delivery recorded nothing, so it pays nothing. Where the store refuses for seconds, the next delivery counts a
+ * death, and only three of them within an hour or more end an attempt.
+ */
+export async function release(
+  { clock, log }: Pick<Deps, 'clock' | 'log'>,
+  fold: RunFold,
+  open: OpenNode,
+  own: Deliveries | undefined,
+): Promise<void> {
+  const begunAt = own?.begun?.at;
+  if (begunAt === undefined) return;
+  const record = async (): Promise<void> => {
+    const sign = await signOf({ log }, fold, open);
+    // Another worker may have begun it since.
+    if (sign?.deliveries?.begun?.at !== begunAt) return;
+    await keep({ log }, fold, open, { at: clock.now(), resends: sign.resends, deliveries: releases(sign.deliveries) });
+  };
+  try {
+    await patiently(clock, record, triesOfRelease);
+  } catch (unrecorded) {
+    if (!(unrecorded instanceof Unavailable)) throw unrecorded;
+  }
 }
 
 export async function signOf({ log }: Pick<Deps, 'log'>, { head }: RunFold, open: OpenNode): Promise<Sign | undefined> {

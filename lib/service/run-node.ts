@@ -25,6 +25,7 @@ import { later, nudgeDelay, nudgeLater } from './later.ts';
 import { mendAndHandOn } from './nudge-run.ts';
 import { spill } from './payloads.ts';
 import { type RunFold, readTail } from './read-log.ts';
+import { release } from './record-deliveries.ts';
 import { saveSnapshot } from './snapshots.ts';
 import type { WarmFolds } from './warm-folds.ts';
 import { announceStart } from './watch-attempt.ts';
@@ -85,27 +86,34 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
   } else {
     const admission = await admitAttempt(worker, fold, node, { ...delivery, resend: job.resend ?? 0, mayOverlap: true });
     if (admission.kind === 'with_another') await nudgeLater(worker.deps, fold.head, nudgeDelay);
-    else if (admission.kind === 'begins') await wakeAdmitted(worker, fold, node, job, delivery);
+    else if (admission.kind === 'begins') {
+      const { deliveries } = admission;
+      const goesOn = await recordingThrows(worker, fold, node, () => wakeAdmitted(worker, fold, node, job), deliveries);
+      await goesOn(delivery);
+    }
   }
   worker.folds.keep(fold);
 }
 
-async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob, delivery: Delivery): Promise<void> {
+/** What is left to do for the nodes that it woke. */
+type GoesOn = (delivery: Delivery) => Promise<void>;
+
+async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob): Promise<GoesOn> {
   if (node.for === 'signal') await lookOnce(meeterOf(worker), fold, node);
   await freshen(worker, fold, job);
   const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
   const woken = { kind: 'node-woken', node: ref, attempt: job.attempt } as const;
-  const goesOn = await recordingThrows(worker, fold, node, () => wake(worker, fold, woken));
+  const goesOn = await wake(worker, fold, woken);
   if (node.for === 'signal') await leaveWaits(worker.deps, job.run, [node]);
   // Its time is over, and so is whatever it called.
   if (node.for === 'child') await worker.deps.jobs.sendLater(childJob(fold.head, node, node.childRunId), durationMs(0));
-  await goesOn(delivery);
+  return goesOn;
 }
 
 type Woken = Extract<Fact, { kind: 'node-woken' }>;
 
 /** Commits it. What the code of a code run does then, another function does; a node of a graph is left to this one. */
-async function wake(worker: Worker, fold: RunFold, fact: Woken): Promise<(delivery: Delivery) => Promise<void>> {
+async function wake(worker: Worker, fold: RunFold, fact: Woken): Promise<GoesOn> {
   if (fold.head.kind === 'code') {
     await decideCodeRun(worker, fold, [fact]);
     return async () => {};
@@ -122,13 +130,19 @@ const isOldPause = (node: WaitingNode, job: WakeJob): boolean =>
   node.for === 'passes' && (node.loop.wakeAt === undefined || node.dispatchedIn !== job.commit);
 
 async function runChain(worker: Worker, fold: RunFold, first: Admitted, delivery: Delivery): Promise<void> {
+  const { open, deliveries } = first;
+  const [plan, commit] = await recordingThrows(worker, fold, open, () => runFirst(worker, fold, first), deliveries);
+  if (commit !== undefined) await goOn(worker, fold, plan, commit, delivery);
+  // The put of the dead worker whose message this was may have landed in between: what it asks for, nobody else sends soon.
+  else if (delivery.isRedelivered && open.via !== 'collect') await mendAndHandOn(worker, fold);
+}
+
+async function runFirst(worker: Worker, fold: RunFold, first: Admitted): Promise<readonly [Plan, Commit | undefined]> {
   const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
   await announce(worker, fold, plan, first.open);
   // Who says that it begins may read that another has ended it meanwhile.
-  const commit = wanted(fold, first.open) === undefined ? undefined : await runOne(worker, fold, plan, first);
-  if (commit !== undefined) await goOn(worker, fold, plan, commit, delivery);
-  // The put of the dead worker whose message this was may have landed in between: what it asks for, nobody else sends soon.
-  else if (delivery.isRedelivered && first.open.via !== 'collect') await mendAndHandOn(worker, fold);
+  const isWanted = wanted(fold, first.open) !== undefined;
+  return [plan, isWanted ? await attemptAndCommit(worker, fold, plan, first) : undefined];
 }
 
 /** Runs what each commit left to its committer, until nothing is, or time is short. */
@@ -149,17 +163,12 @@ async function goOn(worker: Worker, fold: RunFold, plan: Plan, from: Commit, del
       await passDeadline(worker, fold);
       break;
     }
-    commit = await runOne(worker, fold, plan, { open: next });
+    commit = await recordingThrows(worker, fold, next, () => attemptAndCommit(worker, fold, plan, { open: next }));
   }
   await saveSnapshot(worker.deps, fold);
 }
 
 /** Runs the attempt and commits what follows from it, or leaves that to the collector. */
-function runOne(worker: Worker, fold: RunFold, plan: Plan, admitted: Admitted): Promise<Commit | undefined> {
-  const { open, deliveries } = admitted;
-  return recordingThrows(worker, fold, open, () => attemptAndCommit(worker, fold, plan, admitted), deliveries);
-}
-
 async function attemptAndCommit(
   worker: Worker,
   fold: RunFold,
@@ -172,6 +181,7 @@ async function attemptAndCommit(
   if (isTerminal(fold.state.progress)) return undefined;
   if (open.via === 'collect') {
     await sendResult(worker, fold, open, ended);
+    await release(worker.deps, fold, open, deliveries);
     return undefined;
   }
   await freshen(worker, fold, open);

@@ -237,6 +237,10 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         const beat = { node: nodeKey(fetchNode), at: later, resends: 3, deliveries };
         await log.beat(run, beat, expiresAt);
         expect(await log.beats(run)).toEqual([beat]);
+        const { begun: _begun, ...others } = deliveries;
+        const released = { ...beat, deliveries: { ...others, isReleased: true as const } };
+        await log.beat(run, released, expiresAt);
+        expect(await log.beats(run)).toEqual([released]);
       });
 
       test('a snapshot gives way only to a newer one', async () => {

@@ -13,11 +13,6 @@ import { runInvariant } from './violation.ts';
 
 /** The least that `lostFor` asks for, whatever the time. */
 const leastDeaths = 3;
-/**
- * Known fault (seed 3967): a worker that recorded its begin and then found a store unavailable is counted as a death. Once it is
- * not, this is `leastDeaths`.
- */
-const leastDeliveries = 2;
 /** Five deaths of a worker, with the pauses between them, where nothing else goes wrong. */
 const longestDyingMs = hours(2);
 
@@ -95,8 +90,7 @@ export class LossWatch {
     // In rough weather a delivery comes back from a worker that lives, too, and a beat that is late counts for none.
     const dead = [...(known?.by ?? [])].filter(({ isAlive, hasStood }) => !isAlive || hasStood || !this.#rules.doOnlyWorkersDie);
     const losses = dead.length + (known?.deadLetters ?? 0) * receivesOfDeadLetter;
-    const least = this.#rules.doOnlyWorkersDie ? leastDeaths : leastDeliveries;
-    runInvariant(5, losses >= least, `${name} has failed as lost after ${losses} lost deliveries`);
+    runInvariant(5, losses >= leastDeaths, `${name} has failed as lost after ${losses} lost deliveries`);
   }
 
   #ends(name: string, now: number): void {

@@ -36,6 +36,8 @@ export interface Deliveries {
   readonly begun?: Begun;
   /** oldest first, the last `mostKept` of them */
   readonly lost: readonly LostDelivery[];
+  /** the worker that last began it lives, and is no longer at it: the next delivery says nothing of a loss */
+  readonly isReleased?: true;
 }
 
 /** A worker's death in an attempt of some run of the installation. */
@@ -66,6 +68,9 @@ export const begins = ({ lost }: Deliveries, now: Instant, ended: number, resend
   begun: { at: now, lastSignAt: now, ended, resends },
   lost,
 });
+
+/** The worker that began the attempt gives it up alive: a store was unavailable, or its result is on its way to the collector. */
+export const releases = ({ lost }: Deliveries): Deliveries => ({ lost, isReleased: true });
 
 /** A heartbeat of the worker that began last. */
 export const beats = (deliveries: Deliveries, now: Instant): Deliveries =>

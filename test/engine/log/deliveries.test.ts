@@ -14,6 +14,7 @@ import {
   mayHaveEnded,
   mostDeaths,
   noDeliveries,
+  releases,
   pauseAfter,
 } from '../../../lib/engine/log/deliveries.ts';
 import { type DurationMs, type Instant, after, durationMs, hours, instant, minutes, seconds } from '../../../lib/engine/time.ts';
@@ -120,6 +121,14 @@ test('a death keeps when its worker began and its last heartbeat', () => {
   expect(loses(noDeliveries, dawn, 4).lost).toEqual([{ lastSignAt: dawn, noticedAt: dawn }]);
   expect(beats(noDeliveries, dawn)).toBe(noDeliveries);
   expect(loses(begun, dawn, 3).begun).toBeUndefined();
+});
+
+test('a worker that gives the attempt up leaves no begin, and says so until the next begins', () => {
+  const { deliveries } = died(2, minutes(1));
+  const released = releases(begins(deliveries, dawn, 0, 1));
+  expect(released).toEqual({ lost: deliveries.lost, isReleased: true });
+  expect(begins(released, dawn, 0, 1).isReleased).toBeUndefined();
+  expect(loses(released, dawn, 0).isReleased).toBeUndefined();
 });
 
 test('only the last sixteen losses are kept, and a verdict looks at three at least', () => {
