@@ -16,6 +16,7 @@ const keptSeed = z.strictObject({
   code: z.number().exactOptional(),
   isShared: z.boolean().exactOptional(),
   isBrisk: z.boolean().exactOptional(),
+  poison: z.number().exactOptional(),
   withoutSweep: z.boolean().exactOptional(),
   cancelsCalled: z.boolean().exactOptional(),
   limits: z

@@ -148,6 +148,8 @@ const chanceOf = (name: string): number => createHash('sha256').update(name).dig
 
 /** Every run must have ended by then: the longest nap, the dead letters of a poisoned node, and patience on top. */
 const patience = days(3);
+/** Where attempts kill their workers, each takes up to an hour to end, and loops and called runs with ten attempts each multiply it. */
+const patienceWithPoison = days(12);
 /** In none of twenty thousand rough worlds more than two hundred thousand do: one that asks for more and more never comes to rest. */
 const mostHappenings = 1_000_000;
 /** Early in half of the worlds, so that short runs are folded on from what was kept, too; 64 is what the product has. */
@@ -229,6 +231,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const watched: Deps = {
     ...world.deps,
     log: replaced(world.deps.log, {
+      beat: async (run, beat, expiresAt) => {
+        await world.deps.log.beat(run, beat, expiresAt);
+        words.signed(run, beat, time.now);
+      },
       saveSnapshot: async (run, ...snapshot) => {
         await world.deps.log.saveSnapshot(run, ...snapshot);
         await folds.compareSnapshot(world.memory, run);
@@ -259,7 +265,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     (options.withoutSweep === true || world.lastDueMinute <= world.sweptMinute);
   const isFlooded = (): boolean => time.happened >= mostHappenings;
   const isBroken = (): boolean => problems.length > 0 || isFlooded();
-  await time.run(birth + patience, () => isBroken() || clients.isQuiet || isAtRest());
+  await time.run(birth + (poison > 0 ? patienceWithPoison : patience), () => isBroken() || clients.isQuiet || isAtRest());
   await time.run(time.now + aftermathMs, () => isBroken() || isAtRest());
   if (problems.length > 0) throw problems[0];
   runInvariant(5, !isFlooded(), `${time.happened} things have happened in ${time.now - birth} ms, and more are to come`);

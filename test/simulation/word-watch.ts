@@ -5,12 +5,15 @@
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
+import type { Beat } from '../../lib/ports/run-log.ts';
 import type { Checker } from './checker.ts';
 import { runInvariant } from './violation.ts';
 
 /** What engine/log/silence.ts says of patience, with what clocks and queues may take from it. */
 const firstPatienceMs = 100_000;
 const longestPatienceMs = 3_600_000;
+/** A sign that is written while somebody looks at the run may come too late for that look; it bears the time before it is written. */
+const lookMs = 10_000;
 
 export class WordWatch {
   readonly #wrongClockMs: number;
@@ -27,6 +30,8 @@ export class WordWatch {
   /** by run that failed: the code of its error */
   readonly #failedBy = new Map<string, string | undefined>();
   readonly #askedAt = new Map<string, number>();
+  /** by node: when its last sign was written */
+  readonly #signedAt = new Map<string, number>();
 
   /** @param checker knows how runs ended, by their own logs */
   constructor(areClocksRight: boolean, checker: Pick<Checker, 'endOf' | 'stateOf'>) {
@@ -60,6 +65,10 @@ export class WordWatch {
       this.#undelivered.delete(`${job.run.runId}/${nodeKey(job)}#${job.attempt}`);
   }
 
+  signed({ runId }: RunAddress, { node }: Beat, now: number): void {
+    this.#signedAt.set(`${runId}/${node}`, now);
+  }
+
   /** A job was sent again. The more often without being delivered, the longer the wait before; after a delivery 100 s at least. */
   sent(job: Job, now: number): void {
     if (job.kind !== 'node' && job.kind !== 'drive') return;
@@ -68,6 +77,13 @@ export class WordWatch {
     const name = `${job.run.runId}/${nodeKey(job)}`;
     const askedAt = this.#askedAt.get(`${name}#${since}`);
     if (askedAt === undefined || job.resend === 0) return;
+    const signedAt = this.#signedAt.get(name);
+    const silentMs = signedAt === undefined ? Infinity : now - signedAt;
+    runInvariant(
+      5,
+      this.#wrongClockMs > 0 || silentMs <= lookMs || silentMs >= firstPatienceMs - lookMs,
+      `${name} was sent for the ${job.resend}. time again ${silentMs} ms after its last sign`,
+    );
     // Several who look at the same moment send it under one deduplication id.
     const undelivered = this.#undelivered.get(`${name}#${job.attempt}`) ?? new Set<number>();
     this.#undelivered.set(`${name}#${job.attempt}`, undelivered.add(job.resend));

@@ -99,14 +99,6 @@ export const inDeaths: readonly PlantedBug[] = [
     ...storm,
   },
   {
-    name: 'the workers of others explain no death',
-    file: deliveries,
-    find: '  return !others.some(',
-    replace: '  return others.length > 99 || !others.slice(0, 0).some(',
-    within: 100,
-    ...storm,
-  },
-  {
     name: 'a graph run goes on past its deadline',
     file: 'lib/engine/graph/decide.ts',
     find: 'if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);',

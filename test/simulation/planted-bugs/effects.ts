@@ -19,6 +19,14 @@ export const inEffects: readonly PlantedBug[] = [
     within: 60,
   },
   {
+    name: 'a node is run though it was over when it was said to begin',
+    file: 'lib/service/run-node.ts',
+    find: 'const isWanted = wanted(fold, first.open) !== undefined;',
+    replace: 'const isWanted = true;',
+    within: 100,
+    options: { runs: 12, code: 0, isStormy: true },
+  },
+  {
     name: 'what is undone is undone twice at once',
     file: 'lib/program/undo.ts',
     find: 'bodies.begin({ key, attempt }, (signal) => work?.rollback?.({ signal, attempt, key, output: ownCopy(output) }));',

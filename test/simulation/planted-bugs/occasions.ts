@@ -49,6 +49,14 @@ export const inOccasions: readonly PlantedBug[] = [
     within: 1,
   },
   {
+    name: 'what was asked after once is not asked after again',
+    file: 'lib/engine/log/silence.ts',
+    find: 'const isAskedAfter = current !== undefined && now - current.at < unaskedFor(node, current);',
+    replace: 'const isAskedAfter = current !== undefined;',
+    within: 120,
+    options: { code: 0, runs: 8, isStormy: true },
+  },
+  {
     name: 'whoever finds a node young leaves a look of its own',
     file: 'lib/service/mend-run.ts',
     find: 'return { resent, wantsLook: isAnyYoung && !isLookToCome(signs, now) };',

@@ -70,6 +70,16 @@ export const inRecovery: readonly PlantedBug[] = [
     weather: 'calm',
   },
   {
+    name: 'whatever is outstanding is sent again at each look, under a new name each time',
+    file: silence,
+    find: 'const resends = current?.resends ?? 0;',
+    replace:
+      "const resends = current?.resends ?? 0;\n  if (node.status === 'queued' && sign !== undefined) return { kind: 'silent', node, resends };",
+    within: 60,
+    weather: 'calm',
+    options: { code: 0, poison: 0.15 },
+  },
+  {
     name: 'a beat says nothing',
     file: silence,
     find: 'const lastLife = instant(Math.max(expectedAt, current?.at ?? expectedAt));',
