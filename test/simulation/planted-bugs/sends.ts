@@ -122,7 +122,7 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'what a commit leaves to its committer is left by him',
     file: runNode,
-    find: 'commit = await runOne(worker, fold, plan, { open: next });',
+    find: 'commit = await recordingThrows(worker, fold, next, () => attemptAndCommit(worker, fold, plan, { open: next }));',
     replace: 'commit = undefined;',
     within: 10,
     ...alone,
