@@ -7,14 +7,8 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { STSClient } from '@aws-sdk/client-sts';
 import { longestReceiveWaitMs } from '../ports/work-queue.ts';
+import { patience } from './patience.ts';
 import { unlogged } from './unlogged.ts';
-
-/** A function waits for at most three answers; whoever gets none comes back by its message, or its caller does. */
-export const patience = (answerWithinMs: number) => ({
-  retryMode: 'standard',
-  maxAttempts: 3,
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: answerWithinMs, throwOnRequestTimeout: true },
-});
 
 export const dynamoClient = (): DynamoDBClient => unlogged(new DynamoDBClient(patience(2_000)));
 export const queueClient = (): SQSClient => unlogged(new SQSClient(patience(5_000)));

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-apigatewaymanagementapi';
 import type { ConnectionId } from '../engine/ids.ts';
 import type { Posts } from '../ports/posts.ts';
-import { patience } from './clients.ts';
+import { patience } from './patience.ts';
 import { reach } from './reach.ts';
 
 /** What a socket takes is taken in milliseconds; one that takes nothing is not waited for. */

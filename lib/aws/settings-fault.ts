@@ -42,6 +42,15 @@ const codesByName: Readonly<Record<string, SettingsFaultCode>> = {
   ResourceNotFoundException: 'table_not_found',
 };
 
+/** What DynamoDB says where a key of the request is none of the table's: to a get, to a put, and three ways to a query. */
+const keyFaults: readonly RegExp[] = [
+  /provided key element does not match the schema/i,
+  /missing the key/i,
+  /query condition missed key schema element/i,
+  /query key condition not supported/i,
+  /condition parameter type does not match schema type/i,
+];
+
 const advice: Readonly<Record<SettingsFaultCode, string>> = {
   region_missing: 'No AWS region is set. Set AWS_REGION, or give a client that has a region.',
   region_invalid: 'The AWS region is not a valid name. Correct AWS_REGION or the region of the client.',
@@ -64,7 +73,6 @@ export function settingsFaultOf(error: unknown): SettingsFault | undefined {
 }
 
 function codeOf({ name, message }: Error): SettingsFaultCode | undefined {
-  // DynamoDB says so where a key of the request is none of the table's.
-  if (name === 'ValidationException') return /key element|missing the key/i.test(message) ? 'table_keys' : undefined;
+  if (name === 'ValidationException') return keyFaults.some((text) => text.test(message)) ? 'table_keys' : undefined;
   return codesByName[name] ?? regionFaults.find(([text]) => text.test(message))?.[1];
 }

@@ -6,6 +6,7 @@ import { addresseeOf, stepQueue, workflowQueue } from '../engine/fetch/message.t
 import type { DeploymentId, NodeId, RunAddress } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type DurationMs, after, instant } from '../engine/time.ts';
+import { bundlePaths } from '../ports/bundles.ts';
 import type { Manifest } from '../ports/deployments.ts';
 import { askRun, endOf } from './ask-run.ts';
 import { decideFetchRun, newMessage } from './decide-fetch-run.ts';
@@ -71,8 +72,22 @@ export async function publishMessage(decider: Decider, publication: Publication)
   return { kind: 'run_terminal' };
 }
 
-const hasName = ({ workflows, steps }: Manifest, { lane, name }: NonNullable<ReturnType<typeof addresseeOf>>): boolean =>
-  (lane === 'workflow' ? workflows : steps).some((each) => each.name === name);
+/**
+ * Steps that the runtime of the Workflow DevKit asks for by itself, where a workflow reads a `Response` or `Request`. Its bundle for
+ * steps has them, under names of its build: no author writes them into a manifest.
+ * https://github.com/vercel/workflow, packages/core: `workflow.ts` asks for them, `private.ts` finds them.
+ */
+const devKitSteps: ReadonlySet<string> = new Set([
+  '__builtin_response_array_buffer',
+  '__builtin_response_json',
+  '__builtin_response_text',
+]);
+
+function hasName({ workflows, steps, files }: Manifest, { lane, name }: NonNullable<ReturnType<typeof addresseeOf>>): boolean {
+  if (lane === 'workflow') return workflows.some((each) => each.name === name);
+  const isOfDevKit = devKitSteps.has(name) && files.some(({ path }) => path === bundlePaths.step);
+  return isOfDevKit || steps.some((each) => each.name === name);
+}
 
 const queuesOf = ({ workflows, steps }: Manifest): readonly string[] => [
   ...workflows.map(({ name }) => workflowQueue(name)),

@@ -490,6 +490,15 @@ describe('an upload that was signed beforehand', () => {
     expect(await nameOf(look)).toBe('NotFound');
   });
 
+  test.each([
+    ['that says to copy another object', { 'x-amz-copy-source': '/app-files/payloads/upload' }],
+    ['of any other meaning', { 'x-amz-acl': 'public-read' }],
+  ])('is refused with a header of AWS that was not signed: one %s', async (_what, unsigned) => {
+    await put(await upload());
+    const [status, text] = await send(await upload('payloads/unsigned'), { ...signed, ...unsigned });
+    expect([status, /<Code>(\w+)/.exec(text)?.[1]]).toEqual([403, 'SignatureDoesNotMatch']);
+  });
+
   test('is refused when its time is over, and where it has no time', async () => {
     const late = await upload('payloads/late', { signedAt: Date.now() - 61_000, expiresIn: 60 });
     expect(await put(late)).toEqual([403, 'AccessDenied']);
@@ -523,4 +532,17 @@ describe('an upload that was signed beforehand', () => {
   test('may do no more than the function that signed it', async () => {
     expect(await put(await upload('elsewhere/upload'))).toEqual([403, 'AccessDenied']);
   });
+});
+
+test.each(['//', 'http://[', '*', 'http://%'])('the address %j is refused like any other without a signature', async (path) => {
+  const before = warned.length;
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const outgoing = open({ host: '127.0.0.1', port: gateway.port, path }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    outgoing.on('error', reject);
+    outgoing.end();
+  });
+  expect([status, warned.slice(before)]).toEqual([403, []]);
 });

@@ -1,5 +1,5 @@
 /** The embedded cloud's sockets: the gateway's routes, its limits, and the address that functions post to. */
-import { createServer } from 'node:http';
+import { createServer, request as open } from 'node:http';
 import { once } from 'node:events';
 import { ApiGatewayManagementApiClient, PostToConnectionCommand } from '@aws-sdk/client-apigatewaymanagementapi';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -200,6 +200,15 @@ describe('the gateway', () => {
     await once(socket, 'open');
     return socket;
   };
+
+  test.each(['//', 'http://['])('the address %j is that of no socket', async (path) => {
+    const { port } = new URL(await opened(() => ({ statusCode: 200 })));
+    const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+    const outgoing = open({ host: '127.0.0.1', port, path, headers });
+    outgoing.end();
+    const [response] = await once(outgoing, 'response');
+    expect(response.statusCode).toBe(403);
+  });
 
   test('the template’s own routes: each event to one function, and only messages are answered', () => {
     const routes = readSocketRoutes(template());

@@ -1,7 +1,9 @@
 /** A backend whose settings are wrong says so once and ends; one whose table does not answer for a while waits. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { OpenWorkflow } from 'openworkflow';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { seconds } from '../../lib/engine/time.ts';
+import { hours, instant, seconds } from '../../lib/engine/time.ts';
 import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
 import { BackendFault, BackendStepwell } from '../../lib/openworkflow/backend/index.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -55,6 +57,30 @@ describe('connect', () => {
     expect(fault.message).toContain('AWS_ACCESS_KEY_ID');
   });
 
+  test('gives a request up that is taken and never answered, and goes on', async () => {
+    let requests = 0;
+    const silentAtFirst = createServer((request, response) => {
+      request.resume();
+      requests += 1;
+      if (requests > 1) response.setHeader('content-type', 'application/x-amz-json-1.0').end('{}');
+    });
+    silentAtFirst.listen(0, '127.0.0.1');
+    await once(silentAtFirst, 'listening');
+    const address = silentAtFirst.address();
+    if (typeof address !== 'object' || address === null) throw new Error('no port');
+    withKeys();
+    vi.stubEnv('AWS_REGION', 'eu-central-1');
+    vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${address.port}`);
+    try {
+      const backend = await BackendStepwell.connect({ tableName: 'runs' });
+      await backend.stop();
+      expect(requests).toBe(6);
+    } finally {
+      silentAtFirst.closeAllConnections();
+      silentAtFirst.close();
+    }
+  });
+
   test('where nothing answers tries five times, warns once and ends', async () => {
     const client = dynamoAt('http://127.0.0.1:1', { maxAttempts: 1 });
     const warnings: string[] = [];
@@ -68,13 +94,14 @@ describe('connect', () => {
   describe('to a service that refuses', () => {
     let recorder: Recorder;
     let refuse: (target: string) => string | undefined;
+    let words: string | undefined;
     const answerTo = (target: string): Answer => {
       const name = refuse(target);
       if (name === undefined) return { status: 200, body: {} };
-      const message = name === 'ValidationException' ? 'The provided key element does not match the schema' : `no ${target}`;
-      return { status: 400, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message } };
+      return { status: 400, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: words ?? `no ${target}` } };
     };
     beforeEach(async () => {
+      words = undefined;
       recorder = await startRecorder(({ headers }) => answerTo(String(headers['x-amz-target']).split('.')[1] ?? ''));
     });
     afterEach(() => recorder.close());
@@ -90,12 +117,27 @@ describe('connect', () => {
 
     test.each([
       ['ResourceNotFoundException', 'table_not_found'],
-      ['ValidationException', 'table_keys'],
       ['UnrecognizedClientException', 'credentials_refused'],
       ['ExpiredTokenException', 'credentials_refused'],
     ])('tells %s as %s', async (name, code) => {
       refuse = () => name;
       expect((await faultOf(connecting())).code).toBe(code);
+    });
+
+    // The first operation is a query, and DynamoDB has other words for its keys than for those of an item.
+    test.each([
+      ['a table whose keys have other names', 'Query condition missed key schema element: id'],
+      ['a table without a sort key', 'Query key condition not supported'],
+      [
+        'a table whose keys are numbers',
+        'One or more parameter values were invalid: Condition parameter type does not match schema type',
+      ],
+      ['an item with other keys', 'The provided key element does not match the schema'],
+      ['an item without a key', 'One or more parameter values were invalid: Missing the key id in the item'],
+    ])('tells %s as table_keys', async (_what, said) => {
+      words = said;
+      refuse = () => 'ValidationException';
+      expect((await faultOf(connecting())).code).toBe('table_keys');
     });
 
     test('and works where everything is allowed', async () => {
@@ -172,6 +214,15 @@ describe('a poll that fails', () => {
     own.clock.advance(seconds(1));
     state.error = new BackendFault('permission_missing', 'not allowed');
     await expect(own.claim()).rejects.toThrow('not allowed');
+  });
+
+  test('is repeated at once where the clock was set back meanwhile', async () => {
+    const { own, state } = failing();
+    state.error = new Unavailable('table runs');
+    expect(await own.claim()).toBeNull();
+    own.clock.set(instant(own.clock.now() - hours(1)));
+    expect(await own.claim()).toBeNull();
+    expect(state.asked).toBe(2);
   });
 
   test('does not make the published worker print more than one line', async () => {

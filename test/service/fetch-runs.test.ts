@@ -11,7 +11,7 @@ import {
 } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { days, hours, minutes, seconds } from '../../lib/engine/time.ts';
-import type { BundleAnswer } from '../../lib/ports/bundles.ts';
+import { type BundleAnswer, bundlePaths } from '../../lib/ports/bundles.ts';
 import type { Manifest } from '../../lib/ports/deployments.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
@@ -31,7 +31,7 @@ const manifestOf = (id: string): Manifest => ({
   runtime: 'fetch',
   workflows: [{ name: 'greet' }],
   steps: [{ name: 'mail' }],
-  files: [],
+  files: Object.values(bundlePaths).map((path) => ({ path, sha256: 'cd'.repeat(32), bytes: 1 })),
   artifact: { sha256: 'ab'.repeat(32), bytes: 10 },
 });
 
@@ -342,6 +342,19 @@ describe('messages from outside', () => {
     async (queueName) => {
       const [home, run] = await begun();
       expect(await publish(home, run, { queueName })).toMatchObject({ kind: 'published' });
+    },
+  );
+
+  // DevKit's runtime asks for them by these names, whatever the workflow's author wrote; its build gives them others, or none.
+  test.each(['__builtin_response_array_buffer', '__builtin_response_json', '__builtin_response_text'])(
+    'one for DevKit’s own step %s is taken, which no manifest needs to name',
+    async (step) => {
+      const [home, run] = await begun();
+      await home.settle();
+      expect(await publish(home, run, { queueName: `__wkf_step_${step}` })).toMatchObject({ kind: 'published' });
+      await home.settle();
+      expect(home.asked.at(-1)).toMatchObject({ queueName: `__wkf_step_${step}` });
+      expect(await publish(home, run, { queueName: `__wkf_workflow_${step}` })).toMatchObject({ kind: 'unknown_queue' });
     },
   );
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { noOrigins } from '../http/caller-guard.ts';
 import { guardedServer } from '../http/guarded-server.ts';
-import { listen, readBody, type Listening } from '../http/listen.ts';
+import { addressOf, listen, readBody, type Listening } from '../http/listen.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 import { isDated, isExpired, isPresigned, readCredential, unsentHeaders } from './credential.ts';
 import type { Principals } from './principals.ts';
@@ -98,7 +98,7 @@ async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: S
     outgoing.writeHead(413).end();
     return;
   }
-  const url = new URL(incoming.url ?? '/', 'http://127.0.0.1');
+  const url = addressOf(incoming);
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(incoming.headers)) {
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;

@@ -75,9 +75,12 @@ export function signatureOf(request: Signed, { scope, date, signedHeaders }: Sig
   return hmac(signingKey(secret, scope), `AWS4-HMAC-SHA256\n${date}\n${scope}\n${sha256(canonical)}`).toString('hex');
 }
 
-/** Whether the request was signed with the secret, over its host and the body that came. */
+/** Whether the request was signed with the secret, over its host, the headers of AWS and the body that came. */
 export function isSigned(request: Signed, terms: SignatureTerms, signature: string, secret: string): boolean {
-  if (!terms.signedHeaders.includes('host')) return false;
+  const { signedHeaders } = terms;
+  if (!signedHeaders.includes('host')) return false;
+  // They say what is asked: whoever was given a signed address could make it another request.
+  if (Object.keys(request.headers).some((name) => name.startsWith('x-amz-') && !signedHeaders.includes(name))) return false;
   const said = saidOfBody(request);
   // A digest is of the body as it came; the other forms leave it to the digests of its pieces, or unsigned.
   if (said !== undefined && /^[0-9a-f]{64}$/.test(said) && said !== sha256(request.body)) return false;

@@ -59,3 +59,9 @@ export async function readBody(incoming: IncomingMessage, limitBytes: number): P
   }
   return bytes > limitBytes ? 'too large' : Buffer.concat(chunks);
 }
+
+/** Whatever stands before the path is not looked at: a proxy's form of a request line names a host once more. The guard has seen `Host`. */
+export function addressOf({ url = '/', headers }: IncomingMessage): URL {
+  const target = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
+  return new URL(`http://${headers.host}${target.startsWith('/') ? '' : '/'}${target}`);
+}

@@ -8,7 +8,7 @@ import type { Recorder } from '../recorder/recorder.ts';
 import { type Guard, guardedServer } from './guarded-server.ts';
 import type { GatewayResponses, GatewayResponseType } from './gateway-responses.ts';
 import { limits } from './limits.ts';
-import { listen, readBody, type Listening } from './listen.ts';
+import { addressOf, listen, readBody, type Listening } from './listen.ts';
 import { proxyEvent, type Received } from './proxy-event.ts';
 import { parseResult, writeHead } from './proxy-result.ts';
 import type { Route, Routes } from './routes.ts';
@@ -60,12 +60,6 @@ async function serve(parts: RestApiParts, request: IncomingMessage, response: Se
     response: Buffer.alloc(0),
     tookMs: performance.now() - startedAt,
   });
-}
-
-/** Whatever stands before the path is not looked at: a proxy's form of a request line names a host once more. */
-function addressOf({ url = '/', headers }: IncomingMessage): URL {
-  const target = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
-  return new URL(`http://${headers.host}${target.startsWith('/') ? '' : '/'}${target}`);
 }
 
 type Refuse = (type: GatewayResponseType) => Answered;

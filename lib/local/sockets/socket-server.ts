@@ -9,7 +9,7 @@ import * as z from 'zod';
 import type { FindFunction } from '../aws/lambda.ts';
 import { type AllowedOrigins, noOrigins } from '../http/caller-guard.ts';
 import { guardedServer, refusedAtTheHead, refuseConnection } from '../http/guarded-server.ts';
-import { type Listening, listen } from '../http/listen.ts';
+import { type Listening, addressOf, listen } from '../http/listen.ts';
 import { type Connections, createConnections, newConnectionId } from './connections.ts';
 import { FrameLengths } from './frames.ts';
 import { socketLimits } from './limits.ts';
@@ -77,7 +77,7 @@ const refuse = (stream: Duplex, status: number): void =>
 
 /** The socket to be opened, or the status that refuses it. */
 async function opening({ routes, find }: SocketParts, request: IncomingMessage): Promise<Opened | number> {
-  const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
+  const url = addressOf(request);
   if (url.pathname.replace(/\/$/, '') !== `/${routes.stage}`) return 403;
   const opened = { connectionId: newConnectionId(), connectedAt: Date.now(), request, url };
   const route = routes.find('$connect');

@@ -1,6 +1,7 @@
 /** The backend on DynamoDB: the one file here that names its client. It is checked before it is used. */
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { patience } from '../../aws/patience.ts';
 import { DynamoPolledRuns } from '../../aws/polled-runs.ts';
 import { settingsFaultOf } from '../../aws/settings-fault.ts';
 import { SystemClock } from '../../aws/system-clock.ts';
@@ -22,6 +23,8 @@ export interface ConnectOptions {
   readonly warn?: (line: string) => void;
 }
 
+/** All slots wait for one poll: a request that nobody answers must not hold them. */
+const answerWithinMs = 2_000;
 /** The SDK tries each call three times besides. */
 const connectTries = 5;
 const firstWaitMs = 250;
@@ -37,7 +40,7 @@ export class BackendStepwell extends PolledBackend {
 
   /** @throws BackendFault where a setting is wrong, with its code and what to do, or where the table does not answer */
   static async connect({ tableName, namespaceId = 'default', client, warn = warned }: ConnectOptions): Promise<BackendStepwell> {
-    const used = client ?? new DynamoDBClient({ maxAttempts: 3 });
+    const used = client ?? new DynamoDBClient(patience(answerWithinMs));
     const release = (): void => {
       if (client === undefined) used.destroy();
     };

@@ -2,7 +2,7 @@
  * Polls that fail: the table is not available, or a setting has become wrong. Polls are repeated with backoff. The log has one line
  * when they begin to fail and one when they work again, with their number.
  */
-import { type Instant, after, between, durationMs, instant, seconds } from '../../engine/time.ts';
+import { type Instant, after, between, durationMs, seconds } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { BackendFault } from './fault.ts';
 
@@ -12,6 +12,7 @@ const longestWait = seconds(30);
 interface Outage {
   readonly since: Instant;
   readonly polls: number;
+  readonly failedAt: Instant;
   readonly retryAt: Instant;
   /** what was said of it */
   readonly said: string;
@@ -28,9 +29,9 @@ export class PollFailures {
     this.#warn = warn;
   }
 
-  /** Until then nothing is asked: slots get nothing. */
-  retryAt(): Instant {
-    return this.#outage?.retryAt ?? instant(0);
+  /** Whether nothing is asked now: slots get nothing. A clock that was set back since does not make the wait longer. */
+  isWaiting(now: Instant): boolean {
+    return this.#outage !== undefined && now >= this.#outage.failedAt && now < this.#outage.retryAt;
   }
 
   /** @returns whether this is new, and to be thrown: a wrong setting that was not yet told */
@@ -40,7 +41,7 @@ export class PollFailures {
     const kind = isTemporary ? 'unavailable' : error.code;
     const polls = (before?.polls ?? 0) + 1;
     const wait = durationMs(Math.min(longestWait, firstWaitMs * 2 ** Math.min(polls - 1, 20)));
-    this.#outage = { since: before?.since ?? now, polls, retryAt: after(now, wait), said: kind };
+    this.#outage = { since: before?.since ?? now, polls, failedAt: now, retryAt: after(now, wait), said: kind };
     if (before?.said === kind) return false;
     if (isTemporary)
       this.#warn(

@@ -58,7 +58,7 @@ export class SharedPoll {
 
   /** @returns undefined where nothing is due */
   async claim(claim: Claim): Promise<PolledState | undefined> {
-    if (this.#parts.clock.now() < this.#failures.retryAt()) return undefined;
+    if (this.#failures.isWaiting(this.#parts.clock.now())) return undefined;
     return new Promise((give, fail) => {
       this.#asking.push({ claim, give, fail });
       void this.#run();
