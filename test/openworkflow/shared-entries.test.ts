@@ -1,4 +1,5 @@
 /** Changes of one run that queue up in a process share an entry of its log, and each has the outcome that it would have alone. */
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
@@ -221,4 +222,18 @@ test.each(deaths)('a death at write $atWrite, written: $isWritten, loses no chil
   clock.advance(minutes(60 * 24 * 500));
   expect(await client.claim()).toBeNull();
   expect(await store.reminders('team', clock.now(), 100)).toEqual([]);
+});
+
+test('a signal under a key that is too large with the waits that it is for is refused, and reaches nobody', async () => {
+  const own = new AtHand(new MemoryPolledRuns());
+  const runs = await each(async () => {
+    const run = await own.create();
+    return run.id;
+  }, 2_000);
+  for (let run = await own.claim(); run !== null; run = await own.claim()) await own.wait(run.id, 'go');
+  const data = randomBytes(350_000).toString('base64');
+  const sent = own.backend.sendSignal({ signal: 'go', data, idempotencyKey: 'k' });
+  await expect(sent).rejects.toThrow(/^a signal under a key: \d+ bytes compressed, and at most 380000 can be kept$/);
+  const steps = await own.backend.listStepAttempts({ workflowRunId: runs[0] ?? '' });
+  expect(await own.backend.getSignalDelivery({ stepAttemptId: steps.data[0]?.id ?? '' })).toBeUndefined();
 });

@@ -3,7 +3,6 @@
  * decided on an older state is refused, reads what is new and decides again. So a worker whose run was claimed by another finds out by the
  * log, and no lock and no transaction is needed.
  */
-import { pack } from '../../codec/packed.ts';
 import { nonce } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { Decision } from '../../engine/polled/decide.ts';
@@ -14,6 +13,7 @@ import type { Instant } from '../../engine/time.ts';
 import type { PolledAddress } from '../../ports/polled-runs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type Duties, beforeEntry } from './duties.ts';
+import { fitting, surelyFits } from './fitting.ts';
 import type { BackendParts } from './parts.ts';
 
 export type Change =
@@ -30,11 +30,6 @@ type Prepare = (state: PolledState, number: number) => Promise<void>;
 const mostKept = 500;
 /** The same entry is put again while nobody knows whether it was. */
 const puts = 3;
-/** An item holds 400 KB; attributes and keys need some. */
-const mostBytes = 380_000;
-/** Text that is shorter need not be packed to know that it fits. */
-const surelyFits = 100_000;
-
 export class Ledgers {
   readonly #parts: BackendParts;
   readonly #duties: Duties;
@@ -59,7 +54,7 @@ export class Ledgers {
 
   /** Creates the run; where it is there already, that one is the answer. */
   async create(run: PolledAddress, creation: PolledCreation): Promise<PolledState> {
-    const fact = fitting({ type: 'created', ...creation });
+    const fact = fitting<PolledFact>('created', { type: 'created', ...creation });
     const placed = { number: 1, nonce: nonce(this.#parts.newId()), at: this.#parts.clock.now() };
     const state = withFact(run.runId, undefined, { ...placed, fact });
     const entry = { ...placed, facts: [fact] };
@@ -120,7 +115,12 @@ export class Ledgers {
       const now = this.#parts.clock.now();
       const decision = first.decide(state, now);
       if (decision.kind === 'commit') {
-        const placed = { number: state.last + 1, nonce: nonce(this.#parts.newId()), at: now, fact: fitting(decision.fact) };
+        const placed = {
+          number: state.last + 1,
+          nonce: nonce(this.#parts.newId()),
+          at: now,
+          fact: fitting(decision.fact.type, decision.fact),
+        };
         await first.prepare?.(state, placed.number);
         const { decided, after } = sharing(run, state, placed, queue.slice(1));
         const entry = { ...placed, facts: decided.map(({ fact }) => fact) };
@@ -221,15 +221,6 @@ function sharing(run: PolledAddress, before: PolledState, first: PlacedFact, beh
     decided.push({ fact, state: after });
   }
   return { decided, after };
-}
-
-/** @throws RangeError where no item can hold the fact */
-function fitting(fact: PolledFact): PolledFact {
-  if (JSON.stringify(fact).length <= surelyFits) return fact;
-  const packed = pack(fact);
-  const bytes = 'text' in packed ? Buffer.byteLength(packed.text) : packed.gzip.length;
-  if (bytes > mostBytes) throw new RangeError(`${fact.type}: ${bytes} bytes compressed, and at most ${mostBytes} can be kept`);
-  return fact;
 }
 
 const nameOf = ({ namespaceId, runId }: PolledAddress): string => `${runId}#${namespaceId}`;
