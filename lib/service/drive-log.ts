@@ -170,7 +170,7 @@ export class DriveLog {
     const { state } = this.#fold;
     if (turn.heard === this.#hints && this.#hinted > this.#told) this.#told = this.#hinted;
     const wasUndoing = this.ending !== undefined;
-    let [left, most] = [turn, mostInPart];
+    let [left, most] = [turn, this.#decider.deps.settings.bytesInPart ?? mostInPart];
     for (;;) {
       if (!this.isOurs || this.#isStopped) return { kind: 'stop' };
       if (this.#isPastDeadline && (await this.#putDeadline())) continue;

@@ -5,13 +5,14 @@
 import { describe, expect, test } from 'vitest';
 import { pack } from '../../lib/codec/packed.ts';
 import type { Command, Turn, TurnEntry } from '../../lib/engine/durable/turn.ts';
-import type { RunAddress } from '../../lib/engine/ids.ts';
+import { type RunAddress, firstAttempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { isTerminal } from '../../lib/engine/log/fold.ts';
 import { printedLimits } from '../../lib/engine/log/printed.ts';
 import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { after, durationMs, minutes } from '../../lib/engine/time.ts';
 import type { Programs } from '../../lib/ports/programs.ts';
+import { append } from '../../lib/service/append.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import { largestCommitBytes } from '../../lib/service/payloads.ts';
 import { recoverRuns } from '../../lib/service/recover-runs.ts';
@@ -19,7 +20,7 @@ import { resumeRun } from '../../lib/service/resume-run.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
 import { begun, codeManifest, commitsOf, ship } from './code-house.ts';
-import { type House, house } from './house.ts';
+import { type House, house, workflow } from './house.ts';
 import { type Aim, Processes, lives } from './processes.ts';
 import { type Body, Breaks, type Stage, StagedCode, TryAgain, fn } from './staged-code.ts';
 
@@ -175,6 +176,28 @@ describe('what fits no commit in spite of that', () => {
     expect(undone).toContain('rollback:done');
     expect((await home.fold(run)).state.progress).toMatchObject({ status: 'failed', error: { code: 'commit_too_large' } });
   });
+});
+
+test('a decision about a run of a graph that fits no commit ends the run by a code too', async () => {
+  const home = house();
+  await home.publish(workflow('flow', 'a>e'));
+  const run = await home.begin('flow');
+  const words = (at: number): RunEvent => ({
+    type: 'SIGNAL_AWAITED',
+    nodeId: nodeId(`n${at}`),
+    iteration: topLevel,
+    attempt: firstAttempt,
+    name: noise(longestSignalWord),
+    correlation: noise(longestSignalWord),
+  });
+  const fold = await home.fold(run);
+  const appended = await append(home.deps, fold, 'test', () => Array.from({ length: 600 }, (_one, at) => words(at)));
+  expect(appended.kind).toBe('committed');
+  const events = await eventsOf(home, run);
+  expect(events.slice(-2)).toMatchObject([
+    { type: 'RUN_STATUS_CHANGED', status: 'failed' },
+    { type: 'RUN_FAILED', error: { cause: 'invalid', code: 'commit_too_large' } },
+  ]);
 });
 
 describe('thousands of sleeps', () => {
