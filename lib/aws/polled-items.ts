@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { instant, nonce, polledRunId } from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';
-import { polledFact } from '../codec/polled.ts';
+import { polledFacts, storedFacts } from '../codec/polled.ts';
 import { read, readJson } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import type { PolledEntry } from '../engine/polled/entry.ts';
@@ -21,9 +21,9 @@ const entryItem = z.object({
   n: nonceAttribute,
 });
 
-export const entryAttributes = ({ fact, at, nonce: n }: PolledEntry, forgetAt: Instant): Item => ({
+export const entryAttributes = ({ facts, at, nonce: n }: PolledEntry, forgetAt: Instant): Item => ({
   v: itemVersion,
-  e: packed(fact),
+  e: packed(storedFacts(facts)),
   a: number(at),
   n: text(n),
   [runsTableKeys.expiry]: expiry(forgetAt),
@@ -32,7 +32,7 @@ export const entryAttributes = ({ fact, at, nonce: n }: PolledEntry, forgetAt: I
 export const entryIn = (item: Item): PolledEntry => {
   const { sk, e, a, n } = read('an entry of a polled run', entryItem, item);
   const what = 'what happened to a polled run';
-  return { number: sk, at: a, nonce: n, fact: readJson(what, polledFact, unpack(what, e)) };
+  return { number: sk, at: a, nonce: n, facts: readJson(what, polledFacts, unpack(what, e)) };
 };
 
 export const entryNonceIn = (item: Item): PolledEntry['nonce'] => read('an entry', z.object({ n: nonceAttribute }), item).n;

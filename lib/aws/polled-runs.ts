@@ -1,6 +1,6 @@
 /** Runs that another library's workers poll for, in DynamoDB. */
 import { storedHolder, storedListing, storedReminder, storedSending } from '../codec/polled.ts';
-import type { PolledEntry } from '../engine/polled/entry.ts';
+import { type PolledEntry, inSequence } from '../engine/polled/entry.ts';
 import { type Instant, after as later, minutes } from '../engine/time.ts';
 import type {
   Holding,
@@ -65,10 +65,8 @@ export class DynamoPolledRuns implements PolledRuns {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
       ExpressionAttributeValues: { ':pk': text(polledPartition(run)), ':first': text(first), ':last': text(last) },
     });
-    const entries = (await allOf(items)).map(entryIn);
     // A query is no snapshot: behind a gap nothing is known yet.
-    const gap = entries.findIndex((entry, index) => entry.number !== after + index + 1);
-    return gap === -1 ? entries : entries.slice(0, gap);
+    return inSequence((await allOf(items)).map(entryIn), after);
   }
 
   async append(run: PolledAddress, entry: PolledEntry, forgetAt: Instant): Promise<'written' | 'taken'> {

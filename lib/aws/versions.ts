@@ -5,7 +5,16 @@ import { read, readJson } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Advance, DeletableNames, Numbered, Summary, SummaryFilter, SummaryPage, VersionStore } from '../ports/versions.ts';
+import type {
+  Advance,
+  Advancing,
+  DeletableNames,
+  Numbered,
+  Summary,
+  SummaryFilter,
+  SummaryPage,
+  VersionStore,
+} from '../ports/versions.ts';
 import {
   type Item,
   instantAttribute,
@@ -59,14 +68,9 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
     return readJson(what, schema, unpack(what, read(what, packedAttribute, item[attribute])));
   }
 
-  async advance(
-    scope: Scope,
-    to: Advance<Version, Facts>,
-    at: Instant,
-    { unarchives }: { unarchives: boolean } = { unarchives: false },
-  ): Promise<void> {
+  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<void> {
     const { set, values } = this.#moved(to, at);
-    const remove = unarchives ? ' REMOVE archivedAt' : '';
+    const remove = how?.unarchives === true ? ' REMOVE archivedAt' : '';
     await this.#table.update(
       this.#summaryKey(scope, to.name),
       { expression: `SET ${set}, createdAt = if_not_exists(createdAt, :at)${remove}`, values },

@@ -1,6 +1,6 @@
 /** What is stored of runs that another library's workers poll for. */
 import * as z from 'zod';
-import type { PolledFact } from '../engine/polled/entry.ts';
+import type { PolledEntry, PolledFact } from '../engine/polled/entry.ts';
 import { type ErrorRecord, type StepAttemptContext, polledStatuses, stepKinds } from '../engine/polled/run.ts';
 import type { KeyHolder, Listing, Reminder, Sending } from '../ports/polled-runs.ts';
 import { jsonValue } from './events.ts';
@@ -25,7 +25,7 @@ type Fact<Type extends PolledFact['type']> = Extract<PolledFact, { type: Type }>
 const fact = <Type extends PolledFact['type'], Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.strictObject({ type: z.literal(type), ...shape });
 
-export const polledFact: z.ZodType<PolledFact> = z.discriminatedUnion('type', [
+const polledFact: z.ZodType<PolledFact> = z.discriminatedUnion('type', [
   exactly<Fact<'created'>>()(
     fact('created', {
       workflowName: z.string(),
@@ -58,6 +58,16 @@ export const polledFact: z.ZodType<PolledFact> = z.discriminatedUnion('type', [
     fact('signal-delivered', { waits: z.array(stepAttemptId).readonly(), data: jsonValue, sending: z.string() }),
   ),
 ]);
+
+/** One alone is written without a list, as before there were lists: an older version goes on reading it. */
+export const polledFacts: z.ZodType<PolledEntry['facts']> = z.union([
+  z.array(polledFact).min(2).readonly(),
+  polledFact.transform((one) => [one]),
+]);
+export const storedFacts = (facts: PolledEntry['facts']): PolledFact | PolledEntry['facts'] => {
+  const [first] = facts;
+  return first !== undefined && facts.length === 1 ? first : facts;
+};
 
 const count = z.int().min(0);
 

@@ -1,5 +1,5 @@
 /** Runs that another library's workers poll for, in memory. */
-import type { PolledEntry } from '../engine/polled/entry.ts';
+import { type PolledEntry, lastNumber } from '../engine/polled/entry.ts';
 import type { Instant } from '../engine/time.ts';
 import type {
   Holding,
@@ -23,13 +23,14 @@ export class MemoryPolledRuns implements PolledRuns {
   readonly #sendings = new Map<string, Sending>();
 
   async entries(run: PolledAddress, after: number): Promise<readonly PolledEntry[]> {
-    return this.#logs.get(nameOf(run.namespaceId, run.runId))?.slice(after) ?? [];
+    return this.#logs.get(nameOf(run.namespaceId, run.runId))?.filter(({ number }) => number > after) ?? [];
   }
 
   async append(run: PolledAddress, entry: PolledEntry, _forgetAt: Instant): Promise<'written' | 'taken'> {
     const log = within(this.#logs, nameOf(run.namespaceId, run.runId), () => []);
-    if (entry.number === log.length + 1) log.push(kept(entry));
-    return log[entry.number - 1]?.nonce === entry.nonce ? 'written' : 'taken';
+    const last = log.at(-1);
+    if (entry.number === (last === undefined ? 0 : lastNumber(last)) + 1) log.push(kept(entry));
+    return log.find(({ number }) => number === entry.number)?.nonce === entry.nonce ? 'written' : 'taken';
   }
 
   async remind(namespaceId: string, reminder: Reminder, _forgetAt: Instant): Promise<void> {

@@ -3,6 +3,7 @@ import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type {
   Advance,
+  Advancing,
   DeletableNames,
   Lenses,
   Numbered,
@@ -42,19 +43,14 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     return this.#versions.get(versionKey(scope, { name, version }));
   }
 
-  async advance(
-    scope: Scope,
-    to: Advance<Version, Facts>,
-    at: Instant,
-    { unarchives }: { unarchives: boolean } = { unarchives: false },
-  ): Promise<void> {
+  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<void> {
     const { name, version } = to;
     const known = this.#of(scope).get(name);
     if (known !== undefined && (known.latestVersion >= version || known.deletingSince !== undefined)) return;
     if (this.#freed.has(nameKey(scope, name))) return;
     const { archivedAt, createdAt, firstVersion } = known ?? { createdAt: at };
     const stays = {
-      ...(archivedAt === undefined || unarchives ? {} : { archivedAt }),
+      ...(archivedAt === undefined || how?.unarchives === true ? {} : { archivedAt }),
       ...(firstVersion === undefined ? {} : { firstVersion }),
     };
     const moved = { name, createdAt, ...stays, ...this.#factsOf(to), latestVersion: version, updatedAt: at };

@@ -32,7 +32,7 @@ export interface Listing {
   readonly createdAt: Instant;
   readonly workflowName: string;
   readonly status: PolledStatus;
-  /** the entry that made it so */
+  /** the number of the last fact */
   readonly asOf: number;
 }
 
@@ -53,7 +53,7 @@ export interface KeyHolder {
 
 export type Holding = { readonly kind: 'held' } | { readonly kind: 'taken'; readonly by: KeyHolder };
 
-/** A run may wait for the signal, since the entry of that number. */
+/** A run may wait for the signal, since the fact of that number. */
 export interface SignalWaiter {
   readonly runId: PolledRunId;
   readonly since: number;
@@ -67,7 +67,7 @@ export interface Sending {
 }
 
 export interface PolledRuns {
-  /** The entries behind that number, strongly read, in their order, up to the first gap. */
+  /** The entries behind the fact of that number, which is the last of its entry, strongly read, in their order, up to the first gap. */
   entries(run: PolledAddress, after: number): Promise<readonly PolledEntry[]>;
   /** `written` too where it stands there already. */
   append(run: PolledAddress, entry: PolledEntry, forgetAt: Instant): Promise<'written' | 'taken'>;

@@ -38,6 +38,10 @@ export interface SummaryFilter<Name extends string> {
   readonly archived: boolean;
 }
 
+export interface Advancing {
+  readonly unarchives: boolean;
+}
+
 export interface VersionStore<Version extends Numbered, Facts extends object = object> {
   /** Writes the version on the condition that it does not exist yet. */
   putVersion(scope: Scope, version: Version, at: Instant): Promise<'stored' | 'occupied'>;
@@ -47,7 +51,7 @@ export interface VersionStore<Version extends Numbered, Facts extends object = o
    * `unarchives` the name is archived no longer, in the same write; without it, an archived name stays archived. A name that is
    * being deleted, or was, is not moved.
    */
-  advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: { readonly unarchives: boolean }): Promise<void>;
+  advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<void>;
   /** Read strongly. */
   summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined>;
   /** By name, ascending; archived ones only when asked for. */

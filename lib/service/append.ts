@@ -8,13 +8,14 @@ import type { LoadedPayloads } from '../engine/graph/context-at.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import { type Commit, nextCommitNo } from '../engine/log/commit.ts';
-import type { RunEvent } from '../engine/log/events.ts';
+import type { RunAddress } from '../engine/ids.ts';
+import type { Failure, RunEvent } from '../engine/log/events.ts';
 import { applyCommit } from '../engine/log/fold.ts';
 import { type DurationMs, durationMs } from '../engine/time.ts';
 import type { PutResult } from '../ports/run-log.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
-import { spillEvents, withPayloads } from './payloads.ts';
+import { CommitTooLarge, spillEvents, withPayloads } from './payloads.ts';
 import { type RunFold, readTail } from './read-log.ts';
 
 export type Appended =
@@ -31,6 +32,7 @@ const firstPauseMs = 50;
 /**
  * Commits what `question` decides about the run. The fold is moved to the last commit known.
  * @param isSaidBy whether a commit that came before this one could says all of it: then nothing is left to decide
+ * @param instead what is committed where that fits no commit; absent: the run fails by it
  * @throws Unavailable where the outcome of the put stays unknown; the caller's message must come back
  */
 export async function append(
@@ -39,6 +41,7 @@ export async function append(
   by: string,
   question: (loaded: LoadedPayloads) => readonly RunEvent[],
   isSaidBy: (commit: Commit) => boolean = () => false,
+  instead: (failure: Failure) => readonly RunEvent[] = endedBy,
 ): Promise<Appended> {
   const loaded = new Map<PayloadRef, JsonValue>();
   for (let lost = 0; lost <= mostLostPuts; lost += 1) {
@@ -49,7 +52,7 @@ export async function append(
     const commit: Commit = {
       number: nextCommitNo(asOf),
       firstEventId: fold.state.nextEventId,
-      events: await spillEvents(deps, fold.head.address, decided),
+      events: await fitting(deps, fold.head.address, decided, instead),
       at: deps.clock.now(),
       by,
       nonce: deps.ids.nonce(),
@@ -68,6 +71,26 @@ export async function append(
   }
   throw new Unavailable('a free slot of the log');
 }
+
+async function fitting(
+  deps: Deps,
+  run: RunAddress,
+  events: readonly RunEvent[],
+  instead: (failure: Failure) => readonly RunEvent[],
+): Promise<readonly RunEvent[]> {
+  try {
+    return await spillEvents(deps, run, events);
+  } catch (error) {
+    // It would be too large each time that its message came back.
+    if (!(error instanceof CommitTooLarge)) throw error;
+    return spillEvents(deps, run, instead(error.failure));
+  }
+}
+
+const endedBy = (error: Failure): readonly RunEvent[] => [
+  { type: 'RUN_STATUS_CHANGED', status: 'failed' },
+  { type: 'RUN_FAILED', error },
+];
 
 /** Refused by one's own earlier try means won. */
 export const isWon = (result: PutResult, commit: Pick<Commit, 'nonce'>): boolean =>

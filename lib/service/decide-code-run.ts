@@ -1,7 +1,7 @@
 /** Commits what follows from facts about a code run, and carries it out. */
 import { decideCode } from '../engine/durable/decide.ts';
 import type { CodeFact, CodeTools } from '../engine/durable/facts.ts';
-import type { RunEvent } from '../engine/log/events.ts';
+import type { Failure, RunEvent } from '../engine/log/events.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { type Appended, append } from './append.ts';
@@ -12,15 +12,17 @@ import { measureCommit } from './measure-commit.ts';
 import type { RunFold } from './read-log.ts';
 
 /** What others tell a run. Whoever loses a put decides anew: only a turn of the code itself must not (`drive-log.ts`). */
-export type ToldFact = Exclude<CodeFact, { kind: 'turn-ended' | 'drive-broke' | 'drive-put-off' }>;
+export type ToldFact = Exclude<CodeFact, { kind: 'turn-ended' | 'drive-broke' | 'drive-put-off' | 'commit-too-large' }>;
 
 export async function decideCodeRun(
   { deps, by, isSaidBy }: Pick<Decider, 'deps' | 'by' | 'isSaidBy'>,
   fold: RunFold,
   facts: readonly ToldFact[],
 ): Promise<Appended> {
-  const question = (): readonly RunEvent[] => decideCode(fold.state, facts, codeTools(deps.clock.now(), fold.head));
-  const appended = await append(deps, fold, by, question, isSaidBy);
+  const decided = (what: readonly CodeFact[]): readonly RunEvent[] =>
+    decideCode(fold.state, what, codeTools(deps.clock.now(), fold.head));
+  const tooLarge = (failure: Failure): readonly RunEvent[] => decided([{ kind: 'commit-too-large', failure }]);
+  const appended = await append(deps, fold, by, () => decided(facts), isSaidBy, tooLarge);
   if (appended.kind === 'committed') {
     measureCommit(deps, fold, appended.commit);
     await carryOut(deps, fold, appended.commit);

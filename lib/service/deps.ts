@@ -11,6 +11,8 @@ interface Settings {
   readonly requiresHttps: boolean;
   /** the commit at which a run's fold is first kept beside its log; absent: as the engine says */
   readonly firstSnapshotAt?: number;
+  /** how many bytes a turn of code may say in one commit, before it is written in several; absent: as the engine says */
+  readonly bytesInPart?: number;
 }
 
 export interface Deps extends World {

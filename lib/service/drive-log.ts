@@ -1,17 +1,18 @@
 /**
  * The log of a code run as one drive of it writes it. A turn goes into the very next slot or did not happen: whoever loses a
  * put must not decide anew, because the code said what it said without knowing what came before it. (`append.ts` is for
- * everybody else.)
+ * everybody else.) One that is too large for a slot goes into several, and each of them is such a turn.
  */
 import { decideCode } from '../engine/durable/decide.ts';
 import { signalWaitsOf } from '../engine/graph/sleepers.ts';
 import type { CodeFact } from '../engine/durable/facts.ts';
+import { firstPart, halfOf, mostInPart } from '../engine/durable/turn-parts.ts';
 import type { History, Turn, TurnAnswer } from '../engine/durable/turn.ts';
 import { type CommitNo, type Nonce, type NodeRef, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import { type Commit, nextCommitNo } from '../engine/log/commit.ts';
-import type { Ending } from '../engine/log/events.ts';
+import type { Ending, Failure } from '../engine/log/events.ts';
 import { applyCommit, isTerminal } from '../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
 import type { Instant } from '../engine/time.ts';
@@ -24,14 +25,14 @@ import { judgeForeign } from './foreign-commit.ts';
 import { announceWaits } from './keep-waits.ts';
 import { loadHistory } from './load-history.ts';
 import { measureCommit } from './measure-commit.ts';
-import { spillEvents } from './payloads.ts';
+import { CommitTooLarge, spillEvents } from './payloads.ts';
 import { type RunFold, readTail } from './read-log.ts';
 import { saveSnapshot } from './snapshots.ts';
 
 /** What a drive says of itself. */
 type DriveFact = Extract<CodeFact, { kind: 'turn-ended' | 'drive-broke' | 'drive-put-off' }>;
 export type DriveEnding = Exclude<DriveFact, { kind: 'turn-ended' }>;
-type DeadlinePassed = Extract<CodeFact, { kind: 'deadline-passed' }>;
+type OfRun = Extract<CodeFact, { kind: 'deadline-passed' | 'commit-too-large' }>;
 
 export type Looked =
   | { readonly kind: 'nothing' }
@@ -40,7 +41,10 @@ export type Looked =
   /** the run has ended, or is not in this drive's hands any more */
   | { readonly kind: 'over'; readonly reason: string };
 
-type Put = { readonly kind: 'won'; readonly commit: Commit } | { readonly kind: 'lost' | 'nothing' };
+type Put =
+  | { readonly kind: 'won'; readonly commit: Commit }
+  | { readonly kind: 'lost' | 'nothing' }
+  | { readonly kind: 'too_large'; readonly failure: Failure };
 
 export class DriveLog {
   readonly node: NodeRef;
@@ -134,9 +138,7 @@ export class DriveLog {
 
   /** @returns false where nothing was left to decide */
   async #putDeadline(): Promise<boolean> {
-    const put = await this.#put({ kind: 'deadline-passed' });
-    if (put.kind === 'won') await this.#carryOut(put.commit);
-    return put.kind !== 'nothing';
+    return (await this.#putAlone({ kind: 'deadline-passed' })) !== 'nothing';
   }
 
   /** Puts on the record how the drive ended, where it ended otherwise than by a turn. @throws what turns had trouble with */
@@ -144,13 +146,20 @@ export class DriveLog {
     return this.#alone(async () => {
       this.#tellTrouble();
       // What others commit in between changes nothing of it.
-      while (ending !== undefined && this.isOurs) {
-        const put = await this.#put(ending());
-        if (put.kind === 'won') await this.#carryOut(put.commit);
-        if (put.kind !== 'lost') break;
-      }
+      while (ending !== undefined && this.isOurs) if ((await this.#putAlone(ending())) !== 'lost') break;
       this.#tellTrouble();
     });
+  }
+
+  /** One that fits no commit ends the run. */
+  async #putAlone(fact: DriveEnding | OfRun): Promise<'won' | 'lost' | 'nothing'> {
+    const put = await this.#put(fact);
+    if (put.kind === 'too_large') {
+      invariant(fact.kind !== 'commit-too-large', `what ends a run fits no commit: ${put.failure.message}`);
+      return this.#putAlone({ kind: 'commit-too-large', failure: put.failure });
+    }
+    if (put.kind === 'won') await this.#carryOut(put.commit);
+    return put.kind;
   }
 
   #tellTrouble(): void {
@@ -160,6 +169,8 @@ export class DriveLog {
   async #turn(turn: Turn): Promise<TurnAnswer> {
     const { state } = this.#fold;
     if (turn.heard === this.#hints && this.#hinted > this.#told) this.#told = this.#hinted;
+    const wasUndoing = this.ending !== undefined;
+    let [left, most] = [turn, this.#decider.deps.settings.bytesInPart ?? mostInPart];
     for (;;) {
       if (!this.isOurs || this.#isStopped) return { kind: 'stop' };
       if (this.#isPastDeadline && (await this.#putDeadline())) continue;
@@ -168,11 +179,23 @@ export class DriveLog {
         this.#told = state.asOf;
         return { kind: 'overtaken', history };
       }
-      const put = await this.#put({ kind: 'turn-ended', ...this.#span(), turn });
+      const { part, rest } = firstPart(left, most);
+      const put = await this.#put({ kind: 'turn-ended', ...this.#span(), turn: part });
       if (put.kind === 'lost') continue;
+      if (put.kind === 'too_large') {
+        const half = halfOf(part);
+        if (half === undefined) await this.#putAlone({ kind: 'commit-too-large', failure: put.failure });
+        else most = half;
+        continue;
+      }
       if (put.kind === 'won') {
         this.#told = put.commit.number;
         await this.#carryOut(put.commit);
+      }
+      // What is left of a turn that ends the run, or begins its rollback, is of no use any more.
+      if (rest !== undefined && this.isOurs && (this.ending !== undefined) === wasUndoing) {
+        left = rest;
+        continue;
       }
       const run = isTerminal(state.progress) ? 'ended' : state.code?.ending === undefined ? 'open' : 'rolling_back';
       invariant(this.#told !== 0, 'a run is driven after its first commit');
@@ -185,7 +208,7 @@ export class DriveLog {
   }
 
   /** Decides on the fold as it is, and tries the next slot, once. */
-  async #put(fact: DriveFact | DeadlinePassed): Promise<Put> {
+  async #put(fact: DriveFact | OfRun): Promise<Put> {
     const { deps, by } = this.#decider;
     const { head, state } = this.#fold;
     const decided = decideCode(state, [fact], codeTools(deps.clock.now(), head));
@@ -193,10 +216,15 @@ export class DriveLog {
     invariant(state.asOf !== 0, 'a run without its first commit cannot go on');
     const { address: run } = head;
     const number = nextCommitNo(state.asOf);
+    const events = await spillEvents(deps, run, decided).catch((error: unknown) => {
+      if (error instanceof CommitTooLarge) return error;
+      throw error;
+    });
+    if (events instanceof CommitTooLarge) return { kind: 'too_large', failure: events.failure };
     const commit: Commit = {
       number,
       firstEventId: state.nextEventId,
-      events: await spillEvents(deps, run, decided),
+      events,
       at: deps.clock.now(),
       by,
       nonce: deps.ids.nonce(),

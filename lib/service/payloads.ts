@@ -7,7 +7,8 @@ import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, Payload, PayloadRef } from '../engine/json.ts';
 import { boundEvent } from '../engine/log/event-limits.ts';
-import type { RunEvent } from '../engine/log/events.ts';
+import type { Failure, RunEvent } from '../engine/log/events.ts';
+import { toldFailure } from '../engine/log/failure-limits.ts';
 import { isTestRun } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -57,9 +58,27 @@ export async function spillInput(
 }
 
 /** Where many values are small and all together are not: what is left in the commit is made smaller and smaller. */
-const limitsInCommit = [largestInItemBytes, 1_024, 128] as const;
+const smallestLimit = 128;
+const limitsInCommit = [largestInItemBytes, 1_024, smallestLimit] as const;
 
-/** The events with every large value stored apart, so that they fit one item. */
+/** What was decided fits no commit, and will not the next time: whoever commits ends the run by the failure. */
+export class CommitTooLarge extends Error {
+  override readonly name = 'CommitTooLarge';
+  readonly failure: Failure;
+
+  constructor(bytes: number, events: readonly RunEvent[]) {
+    const types = [...new Set(events.map(({ type }) => type))].join(', ');
+    super(
+      `${events.length} events (${types}) have ${bytes} bytes together, compressed, and a commit at most ${largestCommitBytes}`,
+    );
+    this.failure = toldFailure({ cause: 'invalid', code: 'commit_too_large', message: `${this.message}: do less at once` });
+  }
+}
+
+/**
+ * The events with every large value stored apart, so that they fit one item.
+ * @throws CommitTooLarge where they do not
+ */
 export async function spillEvents(
   deps: Pick<Deps, 'blobs'>,
   run: RunAddress,
@@ -83,7 +102,9 @@ export async function spillEvents(
           : event;
       }),
     );
-    if (isSmallCommit(JSON.stringify(spilled))) break;
+    const text = JSON.stringify(spilled);
+    if (isSmallCommit(text)) return spilled;
+    if (limitBytes === smallestLimit) throw new CommitTooLarge(compressedSizeOf(text), spilled);
   }
   return spilled;
 }

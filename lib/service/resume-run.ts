@@ -15,6 +15,7 @@ import { decideFetchRun } from './decide-fetch-run.ts';
 import type { Decider } from './decide-run.ts';
 import { type RunFold, commitsOf, readRun } from './read-log.ts';
 import { tellWaiting } from './tell-run.ts';
+import { wakeAllBut } from './wake-run.ts';
 import { workflowMessage } from './workflow-message.ts';
 
 export interface Resumption {
@@ -88,6 +89,7 @@ async function resume(
   const before = endOf(fold);
   if (before !== undefined) return { kind: 'run_terminal', status: before };
   // The fold holds no request of this key; one that is made at the same moment comes before this one's commit or after it.
+  await wakeAllBut(decider, fold);
   const asker = standing === undefined ? decider : { ...decider, isSaidBy: resumesFor(standing.owner) };
   const appended = await askRun(decider, fold, () => commit(asker, fold, resumption, standing));
   const since = endOf(fold);

@@ -25,15 +25,48 @@ export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: reado
   const { head } = fold;
   if (head.kind === 'fetch') return wakeCode(decider, fold, head);
   if (sleepersOf(fold.state, nodeIds).length === 0) return { kind: 'woken', nodeIds: [] };
-  const fact = { kind: 'wake-requested' as const, ...(nodeIds === undefined ? {} : { nodeIds }) };
-  const appended = await askRun(decider, fold, () => tellWaiting(decider, fold, [fact]));
-  const events = appended.kind === 'committed' ? appended.commit.events : [];
-  const woken = events.flatMap((event) => (event.type === 'NODE_WOKEN' ? [event.nodeId] : []));
+  const first = await wakeAllBut(decider, fold, nodeIds);
+  const last = await wake(decider, fold, nodeIds);
+  const woken = [...first, ...last];
   // Others were quicker: its sleepers woke by themselves, or the run has ended since, as it does at its deadline.
   const since = endOf(fold);
   return woken.length > 0 || since === undefined
     ? { kind: 'woken', nodeIds: [...new Set(woken)] }
     : { kind: 'run_terminal', status: since };
+}
+
+/** Of a run of code, which may have thousands of sleeps beside each other: so many are woken in one commit. */
+const mostTogether = 1_000;
+
+/**
+ * Wakes all sleepers but those that one commit has room for. Whoever dies in between has woken some of those that are to be
+ * woken, and the request that comes again wakes the others.
+ */
+export async function wakeAllBut(
+  decider: Decider,
+  fold: RunFold,
+  nodeIds?: readonly NodeId[],
+  most: number = mostTogether,
+): Promise<readonly NodeId[]> {
+  const woken: NodeId[] = [];
+  for (;;) {
+    const sleepers = fold.head.kind === 'code' && endOf(fold) === undefined ? sleepersOf(fold.state, nodeIds) : [];
+    if (sleepers.length <= most) return woken;
+    const next = await wake(
+      decider,
+      fold,
+      sleepers.slice(0, most).map(({ nodeId }) => nodeId),
+    );
+    if (next.length === 0) return woken;
+    woken.push(...next);
+  }
+}
+
+async function wake(decider: Decider, fold: RunFold, nodeIds: readonly NodeId[] | undefined): Promise<readonly NodeId[]> {
+  const fact = { kind: 'wake-requested' as const, ...(nodeIds === undefined ? {} : { nodeIds }) };
+  const appended = await askRun(decider, fold, () => tellWaiting(decider, fold, [fact]));
+  const events = appended.kind === 'committed' ? appended.commit.events : [];
+  return events.flatMap((event) => (event.type === 'NODE_WOKEN' ? [event.nodeId] : []));
 }
 
 /** What a fetch run waits for, its code alone knows: its workflow is given a message, and looks. */

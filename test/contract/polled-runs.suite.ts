@@ -17,7 +17,7 @@ const entry = (number: number, fact: PolledFact = { type: 'completed', output: {
   number,
   nonce: freshNonce(),
   at: noon,
-  fact,
+  facts: [fact],
 });
 const reminderAt = (at: Instant, facts: Partial<Reminder> = {}): Reminder => ({
   runId: freshId(),
@@ -105,6 +105,25 @@ export const polledRunsSuite = ({ name, open }: Subject<PolledRuns>) =>
       expect(await store.entries(run, 0)).toEqual(entries);
       expect(await store.entries(run, 14)).toEqual(entries.slice(14));
       expect(await store.entries({ ...run, namespaceId: namespace() }, 0)).toEqual([]);
+    });
+
+    test('an entry of several facts is one put, and the next one is numbered behind its last fact', async () => {
+      const run = { namespaceId: namespace(), runId: freshId() };
+      const facts: readonly PolledFact[] = ['a', 'b', 'c'].map((stepName) => ({
+        type: 'step-begun',
+        stepName,
+        kind: 'function',
+        config: {},
+        context: null,
+      }));
+      const [first, shared, last] = [entry(1), { ...entry(2), facts }, entry(5)];
+      for (const each of [first, shared, last]) expect(await store.append(run, each, forget)).toBe('written');
+      expect(await store.append(run, shared, forget)).toBe('written');
+      expect(await store.append(run, { ...entry(2), facts: facts.slice(1) }, forget)).toBe('taken');
+      expect(await store.entries(run, 0)).toEqual([first, shared, last]);
+      expect(await store.entries(run, 1)).toEqual([shared, last]);
+      expect(await store.entries(run, 4)).toEqual([last]);
+      expect(await store.entries(run, 5)).toEqual([]);
     });
 
     test('reminders are those that are due, and dropping one leaves its neighbours', async () => {

@@ -25,6 +25,7 @@ import { longestSignalWord } from '../../lib/engine/signal.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { deepestCall } from '../../lib/service/make-child.ts';
 import { mostActivationsKept } from '../../lib/ports/deployments.ts';
+import { mostInPart } from '../../lib/engine/durable/turn-parts.ts';
 import { workLimits } from '../../lib/engine/graph/work.ts';
 import { eventLimits } from '../../lib/engine/log/event-limits.ts';
 import { printedLimits } from '../../lib/engine/log/printed.ts';
@@ -472,6 +473,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Value in a commit, as it is': [bytes(largestUnpackedBytes), payloads],
   'Input in the head': [bytes(largestInHeadBytes), payloads],
   'Commit, compressed': [bytes(largestCommitBytes), payloads],
+  'Words of one turn of code in a commit': [bytes(mostInPart), 'lib/engine/durable/turn-parts.ts'],
+  'Sleeps woken by one commit': [count(numberIn('lib/service/wake-run.ts', 'const mostTogether = ')), 'lib/service/wake-run.ts'],
   'Value that is stored uncompressed': [bytes(numberIn('lib/codec/packed.ts', 'const packAboveBytes = ')), 'lib/codec/packed.ts'],
   'First snapshot': [
     `${count(numberIn('lib/engine/log/stored-fold.ts', 'const firstSnapshotAt = '))} commits`,

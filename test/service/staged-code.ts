@@ -155,11 +155,18 @@ class StagedDrive implements Drive {
 
   #take(history: History<JsonValue>): void {
     this.#history = history;
-    if (history.ending !== undefined && !this.#isUndoing) {
-      this.#isUndoing = true;
-      this.#atWork.clear();
-      this.#inHand.length = 0;
-    }
+    // A part of the turn may have been committed: what the log does not wait for any more is not in hand.
+    const wanted = new Map(history.open.map(({ key, attempt }) => [key, attempt]));
+    this.#inHand.splice(0, this.#inHand.length, ...this.#inHand.filter(({ key, attempt }) => wanted.get(key) === attempt));
+    for (const [key, attempt] of this.#atWork) if (wanted.get(key) !== attempt) this.#atWork.delete(key);
+    if (history.ending !== undefined && !this.#isUndoing) this.#undo();
+  }
+
+  /** What bodies at work come to is not asked for any more. */
+  #undo(): void {
+    this.#isUndoing = true;
+    this.#atWork.clear();
+    this.#inHand.length = 0;
   }
 
   async #go(): Promise<void> {
@@ -281,7 +288,7 @@ class StagedDrive implements Drive {
     }
     this.#history = { ...this.#history, entries, open };
     if (answer.run === 'rolling_back' && !this.#isUndoing) {
-      this.#isUndoing = true;
+      this.#undo();
       this.#history = { ...this.#history, open: [] };
       return false;
     }

@@ -2,7 +2,7 @@
  * `npm run simulate -- --seed 42` replays one seed, in another world than its own with `--calm`, `--runs 6`, `--shared`, `--code 0` or
  * `--places 1`; `--kept 102-rough-one-place.json` replays one of `seeds` in the world that it was found in; `--corpus --seeds 10`
  * runs each fixed workflow ten times in rough weather; `--poison` and `--storm` are worlds of attempts that kill their workers, and of
- * storms of crashes; `--seeds 100000` runs many and prints what was injected, what was
+ * storms of crashes, `--parts` of turns of code that are written in several commits; `--seeds 100000` runs many and prints what was injected, what was
  * decided and how long it took; `--go-on --minutes 10` goes on where the count of all seeds so far stopped, and writes it down
  * as it goes.
  */
@@ -22,11 +22,11 @@ import { writeProof } from './write-proof.ts';
 
 const given = wholeNumber.exactOptional();
 const values = optionsOrEnd({
-  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm] [--shared] [--runs <n>] [--code <n>] [--places <n>]
+  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts] [--shared] [--runs <n>] [--code <n>] [--places <n>]
                             --kept <file of test/simulation/seeds>
                             --corpus [--from <n>] [--seeds <n>]
                             --go-on [--seeds <n>] [--minutes <n>]
-                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm] [--minutes <n>]`,
+                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts] [--minutes <n>]`,
   options: {
     seed: { type: 'string' },
     seeds: { type: 'string' },
@@ -35,6 +35,7 @@ const values = optionsOrEnd({
     calm: { type: 'boolean', default: false },
     poison: { type: 'boolean', default: false },
     storm: { type: 'boolean', default: false },
+    parts: { type: 'boolean', default: false },
     runs: { type: 'string' },
     shared: { type: 'boolean', default: false },
     code: { type: 'string' },
@@ -51,6 +52,7 @@ const values = optionsOrEnd({
     calm: z.boolean(),
     poison: z.boolean(),
     storm: z.boolean(),
+    parts: z.boolean(),
     runs: given,
     shared: z.boolean(),
     code: given,
@@ -71,8 +73,8 @@ else if (values['go-on']) await goOn();
 else print(...(await timed(values.from ?? 1, values.seeds ?? 200)));
 
 function asked(seed: number): SimulationOptions {
-  const { calm, poison, storm, runs, shared, code, places } = values;
-  if (poison || storm) return worldOfKind(poison ? 'poison' : 'storm', seed);
+  const { calm, poison, storm, parts, runs, shared, code, places } = values;
+  if (poison || storm || parts) return worldOfKind(poison ? 'poison' : storm ? 'storm' : 'parts', seed);
   if (!calm && !shared && runs === undefined && code === undefined && places === undefined) return worldOfSeed(seed);
   return {
     seed,
@@ -100,7 +102,7 @@ async function timed(from: number, count: number, until = endOfTime()): Promise<
   const tally = await runSeeds({
     from,
     count,
-    world: values.poison ? 'poison' : values.storm ? 'storm' : values.calm ? 'calm' : 'drawn',
+    world: values.poison ? 'poison' : values.storm ? 'storm' : values.parts ? 'parts' : values.calm ? 'calm' : 'drawn',
     ...(until === undefined ? {} : { until }),
     onPart: ({ seeds, failed }) => {
       if (process.stderr.isTTY) process.stderr.write(`\r${seeds} seeds, ${failed.length} failed `);

@@ -65,6 +65,8 @@ export interface SimulationOptions {
   readonly onCall?: (name: string) => void;
   /** what is run and asked for, instead of what is drawn from the seed; it looks after the sweep itself */
   readonly workload?: WorkloadOf;
+  /** turns of code that say more are written in several commits; absent: as the product has it */
+  readonly bytesInPart?: number;
   readonly workings?: Workings;
   /** the share of nodes and steps that kill the worker that begins them */
   readonly poison?: number;
@@ -225,7 +227,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     meddler?.committed(run, commit);
     options.onCommit?.(run, commit);
   };
-  const world = new SimulatedWorld(seed, around, functions, seen, firstSnapshotAt);
+  const world = new SimulatedWorld(seed, around, functions, seen, {
+    ...(firstSnapshotAt === undefined ? {} : { firstSnapshotAt }),
+    ...(options.bytesInPart === undefined ? {} : { bytesInPart: options.bytesInPart }),
+  });
   const meddler = options.cancelsCalled === true ? new CancelCalled(around, functions) : undefined;
   const readers = new Readers(seed, time, world.memory);
   const watched: Deps = {

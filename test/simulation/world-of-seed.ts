@@ -27,9 +27,10 @@ export function worldOfSeed(seed: number): SimulationOptions {
 
 /**
  * `drawn`: what the seed stands for. `calm`: nothing goes wrong. `poison`: nothing but that a part of all nodes and steps kill the
- * worker that begins them. `storm`: nothing but that every process dies again and again, for some minutes.
+ * worker that begins them. `storm`: nothing but that every process dies again and again, for some minutes. `parts`: runs of code, whose
+ * turns are written in one commit for each entry, in rough weather.
  */
-export const worldKinds = ['drawn', 'calm', 'poison', 'storm'] as const;
+export const worldKinds = ['drawn', 'calm', 'poison', 'storm', 'parts'] as const;
 export type WorldKind = (typeof worldKinds)[number];
 
 /** The share of nodes and steps that kill their workers: most worlds have some, and most runs still come to their ends otherwise. */
@@ -45,5 +46,7 @@ export function worldOfKind(kind: WorldKind, seed: number): SimulationOptions {
       return { seed, rates: noFaults, poison };
     case 'storm':
       return { seed, rates: noFaults, isStormy: true };
+    case 'parts':
+      return { seed, rates: roughWeather, code: 1, bytesInPart: 1 };
   }
 }

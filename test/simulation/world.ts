@@ -45,8 +45,14 @@ export class SimulatedWorld {
   /** goes up when all timers are lost */
   #age = 0;
 
-  /** @param firstSnapshotAt the commit at which folds are first kept; absent: as the product has it */
-  constructor(seed: number, around: Surroundings, takers: Takers, onCommit: OnCommit, firstSnapshotAt?: number) {
+  /** @param settings that are not as the product has them */
+  constructor(
+    seed: number,
+    around: Surroundings,
+    takers: Takers,
+    onCommit: OnCommit,
+    settings: Pick<Deps['settings'], 'firstSnapshotAt' | 'bytesInPart'>,
+  ) {
     this.memory = memoryWorld({ seed, startAt: birth });
     const work = { isFifo: true, batchSize: 1, visibilityMs: workVisibilityMs };
     const nodes = new Queue<Job>(work, around, takers.jobs, takers.dead);
@@ -97,7 +103,7 @@ export class SimulatedWorld {
         retentionMs: days(30),
         idempotencyMs: durationMs(86_400_000),
         requiresHttps: false,
-        ...(firstSnapshotAt === undefined ? {} : { firstSnapshotAt }),
+        ...settings,
       },
     };
   }

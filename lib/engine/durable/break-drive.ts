@@ -30,7 +30,9 @@ export function breakDrive(draft: Draft, fact: DriveBroke): void {
 }
 
 function failSteps(draft: Draft, drive: OpenNode, steps: readonly OpenNode[], fact: Lost): void {
-  const retries = steps.map((step) => failStep(draft, step, fact));
+  const retries = steps.map((step, index) =>
+    failStep(draft, step, index < mostToldInFull ? fact : { ...fact, failure: inShort(fact.failure) }),
+  );
   endDrive(draft, drive, fact);
   // A step that has failed for good is what the code is to hear of at once.
   const waits = retries.flatMap((at) => (at === undefined ? [] : [at]));
@@ -61,6 +63,14 @@ function breakCode(draft: Draft, drive: OpenNode, fact: DriveBroke): void {
   endOrRollBack(draft, failedWith(fact.failure));
   if (!hasEnded(draft)) askForDrive(draft);
 }
+
+/** Hundreds of steps may have been at work, and all of them say the same. */
+const mostToldInFull = 5;
+const shortMessage = 200;
+const inShort = ({ details: _details, message, ...failure }: Failure): Failure => ({
+  ...failure,
+  message: message.slice(0, shortMessage).toWellFormed(),
+});
 
 /** @returns when it is tried again; undefined where it is not */
 function failStep(draft: Draft, node: OpenNode, { failure, startedAt, endedAt }: Lost): Instant | undefined {

@@ -68,6 +68,9 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       return takeTurn(draft, fact);
     case 'drive-broke':
       return breakDrive(draft, fact);
+    case 'commit-too-large':
+      run(draft);
+      return leaveUndone(draft, fact.failure);
     case 'drive-put-off': {
       const drive = wanted(draft, fact.node, fact.attempt);
       if (drive === undefined) return;

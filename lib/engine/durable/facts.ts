@@ -29,6 +29,8 @@ export type CodeFact =
           | 'recovered';
       }
     >
+  /** what was to be committed for one fact fits no commit: the run ends by this */
+  | { readonly kind: 'commit-too-large'; readonly failure: Failure }
   | (OfDrive & { readonly kind: 'turn-ended'; readonly turn: Turn })
   /** the code broke its thread; the bodies that were at work then have failed with it */
   | (OfDrive & {

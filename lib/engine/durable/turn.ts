@@ -1,6 +1,7 @@
 /**
  * What passes between the author's code and whoever writes the log for it. A turn is what one turn of the event loop came to:
- * results that the code was given, and what it asked for next, in the order in which that took place. It is one commit.
+ * results that the code was given, and what it asked for next, in the order in which that took place. It is one commit, or where
+ * it is too large for one, several (`turn-parts.ts`).
  */
 import type { Attempt, CommitNo, RunId } from '../ids.ts';
 import type { JsonValue } from '../json.ts';
@@ -129,7 +130,10 @@ export interface History<Value> {
 export type TurnAnswer =
   /** `news`: what others had committed is not in it; they are told apart (`overtaken`) */
   | { readonly kind: 'committed'; readonly commit: CommitNo; readonly run: 'open' | 'rolling_back' | 'ended' }
-  /** somebody else's commit came first: the turn did not happen, results in hand are kept, and the code is replayed on this */
+  /**
+   * somebody else's commit came first: the turn did not happen, or only its first entries, where it was too large for one commit.
+   * Results in hand that the history has still open are kept, and the code is replayed on it
+   */
   | { readonly kind: 'overtaken'; readonly history: History<JsonValue> }
   /** the run has ended, or another drive has it */
   | { readonly kind: 'stop' };

@@ -91,13 +91,14 @@ export function wordsIn(event: RunEvent): number {
   }
 }
 
-const wordsOf = (printed: readonly string[] | undefined): number => (printed === undefined ? 0 : sizeOf(printed));
+export const wordsOf = (printed: readonly string[] | undefined): number => (printed === undefined ? 0 : sizeOf(printed));
 
-const failureWords = ({ message, code, details }: Failure): number => sizeOf([message, code ?? '', details ?? null]);
+export const failureWords = ({ message, code, details }: Failure): number => sizeOf([message, code ?? '', details ?? null]);
 
-/** In UTF-8. */
-function sizeOf(value: unknown): number {
-  const text = JSON.stringify(value);
+const sizeOf = (value: unknown): number => utf8Length(JSON.stringify(value));
+
+/** In bytes. */
+export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);

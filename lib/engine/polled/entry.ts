@@ -1,4 +1,4 @@
-/** A commit of such a run: one fact, and what the others need to know of it. */
+/** A commit of such a run: what happened, and what the others need to know of it. */
 import type { Nonce } from '../ids.ts';
 import type { JsonValue } from '../json.ts';
 import type { Instant } from '../time.ts';
@@ -6,12 +6,27 @@ import type { StepAttemptId } from './ids.ts';
 import type { ErrorRecord, PolledRun, RunLink, StepAttemptContext, StepKind } from './run.ts';
 
 export interface PolledEntry {
-  /** 1, 2, 3 … without a gap */
+  /** of its first fact. Facts are numbered 1, 2, 3 … without a gap, so the next entry has this number plus the count of its facts. */
   readonly number: number;
   /** says whose put it was */
   readonly nonce: Nonce;
   readonly at: Instant;
-  readonly fact: PolledFact;
+  /** at least one; several only where each of them may share an entry */
+  readonly facts: readonly PolledFact[];
+}
+
+/** The number of the last fact of the entry. */
+export const lastNumber = ({ number, facts }: Pick<PolledEntry, 'number' | 'facts'>): number => number + facts.length - 1;
+
+/** The entries from that number on, up to the first gap. @param entries by their numbers */
+export function inSequence(entries: readonly PolledEntry[], after: number): readonly PolledEntry[] {
+  let last = after;
+  const gap = entries.findIndex((entry) => {
+    if (entry.number !== last + 1) return true;
+    last = lastNumber(entry);
+    return false;
+  });
+  return gap === -1 ? entries : entries.slice(0, gap);
 }
 
 export type PolledCreation = Pick<
@@ -48,3 +63,29 @@ export type PolledFact =
       readonly data: JsonValue;
       readonly sending: string;
     };
+
+/**
+ * Facts about steps change neither the status of the run nor who has it in hand, so several in one entry leave its writer with the
+ * same duties as one. A fact about the run has an entry of its own: its duties follow from that fact alone.
+ */
+export function mayShareEntry({ type }: PolledFact): boolean {
+  switch (type) {
+    case 'step-begun':
+    case 'step-completed':
+    case 'step-failed':
+    case 'child-linked':
+    case 'child-ended':
+    case 'signal-delivered':
+      return true;
+    case 'created':
+    case 'claimed':
+    case 'lease-extended':
+    case 'parked':
+    case 'completed':
+    case 'failed':
+    case 'expired':
+    case 'rescheduled':
+    case 'cancelled':
+      return false;
+  }
+}

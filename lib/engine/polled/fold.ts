@@ -13,16 +13,17 @@ export interface PolledState {
   readonly deliveries: ReadonlyMap<string, Delivery>;
   /** the run that a step had started and that has ended */
   readonly endedChildren: ReadonlyMap<string, RunLink>;
-  /** the number of the last entry */
+  /** the number of the last fact */
   readonly last: number;
-  /** when somebody must look at the run, and the entry that said so; absent once it has ended */
+  /** when somebody must look at the run, and the fact that said so; absent once it has ended */
   readonly look: Look | undefined;
 }
 
 export interface Look {
   readonly at: Instant;
+  /** of the entry with the fact */
   readonly nonce: Nonce;
-  /** of the entry */
+  /** of the fact */
   readonly number: number;
 }
 
@@ -37,9 +38,22 @@ export function foldPolled(
   return entries.reduce<PolledState | undefined>((before, entry) => withEntry(id, before, entry), state);
 }
 
-export function withEntry(id: PolledRunId, before: PolledState | undefined, entry: PolledEntry): PolledState {
+function withEntry(id: PolledRunId, before: PolledState | undefined, entry: PolledEntry): PolledState | undefined {
+  const { facts, number, at, nonce } = entry;
+  return facts.reduce<PolledState | undefined>(
+    (state, fact, index) => withFact(id, state, { number: number + index, at, nonce, fact }),
+    before,
+  );
+}
+
+/** A fact as it stands in the log: with its own number, and the rest of its entry. */
+export interface PlacedFact extends Omit<PolledEntry, 'facts'> {
+  readonly fact: PolledFact;
+}
+
+export function withFact(id: PolledRunId, before: PolledState | undefined, entry: PlacedFact): PolledState {
   const { number, at, fact } = entry;
-  invariant(number === (before?.last ?? 0) + 1, `entry ${number} of run ${id} comes after ${before?.last ?? 0}`);
+  invariant(number === (before?.last ?? 0) + 1, `fact ${number} of run ${id} comes after ${before?.last ?? 0}`);
   if (before === undefined) {
     invariant(fact.type === 'created', `run ${id} begins with ${fact.type}`);
     return looked(undefined, { ...emptyState, run: createdRun(id, fact, at), last: number, look: undefined }, entry);
@@ -71,8 +85,8 @@ const createdRun = (id: PolledRunId, fact: Extract<PolledFact, { type: 'created'
   };
 };
 
-/** Where the time has changed at which somebody must look, this entry is the one that says it. */
-function looked(before: PolledState | undefined, state: PolledState, { nonce, number }: PolledEntry): PolledState {
+/** Where the time has changed at which somebody must look, this fact is the one that says it. */
+function looked(before: PolledState | undefined, state: PolledState, { nonce, number }: PlacedFact): PolledState {
   const at = lookAt(state.run);
   if (at === undefined) return { ...state, look: undefined };
   return at === before?.look?.at ? state : { ...state, look: { at, nonce, number } };
@@ -83,7 +97,7 @@ const lookAt = (run: PolledRun): Instant | undefined =>
 
 type Changed = Pick<PolledState, 'run'> & Partial<Pick<PolledState, 'steps' | 'deliveries' | 'endedChildren'>>;
 
-function changed(before: PolledState, { number, at, fact }: PolledEntry): Changed {
+function changed(before: PolledState, { number, at, fact }: PlacedFact): Changed {
   const { run } = before;
   switch (fact.type) {
     case 'created':

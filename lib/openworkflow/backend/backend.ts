@@ -137,10 +137,11 @@ export class PolledBackend {
     const begun = { stepName, kind, config: jsonOf(asked.config), context };
     const { store } = this.#parts;
     // Whoever sends the signal must find the wait, so the waiter is there before it.
-    const waits = async ({ run }: PolledState, since: number): Promise<void> => {
-      if (context?.kind === 'signal-wait')
-        await store.await(this.#namespaceId, context.signal, { runId: run.id, since }, forgetAt(run));
-    };
+    const waits =
+      context?.kind === 'signal-wait'
+        ? ({ run }: PolledState, since: number): Promise<void> =>
+            store.await(this.#namespaceId, context.signal, { runId: run.id, since }, forgetAt(run))
+        : undefined;
     const change = await this.#change(workflowRunId, (state) => decide.decideStep(state, workerId, begun), waits);
     const step = change.kind === 'committed' ? [...change.state.steps.values()].at(-1) : undefined;
     if (change.state === undefined || step === undefined) throw new Error('Failed to create step attempt');

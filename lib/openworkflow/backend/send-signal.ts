@@ -7,6 +7,7 @@ import { decideDelivery, openWaits } from '../../engine/polled/decide.ts';
 import type { PolledRunId, StepAttemptId } from '../../engine/polled/ids.ts';
 import { forgetAt } from '../../engine/polled/run.ts';
 import type { Sending, SignalWaiter } from '../../ports/polled-runs.ts';
+import { fitting } from './fitting.ts';
 import type { Ledgers } from './ledgers.ts';
 import type { BackendParts } from './parts.ts';
 
@@ -46,7 +47,7 @@ export async function sendSignal(parts: BackendParts, ledgers: Ledgers, sent: Si
     if (targets.length === 0 || key === null) return undefined;
     if (targets.length > mostTargets) throw new RangeError(`${targets.length} runs wait for it: a key allows ${mostTargets}`);
     const forget = forgetAt({ createdAt: clock.now(), deadlineAt: null });
-    return store.beginSending(namespaceId, signal, key, { data, targets }, forget);
+    return store.beginSending(namespaceId, signal, key, fitting('a signal under a key', { data, targets }), forget);
   }
 }
 

@@ -1,7 +1,7 @@
 /** What each entry of a polled run's log makes of the run, its steps and what they wait for; and what no log can hold. */
 import { describe, expect, test } from 'vitest';
-import type { PolledFact } from '../../../lib/engine/polled/entry.ts';
-import { foldPolled, withEntry } from '../../../lib/engine/polled/fold.ts';
+import { type PolledFact, inSequence } from '../../../lib/engine/polled/entry.ts';
+import { foldPolled } from '../../../lib/engine/polled/fold.ts';
 import { stepAttemptId } from '../../../lib/engine/polled/ids.ts';
 import { endOfLife, forgetAt, hasEnded, polledStatuses } from '../../../lib/engine/polled/run.ts';
 import { after, days, instant, minutes, seconds } from '../../../lib/engine/time.ts';
@@ -235,26 +235,66 @@ describe('when somebody must look', () => {
   });
 });
 
+describe('an entry of several facts', () => {
+  const begun: PolledFact = { type: 'step-begun', stepName: 's', kind: 'workflow', config: {}, context: null };
+  const later = after(dawn, minutes(1));
+  const parked: PolledFact = { type: 'parked', availableAt: later };
+
+  test('comes to what its facts come to one by one, each with its own number', () => {
+    const single = new PlayedRun().claimed().put(begun, begun);
+    const [created, claimed] = single.entries;
+    if (created === undefined || claimed === undefined) throw new Error('two entries were put');
+    const shared = [created, claimed, { ...claimed, number: 3, nonce: nonceOf(3), facts: [begun, begun] }];
+    expect(foldPolled(theRun, undefined, shared)).toEqual(single.state);
+    expect([...single.state.steps.keys()]).toEqual([stepAttemptId(theRun, 3), stepAttemptId(theRun, 4)]);
+  });
+
+  test('says when to look by the fact that changed it', () => {
+    const run = new PlayedRun().claimed().put(begun, begun, parked);
+    const told = (number: number): PolledFact => ({ type: 'child-ended', stepAttemptId: stepAttemptId(theRun, number), child });
+    const entry = { number: 6, nonce: nonceOf(6), at: dawn, facts: [told(3), told(4)] };
+    const state = foldPolled(theRun, run.state, [entry]);
+    expect(state).toMatchObject({ last: 7, look: { at: dawn, nonce: nonceOf(6), number: 6 } });
+    expect(state?.endedChildren.size).toBe(2);
+  });
+
+  test('is followed by the entry behind its last fact, and anything else is a gap', () => {
+    const entry = (number: number, count: number) => ({
+      number,
+      nonce: nonceOf(number),
+      at: dawn,
+      facts: Array.from({ length: count }, () => begun),
+    });
+    const whole = [entry(5, 1), entry(6, 3), entry(9, 2), entry(11, 1)];
+    expect(inSequence(whole, 4)).toEqual(whole);
+    expect(inSequence([entry(5, 1), entry(6, 3), entry(10, 1)], 4)).toEqual(whole.slice(0, 2));
+    expect(inSequence(whole, 3)).toEqual([]);
+    expect(inSequence([], 3)).toEqual([]);
+  });
+});
+
 describe('no log', () => {
   const [created, claimed] = new PlayedRun().claimed().entries;
   if (created === undefined || claimed === undefined) throw new Error('two entries were put');
   const { state } = new PlayedRun();
 
   test('has a gap, or an entry twice', () => {
-    expect(() => withEntry(theRun, state, { ...claimed, number: 3 })).toThrow(`entry 3 of run ${theRun} comes after 1`);
-    expect(() => withEntry(theRun, state, { ...claimed, number: 1 })).toThrow(`entry 1 of run ${theRun} comes after 1`);
-    expect(() => withEntry(theRun, undefined, { ...created, number: 2 })).toThrow(`entry 2 of run ${theRun} comes after 0`);
+    expect(() => foldPolled(theRun, state, [{ ...claimed, number: 3 }])).toThrow(`fact 3 of run ${theRun} comes after 1`);
+    expect(() => foldPolled(theRun, state, [{ ...claimed, number: 1 }])).toThrow(`fact 1 of run ${theRun} comes after 1`);
+    expect(() => foldPolled(theRun, undefined, [{ ...created, number: 2 }])).toThrow(`fact 2 of run ${theRun} comes after 0`);
   });
 
   test('begins with anything else than a creation, or has another one', () => {
-    expect(() => withEntry(theRun, undefined, { ...claimed, number: 1 })).toThrow(`run ${theRun} begins with claimed`);
-    expect(() => withEntry(theRun, state, { ...created, number: 2 })).toThrow(`run ${theRun} is created twice`);
+    expect(() => foldPolled(theRun, undefined, [{ ...claimed, number: 1 }])).toThrow(`run ${theRun} begins with claimed`);
+    expect(() => foldPolled(theRun, state, [{ ...created, number: 2 }])).toThrow(`run ${theRun} is created twice`);
   });
 
   test('ends a step that never began', () => {
     const stranger = stepAttemptId(theRun, 9);
     const fact: PolledFact = { type: 'step-completed', stepAttemptId: stranger, output: null };
-    expect(() => withEntry(theRun, state, { ...claimed, fact })).toThrow(`run ${theRun} has no step attempt ${stranger}`);
+    expect(() => foldPolled(theRun, state, [{ ...claimed, facts: [fact] }])).toThrow(
+      `run ${theRun} has no step attempt ${stranger}`,
+    );
   });
 });
 

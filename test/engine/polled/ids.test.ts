@@ -39,8 +39,8 @@ describe('the id of a step attempt', () => {
     expect(stepAttemptId(made(), 0xff_ff_ff)).toBe('0f8fad5b-d9cb-869f-a165-708677ffffff');
   });
 
-  test.each([0, -1, 0x1_00_00_00])('has no commit %j', (commit) => {
-    expect(() => stepAttemptId(made(), commit)).toThrow(`no step begins with commit ${commit}`);
+  test.each([0, -1, 0x1_00_00_00])('has no fact %j', (fact) => {
+    expect(() => stepAttemptId(made(), fact)).toThrow(`no step begins with fact ${fact}`);
   });
 
   test('names its run', () => {

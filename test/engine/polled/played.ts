@@ -61,7 +61,7 @@ export class PlayedRun {
   put(...facts: readonly PolledFact[]): this {
     for (const fact of facts) {
       const number = this.entries.length + 1;
-      this.entries.push({ number, nonce: nonceOf(number), at: this.now, fact });
+      this.entries.push({ number, nonce: nonceOf(number), at: this.now, facts: [fact] });
     }
     return this;
   }

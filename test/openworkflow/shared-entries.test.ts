@@ -1,0 +1,239 @@
+/** Changes of one run that queue up in a process share an entry of its log, and each has the outcome that it would have alone. */
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { minutes } from '../../lib/engine/time.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
+import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
+import type { PolledRuns } from '../../lib/ports/polled-runs.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { asPolledRunId } from '../../lib/engine/polled/ids.ts';
+import { noon } from '../contract/samples.ts';
+import { AtHand } from './at-hand.ts';
+import { type Death, Died, mortalStore } from './mortal-store.ts';
+
+const count = 300;
+const each = <Result>(make: (index: number) => Promise<Result>, of = count): Promise<Result[]> =>
+  Promise.all(Array.from({ length: of }, (_, index) => make(index)));
+
+async function entriesOf(store: PolledRuns, own: AtHand, workflowRunId: string) {
+  const runId = asPolledRunId(workflowRunId);
+  if (runId === undefined) throw new Error('no id of a run');
+  return store.entries({ namespaceId: own.namespaceId, runId }, 0);
+}
+
+test('300 steps side by side begin and end in a few entries, each with an id of its own', async () => {
+  const store = new MemoryPolledRuns();
+  const own = new AtHand(store);
+  const run = await own.claimed();
+  const steps = await each((index) => own.step(run.id, { stepName: `step ${index}` }));
+  expect(new Set(steps.map(({ id }) => id)).size).toBe(count);
+  expect(steps.map(({ stepName }) => stepName)).toEqual(Array.from({ length: count }, (_, index) => `step ${index}`));
+  const ended = await each((index) => {
+    const step = { workflowRunId: run.id, workerId: 'w', stepAttemptId: steps[index]?.id ?? '' };
+    return index % 3 === 0
+      ? own.backend.failStepAttempt({ ...step, error: { message: `no ${index}` } })
+      : own.backend.completeStepAttempt({ ...step, output: index });
+  });
+  expect(ended.map(({ id }) => id)).toEqual(steps.map(({ id }) => id));
+  expect(ended.map(({ output, error }) => error ?? output)).toEqual(
+    Array.from({ length: count }, (_, index) => (index % 3 === 0 ? { message: `no ${index}` } : index)),
+  );
+  const entries = await entriesOf(store, own, run.id);
+  expect(entries.flatMap(({ facts }) => facts)).toHaveLength(2 + 2 * count);
+  // Created, claimed, and for the beginnings and the ends at most one that came first and one with all others.
+  expect(entries.length).toBeLessThanOrEqual(6);
+});
+
+test('a change of the run itself has its own entry, and the changes before and behind it keep their order', async () => {
+  const store = new MemoryPolledRuns();
+  const own = new AtHand(store);
+  const run = await own.claimed();
+  const [one, two, done, late] = await Promise.allSettled([
+    own.step(run.id),
+    own.step(run.id),
+    own.complete(run.id),
+    own.step(run.id),
+  ]);
+  expect([one, two, done, late].map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+  const entries = await entriesOf(store, own, run.id);
+  expect(entries.map(({ facts }) => facts.map(({ type }) => type))).toEqual([
+    ['created'],
+    ['claimed'],
+    ['step-begun', 'step-begun'],
+    ['completed'],
+  ]);
+});
+
+test('what is refused among many is refused alone', async () => {
+  const own = new AtHand(new MemoryPolledRuns());
+  const run = await own.claimed();
+  const done = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, index) => own.step(run.id, { workerId: index % 5 === 4 ? 'thief' : 'w' })),
+  );
+  expect(done.map(({ status }) => status)).toEqual(
+    Array.from({ length: 20 }, (_, index) => (index % 5 === 4 ? 'rejected' : 'fulfilled')),
+  );
+});
+
+test('many large outputs are in as many entries as they need', async () => {
+  const store = new MemoryPolledRuns();
+  const own = new AtHand(store);
+  const run = await own.claimed();
+  const steps = await each(() => own.step(run.id), 12);
+  const output = 'x'.repeat(40_000);
+  await Promise.all(
+    steps.map(({ id }) => own.backend.completeStepAttempt({ workflowRunId: run.id, workerId: 'w', stepAttemptId: id, output })),
+  );
+  const entries = await entriesOf(store, own, run.id);
+  const largest = Math.max(...entries.map(({ facts }) => JSON.stringify(facts).length));
+  expect(largest).toBeLessThan(101_000);
+  expect(largest).toBeGreaterThan(40_000);
+  await expect(own.backend.listStepAttempts({ workflowRunId: run.id })).resolves.toMatchObject({
+    data: steps.map(({ id }) => ({ id, status: 'completed' })),
+  });
+});
+
+test('two processes that both tell of ended children leave each of them once', async () => {
+  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const [one, two] = [0, 1].map(() => new AtHand(store, { clock, namespaceId: 'team' }));
+  if (one === undefined || two === undefined) throw new Error('two processes');
+  const parent = await one.claimed();
+  const calls = await each(() => one.step(parent.id, { kind: 'workflow', context: { kind: 'workflow', timeoutAt: null } }), 40);
+  const children = await Promise.all(
+    calls.map(({ id, namespaceId }) =>
+      one.create({ parentStepAttemptNamespaceId: namespaceId, parentStepAttemptId: id, workflowName: 'child' }),
+    ),
+  );
+  await Promise.all(calls.map((call, index) => one.link(parent, call, children[index] ?? parent)));
+  await one.park(parent.id, 3_600_000);
+  expect(await one.claim('early')).toMatchObject({ workflowName: 'child' });
+  await Promise.all(children.flatMap(({ id }) => [one, two].map((own) => own.backend.cancelWorkflowRun({ workflowRunId: id }))));
+  const facts = (await entriesOf(store, one, parent.id)).flatMap(({ facts: all }) => all);
+  expect(facts.filter(({ type }) => type === 'child-ended')).toHaveLength(40);
+  expect((await two.run(parent.id)).availableAt).toEqual(new Date(clock.now()));
+});
+
+test('where the put of an entry fails, it has failed for all changes in it, and the next ones are decided by what is there', async () => {
+  const store = new MemoryPolledRuns();
+  let outages = 0;
+  const weak: PolledRuns = new Proxy(store, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return async (...given: readonly unknown[]): Promise<unknown> => {
+        const answer: unknown = await Reflect.apply(method, target, given);
+        // It was written, and the answer is lost.
+        if (name === 'append' && outages > 0 && (outages -= 1) >= 0) throw new Unavailable('the table');
+        return answer;
+      };
+    },
+  });
+  const own = new AtHand(weak);
+  const run = await own.claimed();
+  outages = 3;
+  const done = await Promise.allSettled(Array.from({ length: 10 }, () => own.step(run.id)));
+  // The puts of one entry: of the first, or of all ten.
+  expect(outages).toBe(0);
+  const failed = done.filter(({ status }) => status === 'rejected').length;
+  const facts = (await entriesOf(store, own, run.id)).flatMap(({ facts: all }) => all);
+  // They were written all the same, as with any put whose answer is lost, and no other change took their numbers.
+  expect(facts).toHaveLength(12);
+  expect(failed).toBeGreaterThan(0);
+  const step = await own.step(run.id);
+  expect(step.id.endsWith('00000d')).toBe(true);
+});
+
+const width = 8;
+/** Steps, children and their ends side by side, each begun only where the log has it not. */
+async function play(own: AtHand, worker: string): Promise<void> {
+  for (let run = await own.claim(worker); run !== null; run = await own.claim(worker)) {
+    const { id: workflowRunId, workflowName } = run;
+    if (workflowName === 'child') {
+      await own.complete(workflowRunId, worker);
+      continue;
+    }
+    const { data } = await own.backend.listStepAttempts({ workflowRunId });
+    const done = await Promise.all(
+      Array.from({ length: width }, async (_, index) => {
+        const stepName = `call ${index}`;
+        const context = { kind: 'workflow', timeoutAt: null } as const;
+        const known = data.find((step) => step.stepName === stepName);
+        const call = known ?? (await own.step(workflowRunId, { stepName, kind: 'workflow', context, workerId: worker }));
+        if (call.status === 'completed') return true;
+        const link = { parentStepAttemptNamespaceId: call.namespaceId, parentStepAttemptId: call.id };
+        const child = await own.create({ workflowName: 'child', idempotencyKey: `child:${call.id}`, ...link });
+        const asked = { workflowRunId, workerId: worker, stepAttemptId: call.id };
+        if (call.childWorkflowRunId === null)
+          await own.backend.setStepAttemptChildWorkflowRun({
+            ...asked,
+            childWorkflowRunNamespaceId: own.namespaceId,
+            childWorkflowRunId: child.id,
+          });
+        const { status, output } = await own.run(child.id);
+        if (status !== 'completed') return false;
+        await own.backend.completeStepAttempt({ ...asked, output });
+        return true;
+      }),
+    );
+    await (done.every(Boolean) ? own.complete(workflowRunId, worker) : own.park(workflowRunId, 3_600_000, worker));
+  }
+}
+
+async function story(death?: Death) {
+  const [store, clock] = [new MemoryPolledRuns(), new MemoryClock(noon)];
+  const mortal = mortalStore(store, death);
+  const at = (of: PolledRuns) => new AtHand(of, { clock, namespaceId: 'team' });
+  const [client, first, survivor] = [at(store), at(mortal.store), at(store)];
+  const parent = await client.create({ workflowName: 'parent' });
+  let died = false;
+  try {
+    await play(first, 'first');
+  } catch (error) {
+    if (!(error instanceof Died)) throw error;
+    died = true;
+  }
+  for (let round = 0; round < 20; round += 1) {
+    await play(survivor, 'second');
+    clock.advance(minutes(1));
+  }
+  return { store, clock, client, parent, died, writes: mortal.writes() };
+}
+
+const { writes } = await story();
+
+test('without a death a parent and its children side by side come to their end', async () => {
+  const { died, client, parent } = await story();
+  expect(died).toBe(false);
+  expect(await client.run(parent.id)).toMatchObject({ status: 'completed' });
+  expect(writes).toBeGreaterThan(width * 8);
+});
+
+const deaths = Array.from({ length: writes }, (_, index) =>
+  [false, true].map((isWritten): Death => ({ atWrite: index + 1, isWritten })),
+).flat();
+
+test.each(deaths)('a death at write $atWrite, written: $isWritten, loses no child and doubles none', async (death) => {
+  const { store, clock, client, parent, died } = await story(death);
+  expect(died).toBe(true);
+  expect(await client.backend.countWorkflowRuns()).toMatchObject({ completed: width + 1, pending: 0, running: 0 });
+  const { data } = await client.backend.listStepAttempts({ workflowRunId: parent.id });
+  expect(data.map(({ status }) => status)).toEqual(Array.from({ length: width }, () => 'completed'));
+  expect(new Set(data.map(({ childWorkflowRunId }) => childWorkflowRunId)).size).toBe(width);
+  clock.advance(minutes(60 * 24 * 500));
+  expect(await client.claim()).toBeNull();
+  expect(await store.reminders('team', clock.now(), 100)).toEqual([]);
+});
+
+test('a signal under a key that is too large with the waits that it is for is refused, and reaches nobody', async () => {
+  const own = new AtHand(new MemoryPolledRuns());
+  const runs = await each(async () => {
+    const run = await own.create();
+    return run.id;
+  }, 2_000);
+  for (let run = await own.claim(); run !== null; run = await own.claim()) await own.wait(run.id, 'go');
+  const data = randomBytes(350_000).toString('base64');
+  const sent = own.backend.sendSignal({ signal: 'go', data, idempotencyKey: 'k' });
+  await expect(sent).rejects.toThrow(/^a signal under a key: \d+ bytes compressed, and at most 380000 can be kept$/);
+  const steps = await own.backend.listStepAttempts({ workflowRunId: runs[0] ?? '' });
+  expect(await own.backend.getSignalDelivery({ stepAttemptId: steps.data[0]?.id ?? '' })).toBeUndefined();
+});

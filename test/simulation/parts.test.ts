@@ -1,0 +1,23 @@
+/**
+ * Turns of code that are written in parts, one commit for each entry, in rough weather: processes die and others commit between two
+ * of them, and what holds of a turn in one commit holds. More seeds: `npm run simulate -- --parts --seeds 2000`.
+ */
+import { expect, test } from 'vitest';
+import { runSeeds } from './run-seeds.ts';
+import { simulate } from './simulation.ts';
+import { worldOfKind } from './world-of-seed.ts';
+
+const count = 300;
+
+test(`turns in the smallest parts break no invariant: ${count} seeds`, { timeout: 300_000 }, async () => {
+  const { seeds, failed } = await runSeeds({ from: 1, count, world: 'parts' });
+  expect(failed).toEqual([]);
+  expect(seeds).toBe(count);
+});
+
+test('they are more commits than whole turns', async () => {
+  const ofSmallest = worldOfKind('parts', 1);
+  const { bytesInPart: _bytesInPart, ...ofWhole } = ofSmallest;
+  const [parts, whole] = [await simulate(ofSmallest), await simulate(ofWhole)];
+  expect(parts.commits).toBeGreaterThan(whole.commits);
+});
