@@ -19,8 +19,8 @@ export const workLimits = {
     /** about half a second; of an answer's 29 seconds the rest is for the stores */
     matching: 2_000_000,
     /**
-     * of the words that no commit can store apart, in bytes: messages, names, printed lines. With the structure of its events
-     * it stays below what a commit may have
+     * of what no commit can store apart, in bytes: messages, names, printed lines, and a frame for each event. Passes of loops
+     * that begin may come to as much again, and with both it stays below what a commit may have
      */
     words: 131_072,
   },
@@ -69,6 +69,7 @@ export class DecisionWork {
   #text = 0;
   #matching = 0;
   #words = 0;
+  #begun = 0;
 
   get isFull(): boolean {
     const { text, matching, words } = workLimits.decision;
@@ -88,6 +89,13 @@ export class DecisionWork {
   /** Of an event that stands: it is not undone, and nothing more is decided after it. */
   words(bytes: number): void {
     this.#words += bytes;
+  }
+
+  /** Whether a pass may begin that may come to so many bytes in this decision. The first one may, so each decision gets on. */
+  hasRoomForPass(bytes: number): boolean {
+    const hasRoom = !this.isFull && (this.#begun === 0 || this.#begun + bytes <= workLimits.decision.words);
+    if (hasRoom) this.#begun += bytes;
+    return hasRoom;
   }
 
   /** Of an output that stands. */
