@@ -64,10 +64,10 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
     to: Advance<Version, Facts>,
     at: Instant,
     { unarchives }: { unarchives: boolean } = { unarchives: false },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { set, values } = this.#moved(to, at);
     const remove = unarchives ? ' REMOVE archivedAt' : '';
-    await this.#table.update(
+    const changed = await this.#table.update(
       this.#summaryKey(scope, to.name),
       { expression: `SET ${set}, createdAt = if_not_exists(createdAt, :at)${remove}`, values },
       {
@@ -75,6 +75,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
         names: { '#pk': controlTableKeys.partition },
       },
     );
+    return changed !== undefined;
   }
 
   #moved(to: Advance<Version, Facts>, at: Instant): { readonly set: string; readonly values: Item } {

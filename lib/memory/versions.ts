@@ -47,11 +47,11 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     to: Advance<Version, Facts>,
     at: Instant,
     { unarchives }: { unarchives: boolean } = { unarchives: false },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { name, version } = to;
     const known = this.#of(scope).get(name);
-    if (known !== undefined && (known.latestVersion >= version || known.deletingSince !== undefined)) return;
-    if (this.#freed.has(nameKey(scope, name))) return;
+    if (known !== undefined && (known.latestVersion >= version || known.deletingSince !== undefined)) return false;
+    if (this.#freed.has(nameKey(scope, name))) return false;
     const { archivedAt, createdAt, firstVersion } = known ?? { createdAt: at };
     const stays = {
       ...(archivedAt === undefined || unarchives ? {} : { archivedAt }),
@@ -59,6 +59,7 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     };
     const moved = { name, createdAt, ...stays, ...this.#factsOf(to), latestVersion: version, updatedAt: at };
     this.#of(scope).set(name, kept(moved));
+    return true;
   }
 
   async summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined> {
