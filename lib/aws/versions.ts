@@ -68,10 +68,10 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
     return readJson(what, schema, unpack(what, read(what, packedAttribute, item[attribute])));
   }
 
-  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<void> {
+  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<boolean> {
     const { set, values } = this.#moved(to, at);
     const remove = how?.unarchives === true ? ' REMOVE archivedAt' : '';
-    await this.#table.update(
+    const changed = await this.#table.update(
       this.#summaryKey(scope, to.name),
       { expression: `SET ${set}, createdAt = if_not_exists(createdAt, :at)${remove}`, values },
       {
@@ -79,6 +79,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
         names: { '#pk': controlTableKeys.partition },
       },
     );
+    return changed !== undefined;
   }
 
   #moved(to: Advance<Version, Facts>, at: Instant): { readonly set: string; readonly values: Item } {

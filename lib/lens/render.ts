@@ -1,31 +1,44 @@
 /** Puts values into a template. */
 import { asText } from '../engine/graph/template.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
-import { type TemplatePart, labelKey } from './placeholders.ts';
+import { type Placeholder, type TemplatePart, labelKey } from './placeholders.ts';
 
 /** Values by the key of their label; of two that differ in case alone the later one counts. */
 export const byKey = (values: JsonObject): ReadonlyMap<string, JsonValue> =>
   new Map(Object.entries(values).map(([label, value]) => [labelKey(label), value]));
 
-export type Rendered = { readonly text: string } | { readonly unbound: readonly string[] };
+export type Rendered =
+  | { readonly text: string }
+  | { readonly unbound: readonly string[] }
+  /** it is longer than was asked for, and was not made */
+  | { readonly atLeast: number };
 
 /**
  * Texts stand as they are, everything else as JSON. Null is no value; an empty text is one.
  * @param isOptional whether the contract lets a label of that key be absent
+ * @param most characters of the text: the same large value may stand in it again and again, so they are counted as it is made
  * @returns the labels without a value that need one, where there are any
  */
 export function render(
   parts: readonly TemplatePart[],
   values: ReadonlyMap<string, JsonValue>,
   isOptional: (key: string) => boolean,
+  most: number,
 ): Rendered {
   const unbound = new Set<string>();
-  const texts = parts.map((part) => {
-    if ('text' in part) return part.text;
-    const { key, label, isOptional: saysOptional } = part.placeholder;
+  const texts: string[] = [];
+  let length = 0;
+  for (const part of parts) {
+    const text = 'text' in part ? part.text : bound(part.placeholder);
+    length += text.length;
+    if (length <= most) texts.push(text);
+  }
+  if (unbound.size > 0) return { unbound: [...unbound] };
+  return length > most ? { atLeast: length } : { text: texts.join('') };
+
+  function bound({ key, label, isOptional: saysOptional }: Placeholder): string {
     const value = values.get(key);
     if ((value === undefined || value === null) && !saysOptional && !isOptional(key)) unbound.add(label);
-    return asText(value);
-  });
-  return unbound.size > 0 ? { unbound: [...unbound] } : { text: texts.join('') };
+    return length > most ? '' : asText(value);
+  }
 }

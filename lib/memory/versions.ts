@@ -43,11 +43,11 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     return this.#versions.get(versionKey(scope, { name, version }));
   }
 
-  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<void> {
+  async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<boolean> {
     const { name, version } = to;
     const known = this.#of(scope).get(name);
-    if (known !== undefined && (known.latestVersion >= version || known.deletingSince !== undefined)) return;
-    if (this.#freed.has(nameKey(scope, name))) return;
+    if (known !== undefined && (known.latestVersion >= version || known.deletingSince !== undefined)) return false;
+    if (this.#freed.has(nameKey(scope, name))) return false;
     const { archivedAt, createdAt, firstVersion } = known ?? { createdAt: at };
     const stays = {
       ...(archivedAt === undefined || how?.unarchives === true ? {} : { archivedAt }),
@@ -55,6 +55,7 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     };
     const moved = { name, createdAt, ...stays, ...this.#factsOf(to), latestVersion: version, updatedAt: at };
     this.#of(scope).set(name, kept(moved));
+    return true;
   }
 
   async summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined> {

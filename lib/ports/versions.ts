@@ -49,9 +49,9 @@ export interface VersionStore<Version extends Numbered, Facts extends object = o
   /**
    * Moves the summary to this version, on the condition that it names an older one or none; otherwise changes nothing. With
    * `unarchives` the name is archived no longer, in the same write; without it, an archived name stays archived. A name that is
-   * being deleted, or was, is not moved.
+   * being deleted, or was, is not moved. Says whether it was.
    */
-  advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<void>;
+  advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, how?: Advancing): Promise<boolean>;
   /** Read strongly. */
   summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined>;
   /** By name, ascending; archived ones only when asked for. */

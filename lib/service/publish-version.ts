@@ -76,8 +76,19 @@ export async function publishNext<Facts extends object, Version extends Numbered
   const unarchives = archivedAt !== undefined;
   for (let version = latestVersion + 1; version <= latestVersion + mostRivals; version += 1) {
     if ((await store.putVersion(scope, numbered(version), createdAt)) === 'occupied') continue;
-    await store.advance(scope, numbered(version), createdAt, { unarchives });
+    const isMoved = await store.advance(scope, numbered(version), createdAt, { unarchives });
+    if (unarchives && !isMoved && (await isArchived(store, scope, name))) continue;
     return { kind: 'published', version, createdAt, ...(unarchives ? { unarchived: true } : {}) };
   }
   throw new Unavailable(`a free version number of ${name}`);
+}
+
+/** Another publisher has moved it to a later number, and had looked before it was archived: that number does not open it. */
+async function isArchived<Version extends Numbered>(
+  store: Pick<VersionStore<Version>, 'summary'>,
+  scope: Scope,
+  name: Version['name'],
+): Promise<boolean> {
+  const summary = await store.summary(scope, name);
+  return summary?.archivedAt !== undefined && summary.deletingSince === undefined;
 }

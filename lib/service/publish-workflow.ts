@@ -6,6 +6,7 @@ import type { Scope } from '../engine/ids.ts';
 import { isServed } from './deployed-names.ts';
 import type { Deps } from './deps.ts';
 import { judgeDefinition } from './judge-definition.ts';
+import { mayHave } from './open-workflow.ts';
 import { type NoSuchName, type Published, publishAgain, publishFirst, publishNext } from './publish-version.ts';
 
 type Refused =
@@ -35,7 +36,9 @@ export async function createWorkflow(
   if ((await deps.workflows.summary(scope, definition.name))?.deletingSince !== undefined) return { kind: 'workflow_deleting' };
   const result = await openFirst(deps, scope, definition);
   if (result.kind !== 'published') return result;
-  return (await isLost(deps, scope, definition.name)) ? { kind: 'workflow_deleting' } : { ...result, warnings: judged.warnings };
+  return (await isLost(deps, scope, definition.name, result))
+    ? { kind: 'workflow_deleting' }
+    : { ...result, warnings: judged.warnings };
 }
 
 /** The next version of a workflow that exists. */
@@ -51,7 +54,7 @@ export async function publishVersion(
   const judged = await judge(deps, scope, definition, inspect);
   if (judged.kind !== 'fit') return judged;
   const published = await publishNext(summary, publication(deps, scope, definition));
-  return (await isLost(deps, scope, definition.name))
+  return (await isLost(deps, scope, definition.name, published))
     ? { kind: 'workflow_deleting' }
     : { ...published, warnings: judged.warnings };
 }
@@ -63,10 +66,15 @@ async function openFirst(deps: Needs, scope: Scope, definition: WorkflowDefiniti
   return freedAfter === undefined ? publishFirst(publishing) : publishAgain(freedAfter, { ...publishing, store: workflows });
 }
 
-/** The name was closed while its version was written: what was published goes with the workflow. */
-async function isLost({ workflows }: Needs, scope: Scope, name: WorkflowDefinition['name']): Promise<boolean> {
+/** The name was closed while its version was written: what was published goes with the workflow, and another one may have the name. */
+async function isLost(
+  { workflows }: Needs,
+  scope: Scope,
+  name: WorkflowDefinition['name'],
+  { version }: Published,
+): Promise<boolean> {
   const summary = await workflows.summary(scope, name);
-  return summary === undefined || summary.deletingSince !== undefined;
+  return summary === undefined || summary.deletingSince !== undefined || !mayHave(summary, version);
 }
 
 async function judge(

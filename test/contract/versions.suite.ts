@@ -62,10 +62,10 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
     test('a summary follows newer versions and never goes back', async () => {
       const scope = freshScope();
       expect(await store.summary(scope, name)).toBeUndefined();
-      await store.advance(scope, to(1), noon);
+      expect(await store.advance(scope, to(1), noon)).toBe(true);
       expect(await store.summary(scope, name)).toEqual({ ...plainly, name, latestVersion: 1, createdAt: noon, updatedAt: noon });
       await store.advance(scope, to(3, otherwise), later);
-      await store.advance(scope, to(2), after(later, minutes(1)));
+      expect(await store.advance(scope, to(2), after(later, minutes(1)))).toBe(false);
       await store.advance(scope, to(3), after(later, minutes(2)));
       expect(await store.summary(scope, name)).toEqual({
         ...otherwise,

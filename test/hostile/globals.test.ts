@@ -20,6 +20,11 @@ hold('prototypes and globals', same, [
     gives([1]),
   ),
   script('Object.prototype with a toJSON', 'Object.prototype.toJSON = () => "mine"; return { a: 1 }', gives('mine')),
+  script(
+    'Object.prototype with a toJSON that gives nothing',
+    'Object.prototype.toJSON = () => undefined; return { a: 1 }',
+    gives(null),
+  ),
   script('Object.prototype with a toJSON that throws', 'Object.prototype.toJSON = () => { throw 1 }; return { a: 1 }', invalid),
   script(
     'Array.prototype with a setter for places',

@@ -1,4 +1,5 @@
 /** Graphs, inputs and signals that are drawn to hurt: refused before they are stored, or run to their end. */
+import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { beside, chain, completes, drawn, failedBy, gives, hold, refusedWith } from './hold.ts';
 import { stage } from './play.ts';
@@ -51,6 +52,26 @@ const nested = (levels: number): JsonValue => {
   return value;
 };
 
+/** A loop whose passes are decided without a worker: 700 nodes in each, with ids that do not compress. */
+const pureBody = (isSkipped: boolean): JsonObject => {
+  const naps = many(700, (n) => createHash('sha512').update(String(n)).digest('base64url'));
+  const first: JsonObject = {
+    id: 'c',
+    type: 'condition',
+    config: { branches: [{ id: 'never', conditions: [{ leftValue: 1, operator: 'equals', rightValue: 2 }] }] },
+  };
+  return graph(
+    [loop('{{ctx.input.items}}', { concurrency: 100 }), first, ...naps.map((id) => nap(id))],
+    [
+      ['start', 'l'],
+      ['l', 'c', { sourceHandle: 'loop' }],
+      ...naps.map(
+        (id, at) => [naps[at - 1] ?? 'c', id, at === 0 ? { sourceHandle: isSkipped ? 'never' : 'default' } : {}] as const,
+      ),
+    ],
+  );
+};
+
 hold('graph shapes', stage(), [
   drawn('two thousand nodes in a chain', chain(...many(1_999, (n) => nap(`z${n}`))), completes, { withinMs: 20_000 }),
   drawn('two thousand nodes beside each other', beside(many(1_999, (n) => nap(`z${n}`))), completes, { withinMs: 20_000 }),
@@ -75,6 +96,14 @@ hold('graph shapes', stage(), [
     ),
     refusedWith('definition_too_large'),
   ),
+  drawn('a hundred passes at a time of 700 nodes that need no worker', pureBody(false), completes, {
+    input: { items: many(100, (n) => n) },
+    withinMs: 30_000,
+  }),
+  drawn('the same with nodes that are skipped', pureBody(true), completes, {
+    input: { items: many(100, (n) => n) },
+    withinMs: 30_000,
+  }),
   drawn(
     'an edge to itself',
     graph(

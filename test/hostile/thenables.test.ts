@@ -49,6 +49,7 @@ hold('thenables and getters', stage(), [
     'return { toJSON() { throw new Error("never so") } }',
     failedBy('output_invalid', 'invalid', 'never so'),
   ),
+  script('a toJSON that gives nothing', 'return { toJSON() {} }', gives(null)),
   script('a toJSON that gives itself', 'const a = { toJSON() { return a } }; return a', invalid),
   script(
     'an iterator that never ends',

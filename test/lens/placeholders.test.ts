@@ -3,8 +3,8 @@ import { parseTemplate, placeholdersIn } from '../../lib/lens/placeholders.ts';
 import { byKey, render } from '../../lib/lens/render.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 
-const filled = (template: string, values: JsonObject, optional: readonly string[] = []) =>
-  render(parseTemplate(template).parts, byKey(values), (key) => optional.includes(key));
+const filled = (template: string, values: JsonObject, optional: readonly string[] = [], most = 1_000) =>
+  render(parseTemplate(template).parts, byKey(values), (key) => optional.includes(key), most);
 
 describe('placeholders', () => {
   test.each(['[[topic]]', '{{topic}}', '[ topic ]', '[[ Topic ]]', '{{ TOPIC }}', '[[ to pic ]]'])('%s takes a value', (form) => {
@@ -45,6 +45,23 @@ describe('placeholders', () => {
   test('an optional one may be absent, by its mark or by the contract', () => {
     expect(filled('<[[a!]]><[[b]]>', {}, ['b'])).toEqual({ text: '<><>' });
     expect(filled('<[[a!]]>', { a: 1 })).toEqual({ text: '<1>' });
+  });
+
+  test('what would be longer than asked for is not made, however often a value stands in it', () => {
+    let looks = 0;
+    const value = new Proxy<JsonObject>(
+      { word: 'x'.repeat(1_000) },
+      {
+        ownKeys: (target) => {
+          looks += 1;
+          return Reflect.ownKeys(target);
+        },
+      },
+    );
+    expect(filled('[[a]]'.repeat(1_000), { a: value }, [], 10_000)).toEqual({ atLeast: 10 * 1_011 });
+    expect(looks).toBe(10);
+    expect(filled(`${'[[a]]'.repeat(1_000)}[[b]]`, { a: value }, [], 10_000)).toEqual({ unbound: ['b'] });
+    expect(filled('[[a]]', { a: 'x'.repeat(10) }, [], 10)).toEqual({ text: 'x'.repeat(10) });
   });
 
   test('of two labels that differ in case alone the later value counts', () => {

@@ -236,6 +236,14 @@ describe('its gates, in order', () => {
     expect((await run({ inputs: { what: 'x'.repeat(524_284) } })).failed).toBe('finished');
   });
 
+  test('a prompt that a value makes too large for any memory goes nowhere either', async () => {
+    const { failed, requests } = await run({
+      lens: { template: '[[what]]'.repeat(10_000) },
+      inputs: { what: 'x'.repeat(100_000) },
+    });
+    expect([failed, requests]).toEqual(['invalid context_too_large', []]);
+  });
+
   test('an input contract that does not hold is told, and nobody is asked', async () => {
     const errors = [{ field: 'what', reason: 'type_mismatch', details: 'must be number' }];
     const { outcome, requests } = await run({

@@ -125,6 +125,22 @@ describe('the request', () => {
     expect(await home.world.workflows.versionNumbers(scope, flow)).toEqual([]);
     expect(await create(home)).toMatchObject({ kind: 'published', version: 3 });
   });
+
+  it('says so also where another workflow has the name by then', async () => {
+    const home = await furnished();
+    const advance = home.world.workflows.advance.bind(home.world.workflows);
+    home.world.workflows.advance = async (...given) => {
+      home.world.workflows.advance = advance;
+      await request(home);
+      const isMoved = await advance(...given);
+      await sweep(home);
+      expect(await create(home)).toMatchObject({ kind: 'published', version: 3 });
+      return isMoved;
+    };
+    expect(await publish(home)).toEqual({ kind: 'workflow_deleting' });
+    await sweepToTheEnd(home);
+    expect(await home.world.workflows.versionNumbers(scope, flow)).toEqual([3]);
+  });
 });
 
 describe('a deletion', () => {

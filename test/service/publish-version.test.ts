@@ -55,3 +55,33 @@ test('a name that is archived while a version is being published stays archived'
   expect(await publishQueryVersion(world, scope, postgres)).not.toHaveProperty('unarchived');
   expect(await world.queries.summary(scope, name)).toMatchObject({ latestVersion: 2, archivedAt: world.clock.now() });
 });
+
+test('a name is opened also where a publisher that had looked before it was archived has a later number', async () => {
+  const world = memoryWorld();
+  await createQuery(world, scope, http);
+  const put = world.queries.putVersion.bind(world.queries);
+  const reached = Promise.withResolvers<void>();
+  const goesOn = Promise.withResolvers<void>();
+  let isFirst = true;
+  world.queries.putVersion = async (...given) => {
+    if (!isFirst) return put(...given);
+    isFirst = false;
+    reached.resolve();
+    await goesOn.promise;
+    return put(...given);
+  };
+  const earlier = publishQueryVersion(world, scope, http);
+  await reached.promise;
+  await archiveName({ store: world.queries, clock: world.clock }, scope, name);
+  const advance = world.queries.advance.bind(world.queries);
+  world.queries.advance = async (...given) => {
+    world.queries.advance = advance;
+    goesOn.resolve();
+    expect(await earlier).toMatchObject({ kind: 'published', version: 3 });
+    return advance(...given);
+  };
+  expect(await publishQueryVersion(world, scope, postgres)).toMatchObject({ kind: 'published', version: 4, unarchived: true });
+  const summary = await world.queries.summary(scope, name);
+  expect(summary).toMatchObject({ latestVersion: 4, kind: 'postgres' });
+  expect(summary).not.toHaveProperty('archivedAt');
+});

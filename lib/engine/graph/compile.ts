@@ -61,6 +61,7 @@ export const compile = (definition: WorkflowVersion, termsOf: (node: NodeDefinit
 function planLoop(nodes: readonly PlanNode[], { id }: PlanNode): PlanLoop {
   const body = nodes.filter(({ loop }) => loop === id);
   return {
+    body,
     entries: body.filter(({ inbound }) => inbound.some(({ isEntry }) => isEntry === true)),
     leaves: body.filter(({ outbound }) => outbound.length === 0),
     ends: body.filter(({ outbound }) => outbound.every(({ sourceHandle }) => sourceHandle === errorHandle)),

@@ -2,6 +2,7 @@
  * Conditions on edges. They are judged on what the edge would carry; where it is not met, the edge is dead, as if its source
  * had ended another way. A failure carries nothing, so on an error edge no condition is ever met.
  */
+import { holdsText, isSameJson } from '../compare.ts';
 import { type JsonValue, isJsonArray, isJsonObject, stepInto } from '../json.ts';
 import type { NodeState } from '../log/node-state.ts';
 import { type LoadedPayloads, valueOf } from './context-at.ts';
@@ -39,7 +40,7 @@ export function isConditionMet(edge: Carrying, source: NodeState, loaded: Loaded
 export function isMet(condition: EdgeCondition, value: JsonValue): boolean {
   switch (condition.type) {
     case 'equals':
-      return isEqual(value, condition.value);
+      return isSameJson(value, condition.value);
     case 'contains':
       return contains(value, condition.value);
     case 'present':
@@ -51,20 +52,7 @@ export function isMet(condition: EdgeCondition, value: JsonValue): boolean {
 
 /** A part of a text, an item of a list, a key of an object. */
 function contains(value: JsonValue, wanted: JsonValue): boolean {
-  if (isJsonArray(value)) return value.some((item) => isEqual(item, wanted));
+  if (isJsonArray(value)) return value.some((item) => isSameJson(item, wanted));
   if (typeof wanted !== 'string') return false;
-  return typeof value === 'string' ? value.includes(wanted) : isJsonObject(value) && Object.hasOwn(value, wanted);
-}
-
-/** The same JSON, whatever the order of keys. */
-function isEqual(one: JsonValue, other: JsonValue): boolean {
-  if (one === other) return true;
-  if (isJsonArray(one) && isJsonArray(other))
-    return one.length === other.length && one.every((item, at) => isEqual(item, other[at] ?? null));
-  if (!isJsonObject(one) || !isJsonObject(other)) return false;
-  const entries = Object.entries(one);
-  return (
-    entries.length === Object.keys(other).length &&
-    entries.every(([key, item]) => Object.hasOwn(other, key) && isEqual(item, other[key] ?? null))
-  );
+  return typeof value === 'string' ? holdsText(value, wanted) : isJsonObject(value) && Object.hasOwn(value, wanted);
 }

@@ -6,6 +6,7 @@ import { type IterationKey, nodeKey, passKey } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type JsonObject, type JsonValue, type Payload, inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';
+import { eventLimits } from '../log/event-limits.ts';
 import { type LoopState, sizeOf } from '../log/loop-state.ts';
 import type { LoopWait } from '../log/node-state.ts';
 import { passOf } from '../log/run-state.ts';
@@ -36,18 +37,36 @@ export function beginPasses(draft: Draft, place: Place): readonly IterationKey[]
       break;
     }
     if (loop.open.length >= loop.concurrency || (loop.wakeAt ?? draft.tools.now) > draft.tools.now) break;
-    const isFull = draft.events.length >= mostEventsTogether;
+    const iteration = passKey(ofLoop(place, wait), loop.next);
     // A pause that is over was the wait between items; those that the concurrency lets in together wait together.
     const mustWait = loop.delayMs > 0 && loop.wakeAt === undefined && begun.length === 0 && loop.next > 0;
-    if (isFull || mustWait) {
+    if (
+      mustWait ||
+      draft.events.length >= mostEventsTogether ||
+      !draft.work.hasRoomForPass(bytesAtOnce(draft, place, iteration))
+    ) {
       const wakeAt = mustWait ? after(draft.tools.now, loop.delayMs) : draft.tools.now;
       if (loop.wakeAt === undefined) emit(draft, { type: 'LOOP_PAUSED', ...ofLoop(place, wait), wakeAt });
       break;
     }
-    begun.push(passKey(ofLoop(place, wait), loop.next));
+    begun.push(iteration);
     emit(draft, { type: 'ITERATION_STARTED', ...ofLoop(place, wait), index: loop.next, ...travelling(draft, loop) });
   }
   return begun;
+}
+
+/**
+ * What a pass may come to in the decision that begins it, as events are counted: all of it where a node that begins it needs no
+ * worker, because skipping goes on through those that do.
+ */
+function bytesAtOnce({ tools: { plan } }: Draft, { node }: Place, iteration: IterationKey): number {
+  const { entries = [], body = [] } = plan.loops.get(node.id) ?? {};
+  const endsAtOnce = ({ id, isPure, policy }: PlanNode): boolean => isPure || policy.isDisabled || plan.pinned?.has(id) === true;
+  const reached = entries.some(endsAtOnce) ? body : entries;
+  return reached.reduce(
+    (sum, { id, policy }) => sum + eventLimits.frame + id.length + iteration.length + (policy.outputVariable?.length ?? 0),
+    0,
+  );
 }
 
 /** Gives the result of a pass that has ended; the place of its loop is where it goes on. */

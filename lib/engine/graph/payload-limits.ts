@@ -32,23 +32,28 @@ export class ContextTooLarge extends Error {
 type What = 'output' | 'input' | 'items';
 
 /**
- * Undefined where the value may be kept. Its depth is looked at first: whatever else is asked of it may recurse.
- * What is stored apart was looked at before it was stored.
+ * Undefined where the value may be kept. Its size is looked at first, as far as the limit and without a text: one value may stand
+ * in it thousands of times, and whatever goes through all of it would go through each. Then its depth: whatever else is asked of
+ * it may recurse. What is stored apart was looked at before it was stored.
  */
 export function faultOfPayload(payload: Payload, what: What = 'output'): Failure | undefined {
+  const least = 'value' in payload ? leastLengthOf(payload.value, payloadLimits.outputBytes) : payload.bytes;
+  if (least > payloadLimits.outputBytes) return tooLarge(what, least);
   const fault = 'value' in payload ? faultInOutput(payload.value) : undefined;
   if (fault !== undefined) {
     const code = fault.code === 'too_deep' ? `${what}_too_deep` : `${what}_invalid`;
     const path = pointer(...fault.steps);
     return { cause: 'invalid', code, message: `the ${what} ${fault.message}, at ${shortened(path)}`, details: { path } };
   }
-  // Counted before its text is made: what is refused takes no memory.
-  const least = 'value' in payload ? leastLengthOf(payload.value, payloadLimits.outputBytes) : payload.bytes;
-  const bytes = least > payloadLimits.outputBytes ? least : sizeOf(payload);
-  if (bytes <= payloadLimits.outputBytes) return undefined;
-  const message = `the ${what} has at least ${bytes} bytes of JSON, and may have ${payloadLimits.outputBytes}`;
-  return { cause: 'invalid', code: `${what}_too_large`, message };
+  const bytes = sizeOf(payload);
+  return bytes <= payloadLimits.outputBytes ? undefined : tooLarge(what, bytes);
 }
+
+const tooLarge = (what: What, bytes: number): Failure => ({
+  cause: 'invalid',
+  code: `${what}_too_large`,
+  message: `the ${what} has at least ${bytes} bytes of JSON, and may have ${payloadLimits.outputBytes}`,
+});
 
 const shortened = (path: string): string => (path.length <= longestPath ? path : `${path.slice(0, longestPath).toWellFormed()}…`);
 /** Of a place in a message, which has all of it in its details. */

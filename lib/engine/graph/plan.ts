@@ -54,6 +54,8 @@ export interface PlanNode {
 }
 
 export interface PlanLoop {
+  /** the nodes of one pass; of a loop among them itself, and not what lies in it */
+  readonly body: readonly PlanNode[];
   /** the nodes whose outputs are the result of a pass: those that nothing follows when they end well */
   readonly ends: readonly PlanNode[];
   /** the nodes that its edges lead to */

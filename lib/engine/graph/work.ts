@@ -19,8 +19,8 @@ export const workLimits = {
     /** about half a second; of an answer's 29 seconds the rest is for the stores */
     matching: 2_000_000,
     /**
-     * of the words that no commit can store apart, in bytes: messages, names, printed lines. With the structure of its events
-     * it stays below what a commit may have
+     * of what no commit can store apart, in bytes: messages, names, printed lines, and a frame for each event. Passes of loops
+     * that begin may come to as much again, and with both it stays below what a commit may have
      */
     words: 131_072,
   },
@@ -69,6 +69,7 @@ export class DecisionWork {
   #text = 0;
   #matching = 0;
   #words = 0;
+  #begun = 0;
 
   get isFull(): boolean {
     const { text, matching, words } = workLimits.decision;
@@ -90,11 +91,21 @@ export class DecisionWork {
     this.#words += bytes;
   }
 
+  /** Whether a pass may begin that may come to so many bytes in this decision. The first one may, so each decision gets on. */
+  hasRoomForPass(bytes: number): boolean {
+    const hasRoom = !this.isFull && (this.#begun === 0 || this.#begun + bytes <= workLimits.decision.words);
+    if (hasRoom) this.#begun += bytes;
+    return hasRoom;
+  }
+
   /** Of an output that stands. */
   kept(characters: number): void {
     this.#text += characters;
   }
 }
+
+/** A part takes 1 to 40 ns, and a step of matching 0.1 to 0.5 µs. */
+const partsOfAStep = 4;
 
 /** What one node has come to so far. */
 export class NodeWork {
@@ -125,11 +136,19 @@ export class NodeWork {
 
   /** Before a pattern is compiled or looked for. */
   matching(steps: number): void {
+    const message = 'its regular expressions take more work than a node may have: use fewer of them, or shorter texts';
+    this.#step(steps, 'regex_too_costly', message);
+  }
+
+  /** Before values are compared or gone through: characters of their texts, items and keys. */
+  looking(parts: number): void {
+    const message = 'its comparisons look at more than a node may: use fewer of them, or smaller values';
+    this.#step(parts / partsOfAStep, 'comparison_too_costly', message);
+  }
+
+  #step(steps: number, code: string, message: string): void {
     this.#matching += steps;
-    if (this.#matching > workLimits.node.matching) {
-      const message = 'its regular expressions take more work than a node may have: use fewer of them, or shorter texts';
-      throw new TooMuchWork('regex_too_costly', message);
-    }
+    if (this.#matching > workLimits.node.matching) throw new TooMuchWork(code, message);
     this.#decision?.matching(steps);
   }
 }

@@ -11,6 +11,8 @@ export const eventLimits = {
   remark: failureLimits.message,
   /** ids of nodes that one event names */
   nodes: 200,
+  /** what is counted of any event beside its words and names, in bytes: more than the rest of it takes in a compressed commit */
+  frame: 20,
 } as const;
 
 /** The event as it may be stored, whoever made it. */
@@ -58,11 +60,19 @@ const boundEnding = (ending: Ending): Ending => {
 const cut = (text: string): string =>
   text.length <= eventLimits.remark ? text : text.slice(0, eventLimits.remark).toWellFormed();
 
+/** How much an event takes of a commit that no value of it can give back by being stored apart, in bytes. */
+export function wordsIn(event: RunEvent): number {
+  const names = 'nodeId' in event ? event.nodeId.length + event.iteration.length : 0;
+  const written = 'variable' in event ? (event.variable?.length ?? 0) : 0;
+  const way = 'handle' in event ? (event.handle?.length ?? 0) : 0;
+  return eventLimits.frame + names + written + way + saidIn(event);
+}
+
 /**
  * How many bytes of an event are words from outside, at most: a UTF-16 unit is up to three bytes in UTF-8, and up to six where
  * JSON escapes it.
  */
-export function wordsIn(event: RunEvent): number {
+function saidIn(event: RunEvent): number {
   switch (event.type) {
     case 'NODE_COMPLETED':
       return wordsOf(event.printed);

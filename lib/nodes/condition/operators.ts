@@ -9,9 +9,10 @@
  * - Begins and ends compare texts; other values read as they do inside a template.
  * - A text contains a text, an array an element, an object a key.
  */
+import { holdsText, isSameJson } from '../../engine/compare.ts';
 import { textIn } from '../../engine/graph/template.ts';
 import type { NodeWork } from '../../engine/graph/work.ts';
-import { type JsonValue, isJsonObject } from '../../engine/json.ts';
+import { type JsonValue, isJsonArray, isJsonObject } from '../../engine/json.ts';
 import { matchesRegex } from './regex.ts';
 
 export type Compare = (left: JsonValue, right: JsonValue, work: NodeWork) => boolean;
@@ -34,60 +35,59 @@ export const comparisonNames = [
 export type Comparison = (typeof comparisonNames)[number];
 
 export const comparisons: Readonly<Record<Comparison, Compare>> = {
-  equals: (left, right) => areEqual(left, right),
-  not_equals: (left, right) => !areEqual(left, right),
-  contains: (left, right, work) => contains(left, right, work),
+  equals: areEqual,
+  not_equals: (left, right, work) => !areEqual(left, right, work),
+  contains,
   not_contains: (left, right, work) => !contains(left, right, work),
-  starts_with: (left, right, work) => spelled(left, work).startsWith(spelled(right, work)),
-  ends_with: (left, right, work) => spelled(left, work).endsWith(spelled(right, work)),
-  greater_than: (left, right) => asNumber(left) > asNumber(right),
-  less_than: (left, right) => asNumber(left) < asNumber(right),
-  greater_or_equal: (left, right) => asNumber(left) >= asNumber(right),
-  less_or_equal: (left, right) => asNumber(left) <= asNumber(right),
+  starts_with: (left, right, work) => atAnEnd(left, right, work, (text, part) => text.startsWith(part)),
+  ends_with: (left, right, work) => atAnEnd(left, right, work, (text, part) => text.endsWith(part)),
+  greater_than: (left, right, work) => asNumber(left, work) > asNumber(right, work),
+  less_than: (left, right, work) => asNumber(left, work) < asNumber(right, work),
+  greater_or_equal: (left, right, work) => asNumber(left, work) >= asNumber(right, work),
+  less_or_equal: (left, right, work) => asNumber(left, work) <= asNumber(right, work),
   is_empty: (left) => isEmpty(left),
   is_not_empty: (left) => !isEmpty(left),
-  matches_regex: (left, right, work) => matchesRegex(left, right, work),
+  matches_regex: matchesRegex,
 };
 
 /** As it reads inside a template. A text is itself, and takes nothing. */
 const spelled = (value: JsonValue, work: NodeWork): string => (typeof value === 'string' ? value : textIn(value, work));
 
+function atAnEnd(left: JsonValue, right: JsonValue, work: NodeWork, isThere: (text: string, part: string) => boolean): boolean {
+  const [text, part] = [spelled(left, work), spelled(right, work)];
+  work.looking(part.length);
+  return isThere(text, part);
+}
+
 /** JSON's numbers, with space around them as forms leave it. */
 const decimal = /^\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*$/;
 
 /** NaN, which compares with nothing, where the value is no number. */
-const asNumber = (value: JsonValue): number => {
+function asNumber(value: JsonValue, work: NodeWork): number {
   if (typeof value === 'number') return value;
-  return typeof value === 'string' && decimal.test(value) ? Number(value) : Number.NaN;
-};
-
-function areEqual(left: JsonValue, right: JsonValue): boolean {
-  if (typeof left === 'number' && typeof right === 'string') return left === asNumber(right);
-  if (typeof left === 'string' && typeof right === 'number') return areEqual(right, left);
-  if (typeof left === 'boolean' && typeof right === 'string') return String(left) === right;
-  if (typeof left === 'string' && typeof right === 'boolean') return areEqual(right, left);
-  return isSame(left, right);
+  if (typeof value !== 'string') return Number.NaN;
+  work.looking(value.length);
+  return decimal.test(value) ? Number(value) : Number.NaN;
 }
 
-/** The same JSON value. Inside arrays and objects nothing was typed into a form, so nothing is read as a number there. */
-function isSame(left: JsonValue, right: JsonValue | undefined): boolean {
-  if (left === right) return true;
-  if (isArray(left) && isArray(right))
-    return left.length === right.length && left.every((item, index) => isSame(item, right[index]));
-  if (!isJsonObject(left) || !isJsonObject(right)) return false;
-  const keys = Object.keys(left);
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && isSame(left[key] ?? null, right[key]))
-  );
+function areEqual(left: JsonValue, right: JsonValue, work: NodeWork): boolean {
+  if (typeof left === 'number' && typeof right === 'string') return left === asNumber(right, work);
+  if (typeof left === 'string' && typeof right === 'number') return areEqual(right, left, work);
+  if (typeof left === 'boolean' && typeof right === 'string') return String(left) === right;
+  if (typeof left === 'string' && typeof right === 'boolean') return areEqual(right, left, work);
+  // Inside arrays and objects nothing was typed into a form, so nothing is read as a number there.
+  return isSameJson(left, right, work);
 }
 
 function contains(left: JsonValue, right: JsonValue, work: NodeWork): boolean {
-  if (typeof left === 'string') return right !== null && left.includes(spelled(right, work));
-  if (isArray(left)) return left.some((item) => areEqual(item, right));
+  if (typeof left === 'string') {
+    if (right === null) return false;
+    const part = spelled(right, work);
+    work.looking(left.length);
+    return holdsText(left, part);
+  }
+  if (isJsonArray(left)) return left.some((item) => areEqual(item, right, work));
   return isJsonObject(left) && Object.hasOwn(left, spelled(right, work));
 }
 
-const isEmpty = (value: JsonValue): boolean => value === null || value === '' || (isArray(value) && value.length === 0);
-
-const isArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
+const isEmpty = (value: JsonValue): boolean => value === null || value === '' || (isJsonArray(value) && value.length === 0);

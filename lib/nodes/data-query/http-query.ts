@@ -1,6 +1,6 @@
 /** A query over HTTP is a request of an `http` node: the same guard, bounds and failures, and the arguments as its context. */
 import type { ContextView } from '../../engine/graph/context.ts';
-import { asText } from '../../engine/graph/template.ts';
+import { textIn } from '../../engine/graph/template.ts';
 import { NodeWork } from '../../engine/graph/work.ts';
 import { type JsonObject, inline, isJsonObject } from '../../engine/json.ts';
 import type { HttpQuery } from '../../engine/query/definition.ts';
@@ -16,14 +16,15 @@ export async function askHttp(
   tools: NodeTools,
 ): Promise<RunResult> {
   const { method, path, query: search, headers, body } = query.request;
-  const filled = filledPath(path, (name) => asText(values[name]));
+  const context = contextOf(values);
+  const filled = filledPath(path, (name) => textIn(values[name], context.work));
   if (filled === undefined) {
     const message = `an argument of ${path} is empty, or a step to another place`;
     return failed({ cause: 'invalid', code: 'arguments_invalid', message });
   }
   const url = query.connection.replace(/\/+$/, '') + filled;
   const config = { method, url, headers, query: search, body, maxResponseBytes: query.maxBytes };
-  const result = await http.run(config, { ...input, context: contextOf(values) }, tools);
+  const result = await http.run(config, { ...input, context }, tools);
   return { ...result, outcome: asQuery(result.outcome, query) };
 }
 

@@ -25,7 +25,7 @@ export const tooLarge = (bytes: number, most: number): RunResult =>
   failed({
     cause: 'invalid',
     code: 'context_too_large',
-    message: `the prompt has ${bytes} bytes, and may have ${most}`,
+    message: `the prompt has at least ${bytes} bytes, and may have ${most}`,
   });
 
 export const contractBroken = (phase: ModerationPhase, errors: readonly ContractError[]): RunResult => {

@@ -43,8 +43,9 @@ export const runLens = ({ lenses, models, moderation }: LensWorld): Runner => {
     const refusal = await models.refusal(model, kindsOf(config));
     if (refusal !== undefined) return failure.modalityUnsupported(refusal);
     const values = valuesOf(config, input);
-    const rendered = render(ready.parts, byKey(values), ready.isOptional);
+    const rendered = render(ready.parts, byKey(values), ready.isOptional, mostPromptBytes);
     if ('unbound' in rendered) return failure.unbound(rendered.unbound);
+    if ('atLeast' in rendered) return failure.tooLarge(rendered.atLeast, mostPromptBytes);
     const bytes = Buffer.byteLength(rendered.text);
     if (bytes > mostPromptBytes) return failure.tooLarge(bytes, mostPromptBytes);
     const errors = ready.checkInput(values);

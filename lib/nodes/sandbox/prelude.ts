@@ -134,7 +134,7 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
     let size = 0;
     // The objects around the value at hand, the innermost first. The outermost is the one that stringify itself makes.
     let around = { __proto__: null, value: undefined, key: '', up: null, level: -1 };
-    return 'json:' + stringify(result, function (key, value) {
+    const json = stringify(result, function (key, value) {
       while (around.value !== this && around.up !== null) around = around.up;
       const here = { __proto__: null, value, key, up: around, level: around.level + 1 };
       if (here.level > levelLimit) refuse(here, 'output_too_deep', '');
@@ -149,6 +149,8 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
       if (type === 'object' && value !== null) around = here;
       return value;
     });
+    // Where a toJSON of the script gives nothing, there is no text at all.
+    return 'json:' + (json === undefined ? 'null' : json);
   };
 
   return {

@@ -40,6 +40,22 @@ describe('an output', () => {
     },
   );
 
+  test('in which one value stands often is not gone through beyond the limit', () => {
+    const row = { text: text(most / 16) };
+    let looks = 0;
+    const counted = new Proxy(row, {
+      ownKeys: (target) => {
+        looks += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    const play = started(drawn());
+    play.ends('a', finished(Array.from({ length: 10_000 }, () => counted)));
+    expect(play.eventsOf('NODE_FAILED')).toMatchObject([{ failure: { code: 'output_too_large' } }]);
+    // As often as the limit holds it, and not ten thousand times: its keys and what they name, by each who asks.
+    expect(looks).toBeLessThan(100);
+  });
+
   test('that is too large is paid for even so', () => {
     const play = started(drawn());
     const large = apart(most + 1);

@@ -55,6 +55,16 @@ describe('a query over HTTP', () => {
     expect(server.seen).toEqual([]);
   });
 
+  test('an argument that stands often in the path is counted as often', async () => {
+    const path = '/:id'.repeat(500);
+    const many = { ...query(), request: { method: 'GET', path, query: {}, headers: {}, body: null } } as const;
+    expect(await asked({ id: 'x'.repeat(1_200_000) }, { query: many })).toMatchObject({
+      kind: 'failed',
+      failure: { cause: 'invalid', code: 'context_too_large' },
+    });
+    expect(server.seen).toEqual([]);
+  });
+
   test('is no way around the guard', async () => {
     const inner = { ...query(), connection: 'http://169.254.169.254' };
     expect(await asked({ id: 'x' }, { query: inner })).toMatchObject({ failure: { code: 'address_forbidden' } });

@@ -1,0 +1,32 @@
+/** Comparisons give what the obvious ones give, and say how much they look at. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { holdsText, isSameJson } from '../../lib/engine/compare.ts';
+
+describe('a part of a text', () => {
+  const repeating = fc.array(fc.constantFrom('a', 'b', 'aa', 'ab', 'é', '😀'), { maxLength: 200 }).map((all) => all.join(''));
+
+  test('is found where `includes` finds it, however long it is', () => {
+    fc.assert(
+      fc.property(repeating, repeating, repeating, fc.boolean(), (before, part, behind, isIn) => {
+        const text = isIn ? before + part + behind : before + behind;
+        expect(holdsText(text, part)).toBe(text.includes(part));
+      }),
+    );
+  });
+
+  test('is found at the end, and not where the text ends within it', () => {
+    const part = `${'ab'.repeat(50)}c`;
+    expect(holdsText(`abab${part}`, part)).toBe(true);
+    expect(holdsText(`abab${part.slice(0, -1)}`, part)).toBe(false);
+  });
+});
+
+test('two values are the same by what they hold, and what is looked at is told', () => {
+  const looks: number[] = [];
+  const counter = { looking: (parts: number): void => void looks.push(parts) };
+  expect(isSameJson({ a: ['text'], b: 1 }, { b: 1, a: ['text'] }, counter)).toBe(true);
+  // the objects and their two keys, the lists, the texts, the numbers
+  expect(looks).toEqual([1, 2, 1, 5, 1]);
+  expect(isSameJson(['text'], ['other text'], counter)).toBe(false);
+});

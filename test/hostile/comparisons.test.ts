@@ -1,0 +1,68 @@
+/** What comparisons look at is counted for each node and each decision, and each takes time in proportion to it. */
+import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
+import { beside, chain, completes, drawn, failedBy, hold } from './hold.ts';
+import { stage } from './play.ts';
+
+const comparing = (id: string, operator: string, count: number, rightValue: JsonValue, leftValue: JsonValue): JsonObject => ({
+  id,
+  type: 'condition',
+  config: {
+    branches: Array.from({ length: Math.ceil(count / 100) }, (_, branch) => ({
+      id: `b${branch}`,
+      conditionLogic: 'OR',
+      conditions: Array.from({ length: Math.min(count, 100) }, () => ({ leftValue, operator, rightValue })),
+    })),
+  },
+});
+const compare = (
+  operator: string,
+  count: number,
+  rightValue: JsonValue,
+  leftValue: JsonValue = '{{ctx.input.value}}',
+): JsonObject => chain(comparing('c', operator, count, rightValue, leftValue));
+const tooCostly = failedBy('comparison_too_costly', 'invalid');
+const zeros = Array.from({ length: 200_000 }, () => 0);
+const beginning = 'a'.repeat(50_000);
+const slow = { withinMs: 20_000 };
+
+hold('comparisons', stage(), [
+  drawn('a text that differs from what repeats in its middle', compare('contains', 1, `{{ctx.input.part}}`), completes, {
+    input: { value: 'a'.repeat(800_000), part: `${beginning}b${beginning}` },
+  }),
+  drawn(
+    'the same by the condition of an edge',
+    {
+      name: 'hostile',
+      nodes: [
+        { id: 'start', type: 'start' },
+        { id: 's', type: 'javascript', config: { code: `return { value: 'a'.repeat(800_000) }` } },
+        { id: 'next', type: 'delay', config: { delayMs: 0 } },
+      ],
+      edges: [
+        { source: 'start', target: 's' },
+        {
+          source: 's',
+          target: 'next',
+          sourceOutputKey: 'value',
+          condition: { type: 'contains', value: `${beginning}b${beginning}` },
+        },
+      ],
+    },
+    completes,
+  ),
+  drawn('10,000 looks for an item in 200,000', compare('contains', 10_000, 1), tooCostly, { input: { value: zeros }, ...slow }),
+  drawn('10,000 comparisons of 200,000 items', compare('equals', 10_000, '{{ctx.input.other}}'), tooCostly, {
+    input: { value: zeros, other: [...zeros.slice(1), 1] },
+    ...slow,
+  }),
+  drawn('10,000 texts of spaces as numbers', compare('greater_than', 10_000, 1), tooCostly, {
+    input: { value: ' '.repeat(400_000) },
+    ...slow,
+  }),
+  drawn(
+    'twenty nodes that look through 200,000 items ten times',
+    beside(Array.from({ length: 20 }, (_, n) => comparing(`n${n}`, 'contains', 10, 1, '{{ctx.input.value}}'))),
+    completes,
+    { input: { value: zeros }, ...slow },
+  ),
+]);
