@@ -27,6 +27,12 @@ export async function handler(_event: unknown, context: Context): Promise<void> 
       error: trouble instanceof Error ? trouble : String(trouble),
     });
   }
+  for (const { run, trouble } of deletions.broken) {
+    logger.error('a run was deleted that could not be ended', {
+      runId: run.runId,
+      error: trouble instanceof Error ? trouble : String(trouble),
+    });
+  }
   const schedules = await settleSchedules(sweeper.deps, mustEndAt);
   for (const { setting, trouble } of schedules.failed) {
     logger.error('a schedule could not be set', {

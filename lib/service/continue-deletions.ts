@@ -3,6 +3,7 @@
  * the condition that no other process has changed it: a slice that is done twice counts once, and a process that dies loses one slice.
  * (docs/decisions/deleting-a-workflow.md)
  */
+import type { RunAddress } from '../engine/ids.ts';
 import { unreachable } from '../engine/invariant.ts';
 import type { Head } from '../engine/log/head.ts';
 import { terminalStatuses } from '../engine/log/head.ts';
@@ -11,7 +12,7 @@ import type { FoundRun, WorkflowDeletion } from '../ports/deletions.ts';
 import { cancelRun } from './cancel-run.ts';
 import { closeName } from './close-name.ts';
 import type { Decider } from './decide-run.ts';
-import { deleteRun, deletionReason } from './delete-run.ts';
+import { deleteRun, deletionReason, unlessBroken } from './delete-run.ts';
 import type { Deps } from './deps.ts';
 import { keptFor } from './record-audit.ts';
 
@@ -20,6 +21,13 @@ export interface Continued {
   readonly ended: number;
   /** they are continued by the next sweep */
   readonly failed: readonly { readonly deletion: WorkflowDeletion; readonly trouble: unknown }[];
+  /** runs that were deleted without having been ended, because their record makes no sense */
+  readonly broken: readonly BrokenRun[];
+}
+
+interface BrokenRun {
+  readonly run: RunAddress;
+  readonly trouble: unknown;
 }
 
 /** Of each sweep: the next one continues what it leaves. */
@@ -42,6 +50,7 @@ const lateness = hours(1);
 export async function continueDeletions(decider: Decider, mustEndAt: Instant): Promise<Continued> {
   const { deps } = decider;
   const failed: { deletion: WorkflowDeletion; trouble: unknown }[] = [];
+  const broken: BrokenRun[] = [];
   let ended = 0;
   let current = await deps.deletions.all();
   // In turns, so that a long deletion does not hold up the others.
@@ -50,7 +59,7 @@ export async function continueDeletions(decider: Decider, mustEndAt: Instant): P
     for (const deletion of current) {
       if (deps.clock.now() >= mustEndAt) break;
       try {
-        const step = await continueOne(decider, deletion, mustEndAt);
+        const step = await continueOne(decider, deletion, { mustEndAt, broken });
         if (step === 'ended') ended += 1;
         else if (step !== 'waits') next.push(step);
       } catch (trouble) {
@@ -59,26 +68,31 @@ export async function continueDeletions(decider: Decider, mustEndAt: Instant): P
     }
     current = next;
   }
-  return { ended, failed };
+  return { ended, failed, broken };
 }
 
 /** The record as it is now; or it has ended; or it is not this process that continues it now. */
 type Step = WorkflowDeletion | 'ended' | 'waits';
 
-function continueOne(decider: Decider, deletion: WorkflowDeletion, mustEndAt: Instant): Promise<Step> {
+interface Sweep {
+  readonly mustEndAt: Instant;
+  readonly broken: BrokenRun[];
+}
+
+function continueOne(decider: Decider, deletion: WorkflowDeletion, sweep: Sweep): Promise<Step> {
   switch (deletion.phase) {
     case 'closing':
       return closeName(decider.deps, deletion).then((closed) => closed ?? 'ended');
     case 'finding':
       return find(decider, deletion);
     case 'deleting':
-      return deleteFound(decider, deletion, mustEndAt);
+      return deleteFound(decider, deletion, sweep);
     case 'freeing':
       return free(decider.deps, deletion);
     case 'settling':
       return settle(decider, deletion);
     case 'clearing':
-      return clear(decider, deletion);
+      return clear(decider, deletion, sweep);
     default:
       return unreachable(deletion.phase);
   }
@@ -106,7 +120,8 @@ async function cancelAndNote(decider: Decider, deletion: WorkflowDeletion, heads
     own.map((head): FoundRun => ({ runId: head.address.runId, expiresAt: head.expiresAt, isRecent: isRecent(head, now) })),
   );
   const open = own.filter((head) => !hasEnded(head));
-  await inTurns(open, async ({ address }) => void (await cancelRun(decider, address, deletionReason)));
+  // One that cannot be cancelled is told of when it is deleted.
+  await inTurns(open, async ({ address }) => void (await unlessBroken(() => cancelRun(decider, address, deletionReason))));
   return own.length;
 }
 
@@ -119,7 +134,7 @@ const hasEnded = ({ projection }: Head): boolean => terminalStatuses.some((statu
 const isRecent = ({ projection: { endedAt } }: Head, now: Instant): boolean =>
   endedAt === undefined || between(endedAt, now) < settlingTime;
 
-async function deleteFound(decider: Decider, deletion: WorkflowDeletion, mustEndAt: Instant): Promise<Step> {
+async function deleteFound(decider: Decider, deletion: WorkflowDeletion, sweep: Sweep): Promise<Step> {
   const { deps } = decider;
   const { after: position } = deletion;
   const runs = await deps.deletions.runs(deletion, {
@@ -138,9 +153,9 @@ async function deleteFound(decider: Decider, deletion: WorkflowDeletion, mustEnd
   }
   let deleted = deletion;
   // The logs may be long: what is deleted when the time is up counts.
-  for (let first = 0; first < runs.length && (first === 0 || deps.clock.now() < mustEndAt); first += atOnce) {
+  for (let first = 0; first < runs.length && (first === 0 || deps.clock.now() < sweep.mustEndAt); first += atOnce) {
     const turn = runs.slice(first, first + atOnce);
-    await inTurns(turn, (run) => deleteRun(decider, addressOf(deletion, run), run.expiresAt));
+    await inTurns(turn, (run) => deleteOne(decider, deletion, run, sweep));
     const last = turn.at(-1);
     if (last !== undefined) deleted = { ...deleted, after: last.runId, runsDeleted: deleted.runsDeleted + turn.length };
   }
@@ -179,12 +194,12 @@ async function settle(decider: Decider, deletion: WorkflowDeletion): Promise<Ste
 }
 
 /** What workers wrote after their run was deleted goes, then the versions, which such a worker may have needed, and the record last. */
-async function clear(decider: Decider, deletion: WorkflowDeletion): Promise<Step> {
+async function clear(decider: Decider, deletion: WorkflowDeletion, sweep: Sweep): Promise<Step> {
   const { deps } = decider;
   const runs = await deps.deletions.runs(deletion, { limit: pageOfRuns });
   if (runs.length > 0) {
     const recent = runs.filter((run) => run.isRecent);
-    await inTurns(recent, (run) => deleteRun(decider, addressOf(deletion, run), run.expiresAt));
+    await inTurns(recent, (run) => deleteOne(decider, deletion, run, sweep));
     await deps.deletions.removeRuns(
       deletion,
       runs.map(({ runId }) => runId),
@@ -209,6 +224,12 @@ async function clearVersions({ workflows }: Deps, { name, throughVersion, ...sco
     }
     await workflows.removeVersion(scope, name, number);
   }
+}
+
+async function deleteOne(decider: Decider, deletion: WorkflowDeletion, found: FoundRun, { broken }: Sweep): Promise<void> {
+  const run = addressOf(deletion, found);
+  const trouble = await deleteRun(decider, run, found.expiresAt);
+  if (trouble !== undefined) broken.push({ run, trouble });
 }
 
 const addressOf = ({ projectId, environment }: WorkflowDeletion, { runId }: FoundRun) => ({ projectId, environment, runId });

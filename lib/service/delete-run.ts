@@ -2,7 +2,10 @@
  * Deletes a run of a workflow that is being deleted. It is cancelled first, so that nothing more is decided, and a node of another run
  * that waits for it hears how it ended. Done again, it deletes what a worker wrote that was still at work.
  */
+import { Unreadable } from '../codec/unreadable.ts';
 import { firstCommit, type RunAddress } from '../engine/ids.ts';
+import { InvariantViolation } from '../engine/invariant.ts';
+import type { Head } from '../engine/log/head.ts';
 import { callerOf } from '../engine/log/lineage.ts';
 import type { Instant } from '../engine/time.ts';
 import { cancelRun } from './cancel-run.ts';
@@ -17,23 +20,47 @@ import { tellEnd } from './tend-child.ts';
 /** As the cancelled runs and those who called them say it. */
 export const deletionReason = 'its workflow is being deleted';
 
-/** @param expiresAt when what is left in the place of the run expires, where its head is gone already */
-export async function deleteRun(decider: Decider, run: RunAddress, expiresAt: Instant): Promise<void> {
+/**
+ * @param expiresAt when what is left in the place of the run expires, where its head is gone already
+ * @returns why it could not be ended before it was deleted
+ */
+export async function deleteRun(decider: Decider, run: RunAddress, expiresAt: Instant): Promise<unknown> {
   const { deps } = decider;
   const head = await deps.log.head(run);
   if (head === undefined) {
     await deps.blobs.removeAll(run, blobsOf(run));
-    return deps.log.forget(run, expiresAt);
+    await deps.log.forget(run, expiresAt);
+    return undefined;
   }
+  const broken = await unlessBroken(() => endRun(decider, head));
+  await forgetRun(deps, head);
+  return broken;
+}
+
+async function endRun(decider: Decider, head: Head): Promise<void> {
+  const { deps } = decider;
+  const run = head.address;
   await cancelRun(decider, run, deletionReason);
   const fold = await readRun(deps, run);
-  if (fold !== undefined) {
-    // Once more, where the process that cancelled it died before: a message that repeats it would find no run.
-    await mendRun(decider, fold);
-    await leaveEveryWait(deps, run, [head.commit, ...(await commitsOf(deps, fold, firstCommit))]);
-    await notifyCaller(decider, fold);
+  if (fold === undefined) return;
+  // Once more, where the process that cancelled it died before: a message that repeats it would find no run.
+  await mendRun(decider, fold);
+  await leaveEveryWait(deps, run, [head.commit, ...(await commitsOf(deps, fold, firstCommit))]);
+  await notifyCaller(decider, fold);
+}
+
+/**
+ * A run whose record makes no sense, whatever made it so, must not hold up the deletion of the others: it is as broken the next time.
+ * @returns what is wrong with it
+ */
+export async function unlessBroken(act: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await act();
+    return undefined;
+  } catch (trouble) {
+    if (trouble instanceof Unreadable || trouble instanceof InvariantViolation) return trouble;
+    throw trouble;
   }
-  await forgetRun(deps, head);
 }
 
 /** Here and not by a message: when that arrived, the log would be gone that says how the run ended. */

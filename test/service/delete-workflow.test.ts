@@ -1,5 +1,6 @@
 /** Deleting a workflow: its versions and runs go, in slices that any process may continue, and the name is free again. */
 import { describe, expect, it } from 'vitest';
+import { Unreadable } from '../../lib/codec/unreadable.ts';
 import { type RunAddress, attempt, firstCommit, nodeId, nodeKey, runId, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { isForgotten } from '../../lib/engine/log/forgotten.ts';
@@ -165,7 +166,7 @@ describe('a deletion', () => {
     ]);
 
     await request(home);
-    expect(await sweep(home)).toEqual({ ended: 0, failed: [] });
+    expect(await sweep(home)).toEqual({ ended: 0, failed: [], broken: [] });
     expect(await progress(home)).toEqual(['settling', 2, 2]);
     for (const run of [rich, fresh]) {
       expect(await left(home, run, blobs)).toEqual([]);
@@ -183,6 +184,21 @@ describe('a deletion', () => {
       'child',
       'short',
     ]);
+  });
+
+  it('is not held up by a run whose record makes no sense: it is told of, and deleted with the others', async () => {
+    const home = await furnished();
+    const [broken, sound] = [await richRun(home), await richRun(home, 'other')];
+    const commitsAfter = home.world.log.commitsAfter.bind(home.world.log);
+    home.world.log.commitsAfter = async (run, ...given) => {
+      if (run.runId === broken.runId) throw new Unreadable('a commit', 'it is not JSON');
+      return commitsAfter(run, ...given);
+    };
+    await request(home);
+    expect(await sweep(home)).toMatchObject({ failed: [], broken: [{ run: broken, trouble: { name: 'Unreadable' } }] });
+    for (const run of [broken, sound]) expect(await home.world.log.head(run)).toBeUndefined();
+    await sweepToTheEnd(home);
+    expect(await create(home)).toMatchObject({ kind: 'published', version: 2 });
   });
 
   it('is audited once: who asked, for what, and how many runs', async () => {
@@ -236,7 +252,7 @@ describe('a deletion', () => {
     for (let run = 0; run < 120; run += 1) await home.start({ idempotencyKey: `${run}` });
     await request(home);
     const now = home.world.clock.now();
-    expect(await continueDeletions(home.worker, now)).toEqual({ ended: 0, failed: [] });
+    expect(await continueDeletions(home.worker, now)).toEqual({ ended: 0, failed: [], broken: [] });
     expect(await progress(home)).toEqual(['finding', 0, 0]);
     // A clock that every look at it moves on: each sweep has time for little.
     let time = Number(now);
