@@ -26,6 +26,16 @@ export async function sendHeartbeat(
   await log.beat(head.address, { node: nodeKey(node), at: now, resends, ...known }, head.expiresAt);
 }
 
+/** A worker that recorded that it began leaves the attempt to another message, without a loss. */
+export async function leaveAttempt(
+  deps: Pick<Deps, 'clock' | 'log'>,
+  fold: RunFold,
+  open: OpenNode,
+  { begun, lost }: Deliveries,
+): Promise<void> {
+  await keep(deps, fold, open, { at: deps.clock.now(), resends: begun?.resends ?? 0, deliveries: { lost } });
+}
+
 /**
  * What a worker threw in an attempt, or in a decision about a node that waits: on record, so that it ends where it comes again and
  * again. The message comes back all the same.
