@@ -5,7 +5,11 @@ const edges = (ids: readonly string[]) => ids.slice(1).map((target, at) => ({ so
 const numbered = (count: number) => Array.from({ length: count }, (_one, at) => `n${at + 1}`);
 
 /** One script that never ends by itself. */
-export const endless = { name: 'endless', nodes: [{ id: 'loop', type: 'javascript', config: { code: 'for (;;) {}' } }], edges: [] };
+export const endless = {
+  name: 'endless',
+  nodes: [{ id: 'loop', type: 'javascript', config: { code: 'for (;;) {}' } }],
+  edges: [],
+};
 
 /** Nodes one after the other, each of which is executed. */
 export function chain(length: number) {

@@ -74,7 +74,14 @@ export const awsWorld = (settings: Settings): World => {
   };
   // Whoever only notes how far the sweep is has no table of runs.
   const index = once(() => new DynamoRunIndex(tables, { head: (run) => log().head(run) }));
-  const jobs = once(() => new SqsJobs(queueClient(), queues, once(() => sharesIn(settings))));
+  const jobs = once(
+    () =>
+      new SqsJobs(
+        queueClient(),
+        queues,
+        once(() => sharesIn(settings)),
+      ),
+  );
   const scheduling = (): ScheduleSettings => {
     const { scheduleGroup: group, delayQueueArn: queueArn, scheduleRoleArn: roleArn } = settings;
     return { group, queueArn, roleArn };

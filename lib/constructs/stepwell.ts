@@ -162,7 +162,9 @@ export class Stepwell extends Construct {
     this.node.addValidation({
       validate: () =>
         props.nodeQueue === 'standard' && (props.maxProjectShare ?? 100) < 100
-          ? ['maxProjectShare below 100 needs nodeQueue: fifo, because a standard queue has no message groups to bound a project by']
+          ? [
+              'maxProjectShare below 100 needs nodeQueue: fifo, because a standard queue has no message groups to bound a project by',
+            ]
           : [],
     });
     this.storage = props.storage instanceof Storage ? props.storage : new Storage(this, 'Storage', props.storage);

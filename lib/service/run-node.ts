@@ -70,7 +70,8 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
     const admission = await admitAttempt(worker, fold, open, { ...delivery, resend: job.resend });
     // Running it here would execute the node twice: the recheck redispatches it if the other worker is dead.
     if (admission.kind === 'with_another') await nudgeLater(worker.deps, fold.head, nudgeDelay);
-    else if (admission.kind === 'begins') await runChain(worker, fold, { open, isSlow, deliveries: admission.deliveries }, delivery);
+    else if (admission.kind === 'begins')
+      await runChain(worker, fold, { open, isSlow, deliveries: admission.deliveries }, delivery);
   }
   worker.folds.keep(fold);
 }
