@@ -103,8 +103,10 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
 }
 
 /** A project's share of the workers is counted from how many there are, and here these are threads. */
-const concurrencyHere = ({ [nodeConcurrency]: told }: Readonly<Record<string, string>>, threads: number): Record<string, string> =>
-  told === undefined ? {} : { [nodeConcurrency]: String(Math.min(Number(told), threads)) };
+const concurrencyHere = (
+  { [nodeConcurrency]: told }: Readonly<Record<string, string>>,
+  threads: number,
+): Record<string, string> => (told === undefined ? {} : { [nodeConcurrency]: String(Math.min(Number(told), threads)) });
 const { nodeConcurrency } = environmentNames;
 
 interface RuntimeFacts {
