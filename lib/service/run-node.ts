@@ -52,6 +52,7 @@ const reserveMs = durationMs(5_000);
 
 export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery): Promise<void> {
   const isSlow = job.slowLane !== undefined;
+  const isOfProject = isSlow || worker.deps.settings.shares?.first !== undefined;
   // In the slow lane it may have waited for long: a run that has ended since is not to take its project's share.
   const isFresh = delivery.isRedelivered || isSlow;
   const fold = await worker.folds.take(worker.deps, job.run, { atLeast: job.commit, isFresh });
@@ -67,7 +68,7 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
     // No lane: it comes back by a queue that knows none.
     await later(worker.deps, open.notBefore, nodeJob(fold.head, job.commit, job, job.resend));
   } else {
-    const admission = await admitAttempt(worker, fold, open, { ...delivery, resend: job.resend });
+    const admission = await admitAttempt(worker, fold, open, { ...delivery, resend: job.resend, isOfProject });
     // Running it here would execute the node twice: the recheck redispatches it if the other worker is dead.
     if (admission.kind === 'with_another') await nudgeLater(worker.deps, fold.head, nudgeDelay);
     else if (admission.kind === 'begins')

@@ -298,6 +298,32 @@ describe('a job in the slow lane', () => {
     expect(home.attempts).toEqual(['hog#1']);
   });
 
+  test('begins although a newer one of it was sent meanwhile, which waits behind it', async () => {
+    const { home, run, slow } = await waiting();
+    home.world.clock.advance(seconds(100));
+    await recoverRun(home.worker, run);
+    const [newer] = home.world.jobs.takeSent();
+    if (newer === undefined) throw new Error('it was not sent again');
+    await home.take(newer);
+    const [second] = home.world.jobs.takeSent();
+    if (second === undefined) throw new Error('nothing was sent to the slow lane');
+    home.world.clock.advance(seconds(200));
+    await recoverRun(home.worker, run);
+    expect(home.world.jobs.takeSent()).toMatchObject([{ resend: 2 }]);
+    // The first one's worker died, so that it comes back: both find that a newer one is on its way.
+    for (const [job, isRedelivered] of [
+      [slow, true],
+      [second, false],
+    ] as const) {
+      const taking = home.take(job, { isRedelivered });
+      await settled();
+      home.endless.shift()?.();
+      await taking;
+      if (job === slow) expect(await statusOf(home, run)).toBe('failed');
+    }
+    expect(home.endless).toEqual([]);
+  });
+
   test('whose run has passed its deadline ends the run, and does not begin', async () => {
     const { home, run, slow } = await waiting({ deadlineSeconds: 60 });
     home.world.clock.advance(seconds(61));
