@@ -12,6 +12,9 @@ import { type DurationMs, durationMs } from './time.ts';
  */
 export const firstSlice: DurationMs = durationMs(100);
 
+/** The same for a script that spent its first slice lately, in the same process: most of its runs will, and the others still end in it. */
+export const nextSlice: DurationMs = durationMs(20);
+
 /** Message groups per project. */
 export interface Shares {
   /** for scripts beyond their first slice */
@@ -51,11 +54,11 @@ const half = (count: number): number => Math.max(1, Math.floor(count / 2));
 
 const hash = (...parts: readonly string[]): number => fnv([...parts.join('#')].map((unit) => unit.charCodeAt(0)));
 
-/** A script took its first slice and has not ended: the attempt has no outcome, and begins again in the slow lane. */
+/** A script took its first slice and has not ended: it had no effect and has no outcome, and its attempt begins again in the slow lane. */
 export class SliceSpent extends Error {
   override readonly name = 'SliceSpent';
 
   constructor() {
-    super(`the script took longer than its first slice of ${firstSlice} ms`);
+    super('the script has not ended within its first slice');
   }
 }

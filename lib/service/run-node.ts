@@ -11,7 +11,7 @@ import type { Deliveries } from '../engine/log/deliveries.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { isTestRun, pinnedVersion } from '../engine/log/head.ts';
 import { type NodeState, type OpenNode, type WaitingNode, endsBy, isOpen } from '../engine/log/node-state.ts';
-import { firstSlice, slowLane } from '../engine/shares.ts';
+import { firstSlice, nextSlice, slowLane } from '../engine/shares.ts';
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
 import { admitAttempt, recordingThrows } from './admit-attempt.ts';
@@ -167,6 +167,9 @@ async function goOn(worker: Worker, fold: RunFold, plan: Plan, from: Commit, del
   await saveSnapshot(worker.deps, fold);
 }
 
+/** Nodes whose scripts spent their first slices when this process last gave them one: as long as it keeps their plans. */
+const overran = new WeakSet<PlanNode>();
+
 /** Runs the attempt and commits what follows from it, or leaves that to the collector. */
 function runOne(worker: Worker, fold: RunFold, plan: Plan, admitted: Admitted): Promise<Commit | undefined> {
   const { open, deliveries } = admitted;
@@ -179,12 +182,15 @@ async function attemptAndCommit(
   plan: Plan,
   { open, isSlow, deliveries }: Admitted,
 ): Promise<Commit | undefined> {
-  const slice = worker.deps.settings.shares === undefined || isSlow ? undefined : firstSlice;
-  const ended = await attemptNode(worker, fold, plan, planned(plan, open), open, { deliveries, firstSlice: slice });
+  const node = planned(plan, open);
+  const slice = worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node) ? nextSlice : firstSlice;
+  const ended = await attemptNode(worker, fold, plan, node, open, { deliveries, firstSlice: slice });
   if (ended === 'slice_spent') {
+    overran.add(node);
     await moveToSlowLane(worker, fold, open, deliveries);
     return undefined;
   }
+  if (slice !== undefined) overran.delete(node);
   // A test run may have been forgotten meanwhile: then nothing of it is stored again, not even a large output.
   if (isTestRun(fold.head)) await readTail(worker.deps, fold);
   if (isTerminal(fold.state.progress)) return undefined;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { nodeJobIdentity } from '../../lib/aws/message-identity.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import { type RunAddress, type Scope, nodeId, projectId, nodeKey, topLevel, workflowName } from '../../lib/engine/ids.ts';
-import { type Shares, SliceSpent, sharesOf, slowLane } from '../../lib/engine/shares.ts';
+import { type Shares, SliceSpent, firstSlice, nextSlice, sharesOf, slowLane } from '../../lib/engine/shares.ts';
 import { after, minutes, seconds } from '../../lib/engine/time.ts';
 import type { NodeJob } from '../../lib/ports/jobs.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
@@ -182,6 +182,27 @@ describe('a first slice', () => {
     await taking;
     expect(home.slices).toBe(0);
     expect(await statusOf(home, run)).toBe('failed');
+  });
+
+  test('is a fifth for a node that spent its last one, until one of its scripts ends within it', async () => {
+    const given: (number | undefined)[] = [];
+    const home = homeOf(shares);
+    let isEndless = true;
+    const runAttempt: RunAttempt = async (node, _input, { firstSlice: slice }) => {
+      given.push(slice);
+      if (isEndless && slice !== undefined) throw new SliceSpent();
+      return { outcome: finished(node.id), printed: [] };
+    };
+    const worker = { ...home.worker, runAttempt };
+    await home.publish(workflow('flow', 'a>b'));
+    for (const number of numbers(5)) {
+      if (number === 3) isEndless = false;
+      await begin(home, 'flow', number);
+      for (const job of home.world.jobs.takeSent()) if (job.nodeId === 'a') await home.take(job, { worker });
+      home.world.jobs.takeSent();
+    }
+    // From the fourth on each run goes on with `b`.
+    expect(given).toEqual([firstSlice, nextSlice, nextSlice, nextSlice, firstSlice, firstSlice, firstSlice]);
   });
 
   test('that is cut commits nothing, records nothing, and sends the same job to its lane', async () => {
