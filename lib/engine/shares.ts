@@ -2,7 +2,7 @@
  * How much of the workers one project and one workflow may take. A FIFO queue has one message of a group in flight, so the number of
  * groups that a project's messages are spread over bounds the workers that it holds. (docs/decisions/fair-shares.md)
  */
-import { fnv } from './fnv.ts';
+import { fnv, unitsOf } from './fnv.ts';
 import { type NodeRef, type RunId, type WorkflowName, nodeKey } from './ids.ts';
 import { type DurationMs, durationMs } from './time.ts';
 
@@ -52,7 +52,7 @@ export const firstLane = (
 
 const half = (count: number): number => Math.max(1, Math.floor(count / 2));
 
-const hash = (...parts: readonly string[]): number => fnv([...parts.join('#')].map((unit) => unit.charCodeAt(0)));
+const hash = (...parts: readonly string[]): number => fnv(unitsOf(parts.join('#')));
 
 /** A script took its first slice and has not ended: it had no effect and has no outcome, and its attempt begins again in the slow lane. */
 export class SliceSpent extends Error {

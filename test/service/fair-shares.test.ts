@@ -62,7 +62,7 @@ function queueOf(home: Home, workers: number, shares: Shares) {
   let mostSlow = 0;
   const pump = (): void => {
     waiting.push(...home.world.jobs.takeSent());
-    for (const job of [...waiting]) {
+    for (const job of waiting.slice()) {
       const { group } = nodeJobIdentity(job, shares);
       if (inFlight.size >= workers) return;
       if (inFlight.has(group)) continue;

@@ -2,7 +2,7 @@
  * Steps: what the author's code asks for, each a node of its run. A key is the name of the step, and from its second use on
  * the name with a number behind it (`charge`, `charge:1`): the same code asks under the same keys each time it is replayed.
  */
-import { fnv } from '../fnv.ts';
+import { fnv, unitsOf } from '../fnv.ts';
 import { type NodeId, nodeId } from '../ids.ts';
 import type { DurationMs } from '../time.ts';
 
@@ -64,7 +64,7 @@ const codeOf = (char: string): string => (char.codePointAt(0) ?? 0).toString(16)
 
 /** From both ends: keys of one run that differ are told apart by more than chance. */
 const digest = (text: string): string => {
-  const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index));
+  const units = unitsOf(text);
   return [units, units.toReversed()].map((these) => fnv(these).toString(16).padStart(8, '0')).join('');
 };
 
