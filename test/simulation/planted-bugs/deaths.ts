@@ -87,8 +87,8 @@ export const inDeaths: readonly PlantedBug[] = [
   {
     name: 'an attempt is given a first slice in the slow lane, too',
     file: 'lib/service/run-node.ts',
-    find: 'worker.deps.settings.shares === undefined || isSlow ? undefined : firstSlice',
-    replace: 'worker.deps.settings.shares === undefined ? undefined : firstSlice',
+    find: 'worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node)',
+    replace: 'worker.deps.settings.shares === undefined ? undefined : overran.has(node)',
     within: 10,
     ...slow,
     weather: 'calm',
