@@ -40,6 +40,7 @@ export interface BenchCloud {
   /** A key that no function has read yet. */
   freshKey(): Promise<string>;
   get(path: string): Promise<unknown>;
+  cancel(runId: string): Promise<void>;
   /** Waits until every message of the run has been worked on and deleted; answers the run's status by its head. */
   quiet(runId: string): Promise<string>;
   /** From now on `collect` is not called before so many results have been sent; answers how to end that. */
@@ -148,6 +149,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       return keyShape.parse(await ask('POST', '/v1/keys', body)).key;
     },
     get: (path) => ask('GET', path),
+    cancel: async (runId) => void (await ask('POST', `/v1/runs/${runId}/cancel`)),
     async quiet(runId) {
       const until = performance.now() + patienceMs;
       // a message is sent before the one that caused it is deleted, so nothing lies between two messages

@@ -6,14 +6,19 @@ const mostToReader = 400;
 /** Of `time per node = a · length^b`: what machines scatter by, and far below what a node costs that reads the run so far. */
 const mostGrowth = 0.15;
 
+/** Small runs beside endless loops of their own project, by the median. Without shares it was several hundred. */
+const mostBesideEndless = 3;
+
 export interface Measured {
   /** the exponents by the kind of run */
   readonly growths: Readonly<Record<string, number>>;
   readonly wordMs: readonly number[];
+  /** the median of small runs beside scripts that never end, as a multiple of that without them */
+  readonly besideEndless: number;
 }
 
 /** One sentence for each that was missed. */
-export function missedBy({ growths, wordMs }: Measured): readonly string[] {
+export function missedBy({ growths, wordMs, besideEndless }: Measured): readonly string[] {
   const { p50 } = quantilesOf(wordMs);
   return [
     ...Object.entries(growths).flatMap(([kind, exponent]) =>
@@ -21,6 +26,11 @@ export function missedBy({ growths, wordMs }: Measured): readonly string[] {
         ? []
         : [`a node of a ${kind} costs its run's length to the power of ${exponent.toFixed(2)}, and ${mostGrowth} is the most`],
     ),
+    ...(besideEndless <= mostBesideEndless
+      ? []
+      : [
+          `small runs take ${besideEndless.toFixed(1)} times as long beside scripts that never end, and ${mostBesideEndless} is the most`,
+        ]),
     ...(p50 <= mostToReader
       ? []
       : [`a word reaches its reader after ${Math.round(p50)} ms by the median, and ${mostToReader} is the most`]),

@@ -4,6 +4,13 @@ const noOp = (id: string) => ({ id, type: 'javascript', config: { code: 'return 
 const edges = (ids: readonly string[]) => ids.slice(1).map((target, at) => ({ source: ids[at] ?? '', target }));
 const numbered = (count: number) => Array.from({ length: count }, (_one, at) => `n${at + 1}`);
 
+/** One script that never ends by itself. */
+export const endless = {
+  name: 'endless',
+  nodes: [{ id: 'loop', type: 'javascript', config: { code: 'for (;;) {}' } }],
+  edges: [],
+};
+
 /** Nodes one after the other, each of which is executed. */
 export function chain(length: number) {
   const ids = numbered(length);

@@ -1,7 +1,7 @@
 /** The one place that names concrete adapters for the functions: the ports on AWS, the node types, the log. */
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { Context } from 'aws-lambda';
-import { awsWorld } from '../lib/aws/aws-world.ts';
+import { awsWorld, sharesIn } from '../lib/aws/aws-world.ts';
 import { settingsFrom } from '../lib/aws/environment.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
 import { type Instant, after, days, durationMs, hours } from '../lib/engine/time.ts';
@@ -25,6 +25,9 @@ function depsOf(variables: Readonly<Record<string, string | undefined>> = proces
       },
       get requiresHttps() {
         return environment.requireHttps;
+      },
+      get shares() {
+        return sharesIn(environment);
       },
     },
   });

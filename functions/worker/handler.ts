@@ -25,6 +25,10 @@ async function take(record: SQSRecord, context: Context): Promise<void> {
   }
   const job = parseJob(record.body);
   logger.appendKeys(logKeysOf(job));
-  const delivery = { isRedelivered: isRedelivered(record), mustEndAt: endOf(context, worker.deps.clock.now()) };
+  const delivery = {
+    isRedelivered: isRedelivered(record),
+    isDelayed: record.attributes.MessageGroupId === undefined,
+    mustEndAt: endOf(context, worker.deps.clock.now()),
+  };
   return takeJob(worker, job, delivery);
 }

@@ -1,4 +1,5 @@
 /** Every port on AWS. Each is built when it is first asked for, so a function needs settings only for what it uses. */
+import { type Shares, sharesOf } from '../engine/shares.ts';
 import type { World } from '../ports/world.ts';
 import { S3Artifacts } from './artifacts.ts';
 import { DynamoAudit } from './audit.ts';
@@ -34,6 +35,14 @@ const once = <Made>(make: () => Made): (() => Made) => {
   return () => (made ??= { value: make() }).value;
 };
 
+/** Undefined where the node queue knows no groups: nothing there can bound what a project takes. */
+export const sharesIn = ({
+  nodeQueueUrl,
+  nodeConcurrency,
+  maxProjectShare,
+}: Pick<Settings, 'nodeQueueUrl' | 'nodeConcurrency' | 'maxProjectShare'>): Shares | undefined =>
+  nodeQueueUrl.endsWith('.fifo') ? sharesOf(nodeConcurrency, maxProjectShare) : undefined;
+
 export const awsWorld = (settings: Settings): World => {
   const clock = new SystemClock();
   const ids = new SystemIds();
@@ -65,7 +74,14 @@ export const awsWorld = (settings: Settings): World => {
   };
   // Whoever only notes how far the sweep is has no table of runs.
   const index = once(() => new DynamoRunIndex(tables, { head: (run) => log().head(run) }));
-  const jobs = once(() => new SqsJobs(queueClient(), queues));
+  const jobs = once(
+    () =>
+      new SqsJobs(
+        queueClient(),
+        queues,
+        once(() => sharesIn(settings)),
+      ),
+  );
   const scheduling = (): ScheduleSettings => {
     const { scheduleGroup: group, delayQueueArn: queueArn, scheduleRoleArn: roleArn } = settings;
     return { group, queueArn, roleArn };

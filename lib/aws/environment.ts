@@ -12,6 +12,8 @@ const schemas = {
   controlTable: filled,
   bucket: filled,
   nodeQueueUrl: url,
+  nodeConcurrency: count,
+  maxProjectShare: count.max(100),
   delayQueueUrl: url,
   resultsQueueUrl: url,
   codeQueueUrl: url,
@@ -56,6 +58,12 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get nodeQueueUrl() {
       return setting('nodeQueueUrl', schemas.nodeQueueUrl);
+    },
+    get nodeConcurrency() {
+      return setting('nodeConcurrency', schemas.nodeConcurrency);
+    },
+    get maxProjectShare() {
+      return setting('maxProjectShare', schemas.maxProjectShare);
     },
     get delayQueueUrl() {
       return setting('delayQueueUrl', schemas.delayQueueUrl);

@@ -8,6 +8,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { jobBody, resultBody } from '../codec/jobs.ts';
 import { invariant } from '../engine/invariant.ts';
+import type { Shares } from '../engine/shares.ts';
 import type { DurationMs } from '../engine/time.ts';
 import { type Job, type Jobs, type ResultMessage, type WorkJob, longestQueueDelayMs } from '../ports/jobs.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -34,14 +35,17 @@ const batchSize = 10;
 export class SqsJobs implements Jobs {
   readonly #client: SQSClient;
   readonly #urls: QueueUrls;
+  readonly #shares: () => Shares | undefined;
 
-  constructor(client: SQSClient, urls: QueueUrls) {
+  /** @param shares of each project in the workers, asked for with the first node job; by default nothing bounds them */
+  constructor(client: SQSClient, urls: QueueUrls, shares: () => Shares | undefined = () => undefined) {
     this.#client = client;
     this.#urls = urls;
+    this.#shares = shares;
   }
 
   async send(jobs: readonly WorkJob[]): Promise<void> {
-    const nodes = jobs.flatMap((job) => (job.kind === 'node' ? [{ job, identity: nodeJobIdentity(job) }] : []));
+    const nodes = jobs.flatMap((job) => (job.kind === 'node' ? [{ job, identity: nodeJobIdentity(job, this.#shares()) }] : []));
     const forCode = jobs.flatMap((job) => {
       if (job.kind === 'node') return [];
       return [{ job, identity: job.kind === 'message' ? messageJobIdentity(job) : driveJobIdentity(job) }];

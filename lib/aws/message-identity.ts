@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isStepMessage } from '../engine/fetch/message.ts';
 import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
+import { type Shares, firstLane } from '../engine/shares.ts';
 import type { DriveJob, MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
 
 export interface MessageIdentity {
@@ -21,16 +22,33 @@ const attemptParts = (of: NodeRef & { run: RunAddress; attempt: number }): reado
   return [projectId, environment, runId, of.nodeId, of.iteration, of.attempt];
 };
 
-/** A node's jobs follow each other; a job sent again goes past the one that may be dead. */
-export const nodeJobIdentity = (job: NodeJob): MessageIdentity => {
-  const resend = job.resend === 0 ? '' : `#r${job.resend}`;
-  const group = `${job.run.runId}#${nodeKey(job)}${resend}`;
-  return {
-    // Deep iterations make long names; their digest parts them just as well.
-    group: group.length <= longestId ? group : `${job.run.runId}#${digest(nodeKey(job))}${resend}`,
-    deduplication: digest('node', ...attemptParts(job), job.resend),
-  };
+/**
+ * A node's jobs follow each other; a job sent again goes past the one that may be dead. In the slow lane, and where the installation bounds
+ * what one project may take, jobs of several nodes follow each other: the groups of a project are its share of the workers.
+ */
+export const nodeJobIdentity = (job: NodeJob, shares?: Shares): MessageIdentity => {
+  if (job.slowLane !== undefined)
+    return {
+      group: groupOfProject(job.run, 'slow', job.slowLane),
+      // Not that of its first slice: where a queue parts messages by this id alone, the second would be the first.
+      deduplication: digest('node', ...attemptParts(job), job.resend, 'slow'),
+    };
+  return { group: groupOf(job, shares), deduplication: digest('node', ...attemptParts(job), job.resend) };
 };
+
+function groupOf(job: NodeJob, shares: Shares | undefined): string {
+  const { run, resend } = job;
+  if (shares?.first !== undefined)
+    return groupOfProject(run, 'first', firstLane(shares.first, { runId: run.runId, node: job, resend }));
+  const ending = resend === 0 ? '' : `#r${resend}`;
+  const group = `${run.runId}#${nodeKey(job)}${ending}`;
+  // Deep iterations make long names; their digest parts them just as well.
+  return group.length <= longestId ? group : `${run.runId}#${digest(nodeKey(job))}${ending}`;
+}
+
+/** 64 + 32 characters at most, and a few more. */
+const groupOfProject = ({ projectId, environment }: RunAddress, kind: 'first' | 'slow', lane: number): string =>
+  `${projectId}#${environment}#${kind}#${lane}`;
 
 /** The messages to a run's workflow follow each other, and each to a step goes by itself; one sent again goes past what may be dead. */
 export const messageJobIdentity = (job: MessageJob): MessageIdentity => {

@@ -44,7 +44,14 @@ const traced = { trace: trace.exactOptional() };
 const ofAttempt = { run: runAddress, commit: commitNo, nodeId, iteration: iterationKey, attempt, ...traced };
 
 const jobs = {
-  node: exactly<NodeJob>()(z.strictObject({ kind: z.literal('node'), ...ofAttempt, resend: z.int().min(0) })),
+  node: exactly<NodeJob>()(
+    z.strictObject({
+      kind: z.literal('node'),
+      ...ofAttempt,
+      resend: z.int().min(0),
+      slowLane: z.int().min(0).exactOptional(),
+    }),
+  ),
   message: exactly<MessageJob>()(z.strictObject({ kind: z.literal('message'), ...ofAttempt, resend: z.int().min(0) })),
   drive: exactly<DriveJob>()(z.strictObject({ kind: z.literal('drive'), ...ofAttempt, resend: z.int().min(0) })),
   wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt, resend: z.int().min(1).exactOptional() })),

@@ -37,6 +37,7 @@ export interface FunctionsProps {
   readonly workerTimeoutSeconds: number;
   readonly codeTimeoutSeconds: number;
   readonly nodeConcurrency: number;
+  readonly maxProjectShare: number;
   readonly resultConcurrency: number;
   readonly codeConcurrency: number;
   /** false: the code queue is left to processes of the owner's own */
@@ -125,6 +126,8 @@ function environmentValues({
   moderation,
   databases,
   codeVariables,
+  nodeConcurrency,
+  maxProjectShare,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus, sockets } = places;
   return {
@@ -132,6 +135,8 @@ function environmentValues({
     controlTable: storage.controlTable.tableName,
     bucket: storage.bucket.bucketName,
     nodeQueueUrl: queues.nodeJobs.queueUrl,
+    nodeConcurrency: String(nodeConcurrency),
+    maxProjectShare: String(maxProjectShare),
     delayQueueUrl: queues.delayed.queueUrl,
     resultsQueueUrl: queues.results.queueUrl,
     codeQueueUrl: queues.code.queueUrl,

@@ -170,7 +170,7 @@ export const permissions = {
     statements: (places) => [allow(['s3:GetObject'], [artifactsArn(places)]), allow(['s3:ListBucket'], [places.bucketArn])],
   },
   'send node jobs': {
-    environment: ['nodeQueueUrl'],
+    environment: ['nodeQueueUrl', 'nodeConcurrency', 'maxProjectShare'],
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.nodeJobs.queueArn])],
   },
   'send delayed jobs': {

@@ -97,6 +97,11 @@ export interface StepwellProps {
   readonly codePermissions?: readonly iam.PolicyStatement[];
   /** Workers at once, for each of the two queues that feed them, 2 to 1000. Default: 100. */
   readonly nodeConcurrency?: number;
+  /**
+   * How many of the workers of the node queue one project may take in one environment, in percent, 1 to 100; two at least. Below 100
+   * a node may wait behind a slow one of its project while workers are idle. Default: 100, which bounds slow scripts alone, to half.
+   */
+  readonly maxProjectShare?: number;
   /** Collectors at once, 2 to 1000. Default: 10. */
   readonly resultConcurrency?: number;
   /** Streams open at once, each of which holds an invocation; taken from the account's concurrency. Default: 50. */
@@ -154,6 +159,14 @@ export class Stepwell extends Construct {
   constructor(scope: Construct, id: string, props: StepwellProps = {}) {
     super(scope, id);
     checkRanges(this, rangesOf(props));
+    this.node.addValidation({
+      validate: () =>
+        props.nodeQueue === 'standard' && (props.maxProjectShare ?? 100) < 100
+          ? [
+              'maxProjectShare below 100 needs nodeQueue: fifo, because a standard queue has no message groups to bound a project by',
+            ]
+          : [],
+    });
     this.storage = props.storage instanceof Storage ? props.storage : new Storage(this, 'Storage', props.storage);
     const encryptionKey = (this.encryptionKey = props.encryptionKey ?? this.storage.encryptionKey);
     const workerTimeoutSeconds = props.workerTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
@@ -240,6 +253,7 @@ export class Stepwell extends Construct {
       processesRunCode: (props.codeRunsIn ?? 'lambda') !== 'lambda',
       watchedRuns: props.watchedRuns ?? 50,
       nodeConcurrency: props.nodeConcurrency ?? 100,
+      maxProjectShare: props.maxProjectShare ?? 100,
       resultConcurrency: props.resultConcurrency ?? 10,
       watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? 50),
     });
@@ -320,6 +334,7 @@ function rangesOf(props: StepwellProps): readonly Range[] {
     { name: 'codeTimeoutSeconds', value: props.codeTimeoutSeconds, from: 30, to: 900 },
     { name: 'codeConcurrency', value: props.codeConcurrency, from: 2, to: 1_000 },
     { name: 'nodeConcurrency', value: props.nodeConcurrency, from: 2, to: 1_000 },
+    { name: 'maxProjectShare', value: props.maxProjectShare, from: 1, to: 100 },
     { name: 'resultConcurrency', value: props.resultConcurrency, from: 2, to: 1_000 },
     { name: 'watchers', value: props.watchers === 'uncapped' ? undefined : props.watchers, from: 1, to: 1_000 },
     { name: 'watchedRuns', value: props.watchedRuns, from: 2, to: 1_000 },

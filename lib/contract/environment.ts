@@ -4,6 +4,10 @@ export const environmentNames = {
   controlTable: 'STEPWELL_CONTROL_TABLE',
   bucket: 'STEPWELL_BUCKET',
   nodeQueueUrl: 'STEPWELL_NODE_QUEUE_URL',
+  /** workers at once on the node queue */
+  nodeConcurrency: 'STEPWELL_NODE_CONCURRENCY',
+  /** how many of them one project may take, in percent */
+  maxProjectShare: 'STEPWELL_MAX_PROJECT_SHARE',
   delayQueueUrl: 'STEPWELL_DELAY_QUEUE_URL',
   resultsQueueUrl: 'STEPWELL_RESULTS_QUEUE_URL',
   /** messages for the code of deployments */

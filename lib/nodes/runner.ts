@@ -18,6 +18,8 @@ export interface NodeTools {
   readonly signal: AbortSignal;
   /** the node's own limit; keeping it is the runner's part, so that it can say what it was doing */
   readonly timeoutMs: DurationMs;
+  /** how long the scripts of the attempt may take before it goes on in the slow lane; absent: as long as their limits say */
+  readonly firstSlice?: DurationMs;
   /** whose run it is */
   readonly scope: Scope;
   readonly number: Attempt;
@@ -43,7 +45,8 @@ export interface Runner {
   readonly type: string;
   /**
    * Whatever goes wrong with the node is an outcome. Rejects with the signal's reason when that aborts, and with
-   * `PayloadsNeeded` when the context must be loaded first, or `Unavailable` where a record or a secret cannot be read now.
+   * `PayloadsNeeded` when the context must be loaded first, `SliceSpent` when its scripts have spent their first slice, or
+   * `Unavailable` where a record or a secret cannot be read now.
    */
   run(config: JsonObject, input: NodeInput, tools: NodeTools): Promise<RunResult>;
 }

@@ -2,6 +2,7 @@
 import { Unavailable } from '../ports/unavailable.ts';
 import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { NodeInput, PlanNode } from '../engine/graph/plan.ts';
+import { SliceSpent } from '../engine/shares.ts';
 import { storable } from '../engine/graph/storable.ts';
 import type { Scope } from '../engine/ids.ts';
 import { messageOf } from '../engine/words-of.ts';
@@ -82,7 +83,8 @@ export const attemptsBy =
       // Only now is known which secrets it used. They are looked for by recursion, in what is known to be of bounded depth.
       return secrets.mask.result({ outcome: storable(outcome), printed });
     } catch (trouble) {
-      if (signal.aborted || trouble instanceof PayloadsNeeded || trouble instanceof Unavailable) throw trouble;
+      if (signal.aborted || trouble instanceof PayloadsNeeded || trouble instanceof SliceSpent || trouble instanceof Unavailable)
+        throw trouble;
       // What is said of our own bug may hold what it stumbled over.
       return failed(secrets.mask.failure({ cause: 'internal', code: 'internal', message: messageOf(trouble) }));
     }

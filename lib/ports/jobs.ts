@@ -19,15 +19,17 @@ export interface NodeJob extends Traced {
   readonly attempt: Attempt;
   /** 0 for the first send */
   readonly resend: number;
+  /** its script took longer than its first slice: the job waits in this group of its project, which has one job in flight */
+  readonly slowLane?: number;
 }
 
 /** Give this message of a fetch run to the code of its deployment. */
-export interface MessageJob extends Omit<NodeJob, 'kind'> {
+export interface MessageJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
   readonly kind: 'message';
 }
 
 /** Drive the code of a code run on. */
-export interface DriveJob extends Omit<NodeJob, 'kind'> {
+export interface DriveJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
   readonly kind: 'drive';
 }
 

@@ -27,6 +27,8 @@ interface Delivered {
   readonly isRedelivered: boolean;
   /** beside a first delivery another may be at work: the log parts them */
   readonly mayOverlap?: true;
+  /** its message group is one of its project's, so that one that was sent again meanwhile may wait behind it */
+  readonly isOfProject?: boolean;
 }
 
 /** @param fold fresh */
@@ -34,15 +36,19 @@ export async function admitAttempt(
   decider: Decider,
   fold: RunFold,
   open: OpenNode,
-  { resend, isRedelivered, mayOverlap }: Delivered,
+  { resend, isRedelivered, mayOverlap, isOfProject = false }: Delivered,
 ): Promise<Admission> {
   if (!isRedelivered && resend === 0) return { kind: 'begins' };
   const { deps } = decider;
   const sign = await signOf(deps, fold, open);
   const now = deps.clock.now();
   const isYoung = sign !== undefined && silenceOf(open, sign, now).kind === 'young';
+  // Left to a newer one, no job of a group that takes longer than the sweep waits would begin.
   const isOwn =
-    sign !== undefined && !isOfWorker(sign) && sign.resends <= resend && sign.deliveries?.lost.at(-1)?.noticedAt !== sign.at;
+    sign !== undefined &&
+    !isOfWorker(sign) &&
+    (isOfProject || sign.resends <= resend) &&
+    sign.deliveries?.lost.at(-1)?.noticedAt !== sign.at;
   if (isYoung && !isOwn && (mayOverlap !== true || sign.deliveries !== undefined)) return { kind: 'with_another' };
   const known = sign?.deliveries ?? noDeliveries;
   const isUnknown = isRedelivered && known.isReleased !== true;

@@ -12,6 +12,8 @@ import type { Head } from '../engine/log/head.ts';
 import { toldOutcome } from '../engine/log/failure-limits.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { keptLines } from '../engine/log/printed.ts';
+import { SliceSpent } from '../engine/shares.ts';
+import type { DurationMs } from '../engine/time.ts';
 import { type Trace, withSpan } from '../engine/trace.ts';
 import { messageOf } from '../engine/words-of.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -24,13 +26,37 @@ import { watchAttempt } from './watch-attempt.ts';
 
 export type NodeEnded = Extract<Fact, { kind: 'node-ended' }>;
 
+interface How {
+  /** what is known of earlier deliveries of it */
+  readonly deliveries: Deliveries | undefined;
+  /** how long scripts may take before the attempt goes on in the slow lane; absent: as long as their limits say */
+  readonly firstSlice: DurationMs | undefined;
+}
+
+/** @returns `slice_spent`: it has no outcome, had no effect, and is to begin again in the slow lane */
 export async function attemptNode(
   worker: Decider & { readonly runAttempt: RunAttempt },
   fold: RunFold,
   plan: Plan,
   node: PlanNode,
   open: OpenNode,
-  deliveries: Deliveries | undefined,
+  how: How,
+): Promise<NodeEnded | 'slice_spent'> {
+  try {
+    return await attempted(worker, fold, plan, node, open, how);
+  } catch (trouble) {
+    if (trouble instanceof SliceSpent) return 'slice_spent';
+    throw trouble;
+  }
+}
+
+async function attempted(
+  worker: Decider & { readonly runAttempt: RunAttempt },
+  fold: RunFold,
+  plan: Plan,
+  node: PlanNode,
+  open: OpenNode,
+  { deliveries, firstSlice }: How,
 ): Promise<NodeEnded> {
   const { deps } = worker;
   const run = fold.head.address;
@@ -43,7 +69,15 @@ export async function attemptNode(
     const trace = traceOf(fold.head, `${token}/${open.attempt}`);
     try {
       return await underLimits(worker, { fold, plan, node, open, deliveries }, (signal) =>
-        worker.runAttempt(node, input, { number: open.attempt, scope: scopeOf(run), signal, say: voice.say, token, ...trace }),
+        worker.runAttempt(node, input, {
+          number: open.attempt,
+          scope: scopeOf(run),
+          signal,
+          say: voice.say,
+          token,
+          ...(firstSlice === undefined ? {} : { firstSlice }),
+          ...trace,
+        }),
       );
     } finally {
       await voice.end();
@@ -92,7 +126,7 @@ async function underLimits(
     return await Promise.race([attempt(stop.signal), aborted]);
   } catch (trouble) {
     // Nothing was asked of anybody yet that counts: the message comes back.
-    if (trouble instanceof PayloadsNeeded || trouble instanceof Unavailable) throw trouble;
+    if (trouble instanceof PayloadsNeeded || trouble instanceof SliceSpent || trouble instanceof Unavailable) throw trouble;
     return { outcome: brokeDown(trouble), printed: [] };
   } finally {
     done.abort(isOver);

@@ -1,4 +1,5 @@
 /** All that a sentence of the service may ask of the world, and the settings it goes by. */
+import type { Shares } from '../engine/shares.ts';
 import type { DurationMs } from '../engine/time.ts';
 import type { World } from '../ports/world.ts';
 
@@ -9,6 +10,11 @@ interface Settings {
   readonly idempotencyMs: DurationMs;
   /** whether the HTTP functions refuse what is not proven to have come over HTTPS */
   readonly requiresHttps: boolean;
+  /**
+   * of each project in the workers; absent: the queue of node jobs knows no groups, so nothing bounds a project and scripts run to
+   * their limits at once
+   */
+  readonly shares?: Shares | undefined;
   /** the commit at which a run's fold is first kept beside its log; absent: as the engine says */
   readonly firstSnapshotAt?: number;
   /** how many bytes a turn of code may say in one commit, before it is written in several; absent: as the engine says */

@@ -9,6 +9,7 @@ import { type Attempt, type Scope, workflowName } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { CarriedGraph, PinnedVersion } from '../engine/log/commit.ts';
 import type { Head } from '../engine/log/head.ts';
+import type { DurationMs } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import { childRunId } from './child-run-id.ts';
 import { type UnsavedGraph } from '../codec/definition.ts';
@@ -22,7 +23,10 @@ export interface GraphTypes {
   readonly evaluate: EvaluatePure;
 }
 
-/** Runs one attempt of a node that is not pure. It never throws for what the author or the world did. */
+/**
+ * Runs one attempt of a node that is not pure. It never throws for what the author or the world did; it rejects with `SliceSpent`
+ * where scripts of it have spent their first slice.
+ */
 export type RunAttempt = (
   node: PlanNode,
   input: NodeInput,
@@ -31,6 +35,8 @@ export type RunAttempt = (
     /** of the run */
     readonly scope: Scope;
     readonly signal: AbortSignal;
+    /** how long scripts may take before the attempt goes on in the slow lane; absent: as long as their limits say */
+    readonly firstSlice?: DurationMs;
     /** what comes first of the result, text by text, for whoever watches; the outcome must hold the whole */
     readonly say: (text: string) => void;
     /** of the run, with a span of this attempt; absent where the run knows none */

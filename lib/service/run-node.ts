@@ -4,13 +4,14 @@
  */
 import type { Fact } from '../engine/graph/facts.ts';
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
-import { type Attempt, type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
+import { type Attempt, type NodeRef, type RunAddress, nodeKey, workflowName } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import type { Deliveries } from '../engine/log/deliveries.ts';
 import { isTerminal } from '../engine/log/fold.ts';
 import { isTestRun, pinnedVersion } from '../engine/log/head.ts';
 import { type NodeState, type OpenNode, type WaitingNode, endsBy, isOpen } from '../engine/log/node-state.ts';
+import { firstSlice, nextSlice, slowLane } from '../engine/shares.ts';
 import { type Instant, between, durationMs } from '../engine/time.ts';
 import type { NodeJob, WakeJob } from '../ports/jobs.ts';
 import { admitAttempt, recordingThrows } from './admit-attempt.ts';
@@ -40,6 +41,8 @@ export interface Delivery {
   readonly isRedelivered: boolean;
   /** when this invocation must be over */
   readonly mustEndAt: Instant;
+  /** it came by the queue of delayed jobs, which knows no groups and so no project's share */
+  readonly isDelayed?: boolean;
   /** whoever works on this is to end: a drive rests at its next turn, as it does when its time is nearly over */
   readonly isToRest?: AbortSignal;
 }
@@ -48,7 +51,11 @@ export interface Delivery {
 const reserveMs = durationMs(5_000);
 
 export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery): Promise<void> {
-  const fold = await worker.folds.take(worker.deps, job.run, { atLeast: job.commit, isFresh: delivery.isRedelivered });
+  const isSlow = job.slowLane !== undefined;
+  const isOfProject = isSlow || worker.deps.settings.shares?.first !== undefined;
+  // In the slow lane it may have waited for long: a run that has ended since is not to take its project's share.
+  const isFresh = delivery.isRedelivered || isSlow;
+  const fold = await worker.folds.take(worker.deps, job.run, { atLeast: job.commit, isFresh });
   if (fold === undefined) return;
   const open = wanted(fold, job);
   if (open !== undefined && isPastDeadline(worker.deps, fold)) {
@@ -58,12 +65,14 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
     // A duplicate sends nothing. A redelivery may be all that is left of a worker that died after its commit.
     if (delivery.isRedelivered) await mendAndHandOn(worker, fold);
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > worker.deps.clock.now()) {
-    await later(worker.deps, open.notBefore, job);
+    // No lane: it comes back by a queue that knows none.
+    await later(worker.deps, open.notBefore, nodeJob(fold.head, job.commit, job, job.resend));
   } else {
-    const admission = await admitAttempt(worker, fold, open, { ...delivery, resend: job.resend });
+    const admission = await admitAttempt(worker, fold, open, { ...delivery, resend: job.resend, isOfProject });
     // Running it here would execute the node twice: the recheck redispatches it if the other worker is dead.
     if (admission.kind === 'with_another') await nudgeLater(worker.deps, fold.head, nudgeDelay);
-    else if (admission.kind === 'begins') await runChain(worker, fold, { open, deliveries: admission.deliveries }, delivery);
+    else if (admission.kind === 'begins')
+      await runChain(worker, fold, { open, isSlow, deliveries: admission.deliveries }, delivery);
   }
   worker.folds.keep(fold);
 }
@@ -71,6 +80,8 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
 /** An attempt that this worker may begin. */
 interface Admitted {
   readonly open: OpenNode;
+  /** its job came by the slow lane: its scripts run to their limits, and nothing else is done in that slot */
+  readonly isSlow: boolean;
   readonly deliveries?: Deliveries | undefined;
 }
 
@@ -119,7 +130,8 @@ async function wake(worker: Worker, fold: RunFold, fact: Woken): Promise<GoesOn>
     return async () => {};
   }
   const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
-  const appended = await decideRun(worker, fold, plan, [fact], true);
+  // What may take long comes by the queue of node jobs where a project's share of it is bounded.
+  const appended = await decideRun(worker, fold, plan, [fact], worker.deps.settings.shares?.first === undefined);
   return async (delivery) => {
     if (appended.kind === 'committed') await goOn(worker, fold, plan, appended.commit, delivery);
   };
@@ -163,19 +175,31 @@ async function goOn(worker: Worker, fold: RunFold, plan: Plan, from: Commit, del
       await passDeadline(worker, fold);
       break;
     }
-    commit = await recordingThrows(worker, fold, next, () => attemptAndCommit(worker, fold, plan, { open: next }));
+    const act = (): Promise<Commit | undefined> => attemptAndCommit(worker, fold, plan, { open: next, isSlow: false });
+    commit = await recordingThrows(worker, fold, next, act);
   }
   await saveSnapshot(worker.deps, fold);
 }
+
+/** Nodes whose scripts spent their first slices when this process last gave them one: as long as it keeps their plans. */
+const overran = new WeakSet<PlanNode>();
 
 /** Runs the attempt and commits what follows from it, or leaves that to the collector. */
 async function attemptAndCommit(
   worker: Worker,
   fold: RunFold,
   plan: Plan,
-  { open, deliveries }: Admitted,
+  { open, isSlow, deliveries }: Admitted,
 ): Promise<Commit | undefined> {
-  const ended = await attemptNode(worker, fold, plan, planned(plan, open), open, deliveries);
+  const node = planned(plan, open);
+  const slice = worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node) ? nextSlice : firstSlice;
+  const ended = await attemptNode(worker, fold, plan, node, open, { deliveries, firstSlice: slice });
+  if (ended === 'slice_spent') {
+    overran.add(node);
+    await moveToSlowLane(worker, fold, open, deliveries);
+    return undefined;
+  }
+  if (slice !== undefined) overran.delete(node);
   // A test run may have been forgotten meanwhile: then nothing of it is stored again, not even a large output.
   if (isTestRun(fold.head)) await readTail(worker.deps, fold);
   if (isTerminal(fold.state.progress)) return undefined;
@@ -185,8 +209,31 @@ async function attemptAndCommit(
     return undefined;
   }
   await freshen(worker, fold, open);
-  const appended = await decideRun(worker, fold, plan, [ended], true);
+  const appended = await decideRun(worker, fold, plan, [ended], !isSlow);
   return appended.kind === 'committed' ? appended.commit : undefined;
+}
+
+/**
+ * A script has no effects, so it begins again where only so many of its project and of its workflow run at once. This delivery commits
+ * nothing and is no loss.
+ */
+async function moveToSlowLane(
+  { deps }: Worker,
+  fold: RunFold,
+  open: OpenNode,
+  deliveries: Deliveries | undefined,
+): Promise<void> {
+  const { shares } = deps.settings;
+  invariant(shares !== undefined, 'a first slice was given where no queue has a slow lane');
+  const resend = deliveries?.begun?.resends ?? 0;
+  // Its record that it began would keep the next worker from the attempt. It goes first: a crash in between brings this message back.
+  await release(deps, fold, open, deliveries);
+  const lane = slowLane(shares, workflowName(fold.head.workflow.name), {
+    runId: fold.head.address.runId,
+    node: open,
+    resend,
+  });
+  await deps.jobs.send([{ ...nodeJob(fold.head, open.dispatchedIn, open, resend), slowLane: lane }]);
 }
 
 /** A message holds 1 MB, and ten of them travel together: a large output is stored before, as it would be by its commit. */

@@ -9,6 +9,8 @@ import { tendPlace } from './tend-place.ts';
 export async function takeJob(worker: Worker, job: Job, delivery: Delivery): Promise<void> {
   switch (job.kind) {
     case 'node':
+      // Its wait is over: where a project's share is bounded, the queue that knows it hands the job out.
+      if (delivery.isDelayed === true && worker.deps.settings.shares?.first !== undefined) return worker.deps.jobs.send([job]);
       return runNode(worker, job, delivery);
     case 'message':
     case 'drive':

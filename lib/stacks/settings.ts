@@ -39,6 +39,7 @@ const productSchema = z.object({
   codeConcurrency: count.exactOptional(),
   codeRunsIn: z.enum(['lambda', 'worker', 'both']).exactOptional(),
   nodeConcurrency: count.exactOptional(),
+  maxProjectShare: count.exactOptional(),
   resultConcurrency: count.exactOptional(),
   watchers: z.union([z.literal('uncapped'), count]).exactOptional(),
   watchedRuns: count.exactOptional(),

@@ -11,6 +11,8 @@ const complete: Record<EnvironmentName, string> = {
   codeQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/code.fifo',
   watchQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/1/watches.fifo',
   socketsUrl: 'wss://sockets.example.com/live',
+  nodeConcurrency: '100',
+  maxProjectShare: '40',
   delayQueueUrl: 'http://127.0.0.1:4566/000000000000/delays',
   resultsQueueUrl: 'https://sqs.eu-central-1.amazonaws.com/123456789012/results.fifo',
   delayQueueArn: 'arn:aws:sqs:eu-central-1:123456789012:delays',
@@ -37,6 +39,8 @@ const variables = Object.fromEntries(
 test('settings are read by the names that the stacks give them', () => {
   expect({ ...settingsFrom(variables) }).toEqual({
     ...complete,
+    nodeConcurrency: 100,
+    maxProjectShare: 40,
     retentionDays: 30,
     idempotencyHours: 24,
     requireHttps: true,

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { driveJobIdentity, nodeJobIdentity, resultIdentity } from '../../lib/aws/message-identity.ts';
 import { attempt, commitNo, environment, iterationKey, nodeId } from '../../lib/engine/ids.ts';
+import { sharesOf } from '../../lib/engine/shares.ts';
 import { freshScope } from '../contract/samples.ts';
 import { driveJob, nodeJob, resultOf } from '../contract/jobs.suite.ts';
 
@@ -58,4 +59,38 @@ test('every group and id is one that SQS takes, and two nodes never share a grou
       expect(nodeJobIdentity({ ...job, resend: resend + 1 }).group).not.toBe(group);
     }),
   );
+});
+
+test('jobs of the slow lane share a group by project, environment and lane, and are other messages than those of their first slices', () => {
+  const job = nodeJob();
+  const slow = { ...job, slowLane: 2 };
+  const { projectId, environment: of } = job.run;
+  expect(nodeJobIdentity(slow).group).toBe(`${projectId}#${of}#slow#2`);
+  expect(nodeJobIdentity({ ...slow, nodeId: nodeId('other') }).group).toBe(nodeJobIdentity(slow).group);
+  const elsewhere = [
+    { ...slow, slowLane: 3 },
+    { ...slow, run: { ...slow.run, projectId: freshScope().projectId } },
+    { ...slow, run: { ...slow.run, environment: environment('staging') } },
+  ];
+  for (const each of elsewhere) expect(nodeJobIdentity(each).group).not.toBe(nodeJobIdentity(slow).group);
+  // A second send of the same move is the same message; those of other attempts and of its first slice are others.
+  expect(nodeJobIdentity({ ...slow, commit: commitNo(99) })).toEqual(nodeJobIdentity(slow));
+  const others = [job, { ...slow, resend: 1 }, { ...slow, attempt: attempt(2) }, { ...slow, nodeId: nodeId('other') }];
+  for (const each of others) expect(nodeJobIdentity(each).deduplication).not.toBe(nodeJobIdentity(slow).deduplication);
+});
+
+test('where a project has a bound, its jobs are spread over as many groups as it may hold workers, and no others are among them', () => {
+  const shares = sharesOf(100, 10);
+  const { run } = nodeJob();
+  const jobs = Array.from({ length: 500 }, (_one, number) =>
+    nodeJob({ run: { ...run, runId: nodeJob().run.runId }, resend: number % 3 }),
+  );
+  const groups = new Set([
+    ...jobs.map((job) => nodeJobIdentity(job, shares).group),
+    ...jobs.map((job, number) => nodeJobIdentity({ ...job, slowLane: number % shares.slow }, shares).group),
+  ]);
+  expect(groups.size).toBe(10);
+  const stranger = nodeJobIdentity({ ...nodeJob(), run: { ...run, projectId: freshScope().projectId } }, shares).group;
+  expect(groups).not.toContain(stranger);
+  expect(new Set(jobs.map((job) => nodeJobIdentity(job, sharesOf(100, 100)).group)).size).toBe(500);
 });

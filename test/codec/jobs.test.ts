@@ -21,6 +21,7 @@ const placeJob: Job = { kind: 'place', run: freshRun(), workflowName: workflowNa
 const jobs: readonly Job[] = [
   nodeJob(),
   { ...nodeJob(), resend: 7 },
+  { ...nodeJob(), slowLane: 12 },
   { kind: 'nudge', run: freshRun() },
   childJob(),
   placeJob,

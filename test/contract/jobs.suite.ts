@@ -109,6 +109,16 @@ export const jobsSuite = ({ name, open }: Subject<Queues>) =>
       expect(taken).toEqual(expect.arrayContaining(jobs));
     });
 
+    test('a job that moves to the slow lane is a job beside the one of its first slice, and says which lane', async () => {
+      const first = nodeJob();
+      const slow: NodeJob = { ...first, slowLane: 3 };
+      await queues.jobs.send([first]);
+      await queues.jobs.send([slow]);
+      const taken = await queues.takeSent();
+      expect(taken).toHaveLength(2);
+      expect(taken).toEqual(expect.arrayContaining([first, slow]));
+    });
+
     test('messages and drives go to the code of deployments, and to no worker; attempts and re-sends are jobs of their own', async () => {
       const run = freshRun();
       const message: MessageJob = { ...nodeJob({ run, nodeId: nodeId('msg_w1') }), kind: 'message' };

@@ -51,6 +51,7 @@ import { heartbeatEvery, longestStream } from '../../lib/service/watch-run.ts';
 import { largestViewBytes, mostTemplates } from '../../lib/service/view-run.ts';
 import { defaultRateLimit } from '../../lib/service/take-rate.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from '../../lib/constructs/function-shapes.ts';
+import { firstSlice, nextSlice } from '../../lib/engine/shares.ts';
 import { numberIn, read, rowsIn } from './documents.ts';
 import { longestDying, mostDeaths } from '../../lib/engine/log/deliveries.ts';
 
@@ -333,6 +334,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     seconds(numberIn('lib/engine/graph/decide.ts', 'const shortestQueueDelayMs = ')),
     'lib/engine/graph/decide.ts',
   ],
+  'First slice of a script': [`${firstSlice} ms`, 'lib/engine/shares.ts'],
+  'First slice after a spent one': [`${nextSlice} ms`, 'lib/engine/shares.ts'],
   'Time of an expression': [
     seconds(numberIn('lib/nodes/condition/run.ts', 'const expressionLimitMs = ')),
     'lib/nodes/condition/run.ts',
@@ -525,6 +528,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     queues,
   ],
   'Workers at once, per queue': [count(numberIn(construct, 'props.nodeConcurrency ?? ')), construct],
+  'Share of a project in the workers': [`${numberIn(construct, 'props.maxProjectShare ?? ')} %`, construct],
   'Collectors at once': [count(numberIn(construct, 'props.resultConcurrency ?? ')), construct],
   'Readers of events at once': [count(numberIn(construct, 'props.watchers ?? ')), construct],
   'Runs watched over sockets at once': [count(numberIn(construct, 'props.watchedRuns ?? ')), construct],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { type Resource, byId, ofType, pointedAt, synthesize } from './synthesized.ts';
+import { type Resource, byId, ofType, pointedAt, stacksWith, synthesize } from './synthesized.ts';
 
 const { runtime } = synthesize();
 const queues = ofType(runtime, 'SQS::Queue');
@@ -121,6 +121,26 @@ test('a consumer says which messages of a batch have failed', () => {
   for (const { FunctionResponseTypes, EventSourceArn } of mappings) {
     expect(FunctionResponseTypes, EventSourceArn).toEqual(['ReportBatchItemFailures']);
   }
+});
+
+const variables = z.object({ Variables: z.record(z.string(), z.unknown()) });
+const variablesOf = ({ Environment }: Resource['Properties']) => variables.parse(Environment).Variables;
+
+test('whoever sends node jobs is told how many workers there are, and how many of them one project may take', () => {
+  const told = (resources: typeof runtime) =>
+    ofType(resources, 'Lambda::Function')
+      .map(({ Properties }) => variablesOf(Properties))
+      .filter((variables) => 'STEPWELL_NODE_QUEUE_URL' in variables)
+      .map((variables) => [variables['STEPWELL_NODE_CONCURRENCY'], variables['STEPWELL_MAX_PROJECT_SHARE']]);
+  expect(told(runtime).length).toBeGreaterThan(5);
+  for (const values of told(runtime)) expect(values).toEqual(['100', '100']);
+  for (const values of told(synthesize({ nodeConcurrency: '40', maxProjectShare: '25' }).runtime))
+    expect(values).toEqual(['40', '25']);
+});
+
+test('a bound for a project needs a queue that knows groups', () => {
+  const { app } = stacksWith({ nodeQueue: 'standard', maxProjectShare: 50 });
+  expect(() => app.synth()).toThrow(/maxProjectShare below 100 needs nodeQueue: fifo/);
 });
 
 test('settings bound how many run at once', () => {

@@ -32,6 +32,7 @@ test('what is out of range fails at synthesis, each in one sentence', () => {
     idempotencyHours: 500,
     workerTimeoutSeconds: 901,
     requestsPerSecond: 0,
+    maxProjectShare: 101,
     memoryMb: { api: 64 },
   });
   const attempt = () => app.synth();
@@ -39,6 +40,7 @@ test('what is out of range fails at synthesis, each in one sentence', () => {
     'retentionDays must be a whole number from 1 to 3650, and is 0',
     'idempotencyHours must be a whole number from 1 to 168, and is 500',
     'workerTimeoutSeconds must be a whole number from 30 to 900, and is 901',
+    'maxProjectShare must be a whole number from 1 to 100, and is 101',
     'requestsPerSecond must be a whole number from 1 to 10000, and is 0',
     'memoryMb of api must be a whole number from 128 to 10240, and is 64',
   ]) {

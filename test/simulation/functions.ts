@@ -2,6 +2,7 @@
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
 import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
+import { SliceSpent } from '../../lib/engine/shares.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/collect-results.ts';
@@ -53,6 +54,8 @@ interface Given {
   readonly workings?: Workings | undefined;
   /** whether a node, or a step of this key, kills the worker that begins it */
   readonly kills?: ((name: string) => boolean) | undefined;
+  /** whether an attempt takes longer than a first slice, each time it is begun */
+  readonly isSlow?: ((attempt: string) => boolean) | undefined;
 }
 
 type Failed = readonly Received<Job>[];
@@ -87,11 +90,14 @@ export interface Workings {
 export class Functions implements Takers {
   /** processes that were ended by the time limits of their functions */
   outOfTime = 0;
+  /** first slices that attempts have spent */
+  slicesSpent = 0;
   /** what went wrong that no fault explains */
   readonly problems: unknown[] = [];
   /** processes at work */
   readonly #running = new Set<Process>();
   readonly #kills: (name: string) => boolean;
+  readonly #isSlow: (attempt: string) => boolean;
   /** what the modules of deployments export */
   readonly deployed = new Map<DeploymentId, readonly CodeWorkflow[]>();
   world: Deps | undefined;
@@ -104,8 +110,9 @@ export class Functions implements Takers {
   readonly #isCalm: boolean;
 
   constructor(around: Surroundings, effects: EffectWatch, watches: Watches, given: Given = {}) {
-    const { observed, workings, isPlain = false, kills = () => false } = given;
+    const { observed, workings, isPlain = false, kills = () => false, isSlow = () => false } = given;
     this.#kills = kills;
+    this.#isSlow = isSlow;
     this.#isCalm = isPlain;
     this.#workings = workings ?? {};
     this.#around = around;
@@ -162,10 +169,16 @@ export class Functions implements Takers {
     this.#noting(() => runInvariant(12, !this.#isCalm, `a ${by} was ended by its time limit, and nothing held it up`));
   }
 
-  readonly jobs = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void => {
+  readonly jobs = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void =>
+    this.#takes(received, false, done);
+
+  readonly delayed = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void =>
+    this.#takes(received, true, done);
+
+  #takes(received: Received<Job> | undefined, isDelayed: boolean, done: (failed: Failed) => void): void {
     if (received === undefined) return done([]);
     const { body: job, isRedelivered } = received;
-    const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
+    const delivery = { isRedelivered, isDelayed, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
     this.#effects.delivered(job);
     this.invoke(
       'worker',
@@ -177,7 +190,7 @@ export class Functions implements Takers {
         ),
       (isDone) => done(isDone ? [] : [received]),
     );
-  };
+  }
 
   readonly drives = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void => {
     if (received === undefined) return done([]);
@@ -302,6 +315,12 @@ export class Functions implements Takers {
       const lastsMs = prng.whole(1, ms * 2);
       const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));
       this.#noting(() => this.#watches.times.begins(`${attempt.token}#${attempt.number}`, this.#around.time.now));
+      // A script that is cut has had no effect.
+      if (attempt.firstSlice !== undefined && this.#isSlow(`${attempt.token}#${attempt.number}`)) {
+        this.slicesSpent += 1;
+        await process.sleep(attempt.firstSlice, attempt.signal);
+        throw new SliceSpent();
+      }
       this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process));
       if (this.#dies(process, node.id, `${attempt.token}#${attempt.number}`)) return new Promise(() => {});
       await process.sleep(durationMs(lastsMs), attempt.signal);

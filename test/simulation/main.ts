@@ -1,8 +1,9 @@
 /**
  * `npm run simulate -- --seed 42` replays one seed, in another world than its own with `--calm`, `--runs 6`, `--shared`, `--code 0` or
  * `--places 1`; `--kept 102-rough-one-place.json` replays one of `seeds` in the world that it was found in; `--corpus --seeds 10`
- * runs each fixed workflow ten times in rough weather; `--poison` and `--storm` are worlds of attempts that kill their workers, and of
- * storms of crashes, `--parts` of turns of code that are written in several commits; `--seeds 100000` runs many and prints what was injected, what was
+ * runs each fixed workflow ten times in rough weather; `--poison`, `--storm`, `--parts` and `--slow` are worlds of attempts that kill their
+ * workers, of storms of crashes, of turns of code that are written in several commits, and of attempts that spend their first slices;
+ * `--seeds 100000` runs many and prints what was injected, what was
  * decided and how long it took; `--go-on --minutes 10` goes on where the count of all seeds so far stopped, and writes it down
  * as it goes.
  */
@@ -17,16 +18,16 @@ import { readReport, seedsSchema, writeReport } from './reports.ts';
 import { runSeeds } from './run-seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 import { type Tally, emptyTally, merge } from './tally.ts';
-import { worldOfKind, worldOfSeed } from './world-of-seed.ts';
+import { type WorldKind, worldOfKind, worldOfSeed } from './world-of-seed.ts';
 import { writeProof } from './write-proof.ts';
 
 const given = wholeNumber.exactOptional();
 const values = optionsOrEnd({
-  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts] [--shared] [--runs <n>] [--code <n>] [--places <n>]
+  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow] [--shared] [--runs <n>] [--code <n>] [--places <n>]
                             --kept <file of test/simulation/seeds>
                             --corpus [--from <n>] [--seeds <n>]
                             --go-on [--seeds <n>] [--minutes <n>]
-                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts] [--minutes <n>]`,
+                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts | --slow] [--minutes <n>]`,
   options: {
     seed: { type: 'string' },
     seeds: { type: 'string' },
@@ -36,6 +37,7 @@ const values = optionsOrEnd({
     poison: { type: 'boolean', default: false },
     storm: { type: 'boolean', default: false },
     parts: { type: 'boolean', default: false },
+    slow: { type: 'boolean', default: false },
     runs: { type: 'string' },
     shared: { type: 'boolean', default: false },
     code: { type: 'string' },
@@ -53,6 +55,7 @@ const values = optionsOrEnd({
     poison: z.boolean(),
     storm: z.boolean(),
     parts: z.boolean(),
+    slow: z.boolean(),
     runs: given,
     shared: z.boolean(),
     code: given,
@@ -72,9 +75,14 @@ else if (values.corpus) await runCorpus(values.from ?? 1, values.seeds ?? 1);
 else if (values['go-on']) await goOn();
 else print(...(await timed(values.from ?? 1, values.seeds ?? 200)));
 
+function kindAsked(): WorldKind {
+  return (['poison', 'storm', 'parts', 'slow', 'calm'] as const).find((kind) => values[kind]) ?? 'drawn';
+}
+
 function asked(seed: number): SimulationOptions {
-  const { calm, poison, storm, parts, runs, shared, code, places } = values;
-  if (poison || storm || parts) return worldOfKind(poison ? 'poison' : storm ? 'storm' : 'parts', seed);
+  const { calm, runs, shared, code, places } = values;
+  const kind = kindAsked();
+  if (kind !== 'drawn' && kind !== 'calm') return worldOfKind(kind, seed);
   if (!calm && !shared && runs === undefined && code === undefined && places === undefined) return worldOfSeed(seed);
   return {
     seed,
@@ -102,7 +110,7 @@ async function timed(from: number, count: number, until = endOfTime()): Promise<
   const tally = await runSeeds({
     from,
     count,
-    world: values.poison ? 'poison' : values.storm ? 'storm' : values.parts ? 'parts' : values.calm ? 'calm' : 'drawn',
+    world: kindAsked(),
     ...(until === undefined ? {} : { until }),
     onPart: ({ seeds, failed }) => {
       if (process.stderr.isTTY) process.stderr.write(`\r${seeds} seeds, ${failed.length} failed `);

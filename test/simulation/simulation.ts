@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
+import { type Shares, sharesOf } from '../../lib/engine/shares.ts';
 import { days, minutes } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { replaced } from '../service/replaced.ts';
@@ -72,9 +73,15 @@ export interface SimulationOptions {
   readonly poison?: number;
   /** every process dies again and again, for some minutes */
   readonly isStormy?: boolean;
+  /** the share of attempts of nodes that take longer than a first slice */
+  readonly slowScripts?: number;
+  /** what a project may take of the workers; by default half of four for slow scripts */
+  readonly shares?: Shares;
 }
 
 export interface SimulationReport {
+  /** first slices that attempts have spent */
+  readonly slicesSpent: number;
   readonly counts: Record<FaultKind, number>;
   readonly calls: number;
   readonly commits: number;
@@ -167,7 +174,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const around = { time, prng, faults };
 
   const checker = new Checker();
-  const { poison = 0, isStormy = false } = options;
+  const { poison = 0, isStormy = false, slowScripts = 0, shares = sharesOf(4, 100) } = options;
   const hasNoFaults =
     Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind)) && (options.aims ?? []).length === 0;
   const isCalm = hasNoFaults && poison === 0 && !isStormy;
@@ -198,13 +205,19 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const steps = new StepWatch(isPlain, (runId) => world.isHurried(runId));
   const deadlines = new DeadlineWatch(isPlain);
   // What waits beside a step that kills its workers waits for each of its attempts to end.
-  const still = new StillWatch(isPlain, poison > 0);
+  const still = new StillWatch(isPlain && slowScripts === 0, poison > 0);
   const words = new WordWatch(areClocksRight, checker);
   const isOnlyStorm = isStormy && poison === 0 && hasNoFaults;
   const losses = new LossWatch({ doOnlyWorkersDie: hasNoFaults, isOnlyPoison: hasNoFaults && !isStormy, isStorm: isOnlyStorm });
   const kills = (name: string): boolean => chanceOf(`${seed} ${name}`) < poison;
+  const isSlow = (attempt: string): boolean => chanceOf(`${seed} slow ${attempt}`) < slowScripts;
   let inPasses = 0;
-  const functions = new Functions(around, effects, { folds, steps, times, words, losses }, { ...options, isPlain, kills });
+  const functions = new Functions(
+    around,
+    effects,
+    { folds, steps, times, words, losses },
+    { ...options, isPlain, kills, isSlow },
+  );
   // What is fixed is run as the product does it: its crash points are the product's own.
   const firstSnapshotAt = options.workload === undefined ? prng.fork().pick(firstSnapshots) : undefined;
   const seen = (run: RunAddress, commit: Commit): void => {
@@ -230,6 +243,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const world = new SimulatedWorld(seed, around, functions, seen, {
     ...(firstSnapshotAt === undefined ? {} : { firstSnapshotAt }),
     ...(options.bytesInPart === undefined ? {} : { bytesInPart: options.bytesInPart }),
+    ...(slowScripts === 0 ? {} : { shares }),
   });
   const meddler = options.cancelsCalled === true ? new CancelCalled(around, functions) : undefined;
   const readers = new Readers(seed, time, world.memory);
@@ -335,6 +349,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     hadToWait: places.waited,
     together: places.together,
     inPasses,
+    slicesSpent: functions.slicesSpent,
     executions: effects.executions,
     repeated: effects.repeated,
     rolledBack: effects.rolledBack,

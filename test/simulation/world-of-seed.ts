@@ -3,6 +3,7 @@
  * meets, and what CI looks at by itself in fewer worlds (`places.test.ts`, `simulation.test.ts`).
  */
 import { noFaults, roughWeather } from './faults.ts';
+import { sharesOf } from '../../lib/engine/shares.ts';
 import type { SimulationOptions } from './simulation.ts';
 
 /** As many as CI runs. */
@@ -28,9 +29,10 @@ export function worldOfSeed(seed: number): SimulationOptions {
 /**
  * `drawn`: what the seed stands for. `calm`: nothing goes wrong. `poison`: nothing but that a part of all nodes and steps kill the
  * worker that begins them. `storm`: nothing but that every process dies again and again, for some minutes. `parts`: runs of code, whose
- * turns are written in one commit for each entry, in rough weather.
+ * turns are written in one commit for each entry, in rough weather. `slow`: many attempts spend their first slices, in rough weather and,
+ * every third time, in calm; every other world bounds what a project may take.
  */
-export const worldKinds = ['drawn', 'calm', 'poison', 'storm', 'parts'] as const;
+export const worldKinds = ['drawn', 'calm', 'poison', 'storm', 'parts', 'slow'] as const;
 export type WorldKind = (typeof worldKinds)[number];
 
 /** The share of nodes and steps that kill their workers: most worlds have some, and most runs still come to their ends otherwise. */
@@ -48,5 +50,13 @@ export function worldOfKind(kind: WorldKind, seed: number): SimulationOptions {
       return { seed, rates: noFaults, isStormy: true };
     case 'parts':
       return { seed, rates: roughWeather, code: 1, bytesInPart: 1 };
+    case 'slow':
+      return {
+        seed,
+        rates: seed % 3 === 0 ? noFaults : roughWeather,
+        code: 0.1,
+        slowScripts: 0.4,
+        shares: seed % 2 === 0 ? sharesOf(10, 100) : sharesOf(40, 50),
+      };
   }
 }

@@ -22,6 +22,8 @@ const timerSpreadMs = 60_000;
 
 export interface Takers {
   readonly jobs: Take<Job>;
+  /** from the queue of delayed jobs */
+  readonly delayed: Take<Job>;
   readonly drives: Take<Job>;
   readonly results: Take<ResultMessage>;
   readonly dead: (message: Job | ResultMessage) => void;
@@ -51,13 +53,13 @@ export class SimulatedWorld {
     around: Surroundings,
     takers: Takers,
     onCommit: OnCommit,
-    settings: Pick<Deps['settings'], 'firstSnapshotAt' | 'bytesInPart'>,
+    settings: Pick<Deps['settings'], 'firstSnapshotAt' | 'bytesInPart' | 'shares'> = {},
   ) {
     this.memory = memoryWorld({ seed, startAt: birth });
     const work = { isFifo: true, batchSize: 1, visibilityMs: workVisibilityMs };
     const nodes = new Queue<Job>(work, around, takers.jobs, takers.dead);
     const code = new Queue<Job>(work, around, takers.drives, takers.dead);
-    const delayed = new Queue<Job>({ ...work, isFifo: false }, around, takers.jobs, takers.dead);
+    const delayed = new Queue<Job>({ ...work, isFifo: false }, around, takers.delayed, takers.dead);
     const results = new Queue<ResultMessage>(
       { isFifo: true, batchSize: 10, visibilityMs: resultsVisibilityMs },
       around,
@@ -76,7 +78,7 @@ export class SimulatedWorld {
             jobs.length > 1 && around.faults.strikes('partlySent') ? jobs.slice(0, around.prng.whole(0, jobs.length - 1)) : jobs;
           for (const job of some) {
             takers.sent(job);
-            if (job.kind === 'node') sendTo(nodes, job, nodeJobIdentity(job));
+            if (job.kind === 'node') sendTo(nodes, job, nodeJobIdentity(job, settings.shares));
             else if (job.kind === 'drive') sendTo(code, job, driveJobIdentity(job));
             else throw new Error('no run of a deployed bundle is simulated');
           }

@@ -2,6 +2,7 @@
  * Steps: what the author's code asks for, each a node of its run. A key is the name of the step, and from its second use on
  * the name with a number behind it (`charge`, `charge:1`): the same code asks under the same keys each time it is replayed.
  */
+import { fnv, unitsOf } from '../fnv.ts';
 import { type NodeId, nodeId } from '../ids.ts';
 import type { DurationMs } from '../time.ts';
 
@@ -61,16 +62,10 @@ export function stepNodeId(key: string): NodeId {
 
 const codeOf = (char: string): string => (char.codePointAt(0) ?? 0).toString(16);
 
-/** FNV-1a (draft-eastlake-fnv), 32 bits, from both ends: keys of one run that differ are told apart by more than chance. */
+/** From both ends: keys of one run that differ are told apart by more than chance. */
 const digest = (text: string): string => {
-  const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index));
+  const units = unitsOf(text);
   return [units, units.toReversed()].map((these) => fnv(these).toString(16).padStart(8, '0')).join('');
-};
-
-const fnv = (units: readonly number[]): number => {
-  let hash = 0x811c9dc5;
-  for (const unit of units) hash = Math.imul(hash ^ unit, 0x01000193) >>> 0;
-  return hash;
 };
 
 const drivePrefix = '.drive.';

@@ -69,7 +69,7 @@ export const begins = ({ lost }: Deliveries, now: Instant, ended: number, resend
   lost,
 });
 
-/** The worker that began the attempt gives it up alive: a store was unavailable, or its result is on its way to the collector. */
+/** The worker that began the attempt gives it up alive: a store was unavailable, its result is with the collector, or its first slice is spent. */
 export const releases = ({ lost }: Deliveries): Deliveries => ({ lost, isReleased: true });
 
 /** A heartbeat of the worker that began last. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
+import { environmentNames } from '../../contract/environment.ts';
 import type { Principals } from '../aws/principals.ts';
 import { place } from '../place.ts';
 import type { Recorder } from '../recorder/recorder.ts';
@@ -79,6 +80,7 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
       AWS_ACCESS_KEY_ID: principal.accessKeyId,
       AWS_SECRET_ACCESS_KEY: principal.secretAccessKey,
       ...Environment.Variables,
+      ...concurrencyHere(Environment.Variables, parts.threads),
     },
     timeoutMs: Timeout * 1_000,
     ...(parts.ephemeral === undefined ? {} : { ephemeral: parts.ephemeral }),
@@ -99,6 +101,13 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
       }),
   });
 }
+
+/** A project's share of the workers is counted from how many there are, and here these are threads. */
+const concurrencyHere = (
+  { [nodeConcurrency]: told }: Readonly<Record<string, string>>,
+  threads: number,
+): Record<string, string> => (told === undefined ? {} : { [nodeConcurrency]: String(Math.min(Number(told), threads)) });
+const { nodeConcurrency } = environmentNames;
 
 interface RuntimeFacts {
   readonly name: string;

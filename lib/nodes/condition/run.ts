@@ -6,6 +6,7 @@
 import { collectPrinted } from '../../engine/log/printed.ts';
 import { type DurationMs, durationMs, seconds } from '../../engine/time.ts';
 import { type Runner, failed, runner } from '../runner.ts';
+import { withinSlice } from '../sandbox/first-slice.ts';
 import { scriptFailure } from '../sandbox/script-failure.ts';
 import { type Sandbox, type ScriptEnd, scriptWith } from '../sandbox/script.ts';
 import { chosen, condition, expressionsOf } from './shape.ts';
@@ -14,13 +15,14 @@ import { chosen, condition, expressionsOf } from './shape.ts';
 const expressionLimitMs = seconds(5);
 
 export const runCondition = (sandbox: Sandbox, memoryBytes: number): Runner =>
-  runner(condition, async (config, input, { signal, timeoutMs }) => {
+  runner(condition, async (config, input, { signal, timeoutMs, firstSlice }) => {
+    const sliced = withinSlice(sandbox, firstSlice);
     const truths = new Map<string, boolean>();
     const printed = collectPrinted();
     const start = process.hrtime.bigint();
     for (const expression of new Set(expressionsOf(config))) {
       const limits = { timeoutMs: remaining(timeoutMs, start), memoryBytes };
-      const end = await sandbox.run(scriptWith(`return !!(${expression}\n)`, input, limits), signal);
+      const end = await sliced.run(scriptWith(`return !!(${expression}\n)`, input, limits), signal);
       for (const line of end.printed) printed.add(line);
       if (end.kind === 'stopped' && !isOwnError(end)) return failed(scriptFailure(end), { printed: printed.lines() });
       if (end.kind === 'stopped') printed.add(`${shown(expression)}: ${end.message}`);

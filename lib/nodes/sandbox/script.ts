@@ -45,8 +45,11 @@ export interface StopReason {
 }
 
 export interface Sandbox {
-  /** Ends within the script's time limit whatever the script does; rejects with the signal's reason where that comes first. */
-  run(script: Script, signal: AbortSignal): Promise<ScriptEnd>;
+  /**
+   * Ends within the script's time limit whatever the script does; rejects with the signal's reason where that comes first.
+   * @param begins called when the script begins, once there is a thread for it
+   */
+  run(script: Script, signal: AbortSignal, begins?: () => void): Promise<ScriptEnd>;
 }
 
 export const scriptLimits = {

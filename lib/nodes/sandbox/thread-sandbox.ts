@@ -42,7 +42,7 @@ export function threadSandbox(): Sandbox {
   };
 
   return {
-    run: async (script, signal) => {
+    run: async (script, signal, begins) => {
       signal.throwIfAborted();
       let thread: Worker;
       try {
@@ -52,6 +52,7 @@ export function threadSandbox(): Sandbox {
         return { kind: 'stopped', ...failedFor(messageOf(trouble)), printed: [] };
       }
       thread.ref();
+      begins?.();
       const answer = await ask(thread, script, signal);
       if (answer.isAlive) putBack(thread);
       else void thread.terminate();

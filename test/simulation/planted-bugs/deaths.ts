@@ -7,6 +7,8 @@ const deadline = 'lib/service/deadline.ts';
 
 /** A sixth of all nodes and steps kill the worker that begins them. */
 const poison = { weather: 'calm', options: { poison: 0.15 } } as const;
+/** Two in five attempts spend their first slices, and groups of messages are shared. */
+const slow = { options: { code: 0.1, slowScripts: 0.4, shares: { slow: 5 } } } as const;
 const storm = { weather: 'calm', options: { isStormy: true } } as const;
 
 export const inDeaths: readonly PlantedBug[] = [
@@ -97,6 +99,33 @@ export const inDeaths: readonly PlantedBug[] = [
     replace: 'const firstPause: DurationMs = seconds(1);',
     within: 60,
     ...storm,
+  },
+  {
+    name: 'an attempt is given a first slice in the slow lane, too',
+    file: 'lib/service/run-node.ts',
+    find: 'worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node)',
+    replace: 'worker.deps.settings.shares === undefined ? undefined : overran.has(node)',
+    within: 10,
+    ...slow,
+    weather: 'calm',
+  },
+  {
+    name: 'an attempt that spent its first slice is left to the sweep',
+    file: 'lib/service/run-node.ts',
+    find: 'await deps.jobs.send([{ ...nodeJob(fold.head, open.dispatchedIn, open, resend), slowLane: lane }]);',
+    replace: 'void [nodeJob, resend, lane];',
+    within: 10,
+    ...slow,
+    weather: 'calm',
+  },
+  {
+    name: 'a job of a shared group leaves its attempt to a newer one that waits behind it',
+    file: admit,
+    find: '(isOfProject || sign.resends <= resend)',
+    replace: 'sign.resends <= resend',
+    within: 600,
+    isSlow: true,
+    ...slow,
   },
   {
     name: 'a graph run goes on past its deadline',

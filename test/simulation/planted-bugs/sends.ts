@@ -122,7 +122,7 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'what a commit leaves to its committer is left by him',
     file: runNode,
-    find: 'commit = await recordingThrows(worker, fold, next, () => attemptAndCommit(worker, fold, plan, { open: next }));',
+    find: 'commit = await recordingThrows(worker, fold, next, act);',
     replace: 'commit = undefined;',
     within: 10,
     ...alone,
@@ -130,7 +130,7 @@ export const inSends: readonly PlantedBug[] = [
   {
     name: 'a job is acknowledged while its node is at work',
     file: runNode,
-    find: "    else if (admission.kind === 'begins') await runChain(",
+    find: "    else if (admission.kind === 'begins')\n      await runChain(",
     replace:
       "    else if (admission.kind === 'begins') void ((...given: Parameters<typeof runChain>) => runChain(...given).catch(() => undefined))(",
     within: 60,

@@ -1,0 +1,52 @@
+/** How much longer small runs take beside scripts that never end, all of one project and started together. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { BenchCloud } from './bench-cloud.ts';
+import { quantilesOf } from './quantiles.ts';
+import { chain, endless } from './workflows.ts';
+
+const runs = 20;
+const lookEveryMs = 5;
+const patienceMs = 300_000;
+
+export interface FairShares {
+  /** medians from before the request until the head says the end */
+  readonly aloneMs: number;
+  readonly besideMs: number;
+  readonly ratio: number;
+}
+
+export async function measureFairShares(bench: BenchCloud): Promise<FairShares> {
+  const small = chain(1);
+  await bench.publish(small);
+  await bench.publish(endless);
+  // threads of the worker and of the sandbox that are cold are nobody's hostility
+  await timeRuns(bench, small, 'warm');
+  const aloneMs = quantilesOf(await timeRuns(bench, small, 'alone')).p50;
+  const loops: Promise<string>[] = [];
+  const besides = await timeRuns(bench, small, 'beside', (number) => loops.push(bench.start(endless, `endless-${number}`)));
+  for (const loop of await Promise.all(loops)) await bench.cancel(loop);
+  const besideMs = quantilesOf(besides).p50;
+  return { aloneMs, besideMs, ratio: besideMs / aloneMs };
+}
+
+/** @param before what is done right before each of them is started */
+function timeRuns(
+  bench: BenchCloud,
+  workflow: ReturnType<typeof chain>,
+  name: string,
+  before: (number: number) => void = () => undefined,
+): Promise<readonly number[]> {
+  return Promise.all(
+    Array.from({ length: runs }, async (_one, number) => {
+      before(number);
+      const startedAt = performance.now();
+      const runId = await bench.start(workflow, `fair-${name}-${number}`);
+      while (!bench.hasEnded(runId)) {
+        const tookMs = performance.now() - startedAt;
+        if (tookMs > patienceMs) throw new Error(`${runId} has not ended after ${patienceMs} ms`);
+        await wait(lookEveryMs);
+      }
+      return performance.now() - startedAt;
+    }),
+  );
+}

@@ -1,0 +1,75 @@
+/** How long the scripts of an attempt may take before it goes on in the slow lane. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../lib/engine/json.ts';
+import { SliceSpent } from '../../lib/engine/shares.ts';
+import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
+import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
+import { withinSlice } from '../../lib/nodes/sandbox/first-slice.ts';
+import type { Sandbox, Script } from '../../lib/nodes/sandbox/script.ts';
+import { inputOf, planNode, toolsOf } from './given.ts';
+
+const attempt = attemptsBy(createRunners());
+const slice = durationMs(300);
+const run = (
+  type: string,
+  config: JsonObject,
+  { firstSlice = slice, timeoutMs = seconds(30) }: { firstSlice?: DurationMs; timeoutMs?: DurationMs } = {},
+) => {
+  const node = planNode(type, config);
+  return attempt({ ...node, policy: { ...node.policy, timeoutMs } }, inputOf({}, {}), { ...toolsOf(timeoutMs), firstSlice });
+};
+
+describe('a script that has not ended when its slice is spent', () => {
+  test.each([
+    ['loops', 'for (;;) {}'],
+    ['loops where no interrupt is looked at', 'return [...Array(2 ** 32 - 2).keys()].join()'],
+    ['loops in a job that it left behind', 'const again = () => Promise.resolve().then(again); again()'],
+  ])('has no outcome, and is to begin again in the slow lane: %s', async (_name, code) => {
+    await expect(run('javascript', { code })).rejects.toThrow(SliceSpent);
+  });
+
+  test('is the same as an expression of a condition', async () => {
+    const branches = [{ id: 'a', expression: '(() => { for (;;) {} })()' }];
+    await expect(run('condition', { branches })).rejects.toThrow(SliceSpent);
+  });
+
+  test('is the author’s to answer for where its own limit is shorter', async () => {
+    const { outcome } = await run('javascript', { code: 'for (;;) {}' }, { timeoutMs: durationMs(50), firstSlice: seconds(5) });
+    expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'script_timeout', details: { timeoutMs: 50 } } });
+  });
+});
+
+test('a script that ends, throws or hits another limit within its slice has its outcome', async () => {
+  const firstSlice = seconds(10);
+  expect((await run('javascript', { code: 'return 1' }, { firstSlice })).outcome).toMatchObject({ kind: 'finished' });
+  expect((await run('javascript', { code: 'throw new Error("no")' }, { firstSlice })).outcome).toMatchObject({
+    failure: { code: 'script_threw' },
+  });
+});
+
+test('scripts of one attempt share its slice, and time before a script begins is not counted', async () => {
+  const limits: number[] = [];
+  const slow: Sandbox = {
+    run: async ({ timeoutMs }, _signal, begins) => {
+      limits.push(timeoutMs);
+      await wait(20);
+      begins?.();
+      await wait(20);
+      return { kind: 'returned', output: 'true', printed: [] };
+    },
+  };
+  const script: Script = { code: '', context: '{}', inputs: '{}', timeoutMs: seconds(5), memoryBytes: 1 };
+  const sandbox = withinSlice(slow, durationMs(50));
+  const { signal } = new AbortController();
+  await sandbox.run(script, signal);
+  const rest = async () => {
+    for (;;) await sandbox.run(script, signal);
+  };
+  await expect(rest()).rejects.toThrow(SliceSpent);
+  expect(limits[0]).toBe(50);
+  for (const [before, limit] of limits.slice(1).map((limit, index) => [limits[index] ?? 0, limit] as const))
+    expect(limit).toBeLessThanOrEqual(before - 19);
+  expect(limits.length).toBeLessThanOrEqual(3);
+  expect(withinSlice(slow, undefined)).toBe(slow);
+});

@@ -1,0 +1,15 @@
+/**
+ * Attempts that spend their first slices go on in the slow lane, and nothing of them is lost, done twice or left lying, whatever goes
+ * wrong. More seeds: `npm run simulate -- --slow --seeds 2000`.
+ */
+import { expect, test } from 'vitest';
+import { runSeeds } from './run-seeds.ts';
+
+const count = 300;
+
+test(`attempts that move to the slow lane come to their ends: ${count} seeds`, async () => {
+  const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'slow' });
+  expect(failed).toEqual([]);
+  expect(seeds).toBe(count);
+  expect(seen['slicesSpent'] ?? 0).toBeGreaterThan(5 * count);
+});
