@@ -204,8 +204,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const times = new TimeWatch(areClocksRight, () => isCalm && clients.isRough !== true);
   const steps = new StepWatch(isPlain, (runId) => world.isHurried(runId));
   const deadlines = new DeadlineWatch(isPlain);
-  // What waits beside a step that kills its workers waits for each of its attempts to end.
-  const still = new StillWatch(isPlain && slowScripts === 0, poison > 0);
+  const still = new StillWatch(isPlain && slowScripts === 0, poison > 0 || slowScripts > 0);
   const words = new WordWatch(areClocksRight, checker);
   const isOnlyStorm = isStormy && poison === 0 && hasNoFaults;
   const losses = new LossWatch({ doOnlyWorkersDie: hasNoFaults, isOnlyPoison: hasNoFaults && !isStormy, isStorm: isOnlyStorm });

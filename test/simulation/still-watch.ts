@@ -25,8 +25,11 @@ interface Due {
   readonly mostMs: number;
 }
 
-/** Ten attempts of a step, each of which takes up to an hour to end as lost. */
-const mostPoisonedMs = 24 * 3_600_000;
+/**
+ * Ten attempts of a step, each of which takes up to an hour to end as lost; or a slow lane in which a hundred passes of a loop wait, and
+ * which each worker that dies with a job of it closes for 16 minutes.
+ */
+const mostHeldUpMs = 24 * 3_600_000;
 
 export class StillWatch {
   readonly #states = new Map<string, RunState>();
@@ -41,10 +44,11 @@ export class StillWatch {
 
   /**
    * @param isPlain nothing goes wrong, and nobody holds anything up
-   * @param isPoisoned attempts kill their workers: what stands beside one in a workflow task waits for all of its attempts
+   * @param isHeldUp attempts kill their workers: what stands beside one in a workflow task waits for all of its attempts; or many
+   * attempts wait in slow lanes
    */
-  constructor(isPlain: boolean, isPoisoned = false) {
-    this.#mostMs = isPoisoned ? mostPoisonedMs : isPlain ? mostCalmBehindMs : mostBehindMs;
+  constructor(isPlain: boolean, isHeldUp = false) {
+    this.#mostMs = isHeldUp ? mostHeldUpMs : isPlain ? mostCalmBehindMs : mostBehindMs;
   }
 
   /** @param state of the run with this commit */

@@ -119,15 +119,6 @@ export const inDeaths: readonly PlantedBug[] = [
     weather: 'calm',
   },
   {
-    name: 'a job of a shared group leaves its attempt to a newer one that waits behind it',
-    file: admit,
-    find: '(isOfProject || sign.resends <= resend)',
-    replace: 'sign.resends <= resend',
-    within: 600,
-    isSlow: true,
-    ...slow,
-  },
-  {
     name: 'a graph run goes on past its deadline',
     file: 'lib/engine/graph/decide.ts',
     find: 'if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);',

@@ -110,7 +110,7 @@ export const inRecovery: readonly PlantedBug[] = [
     file: recover,
     find: 'minute: Math.max(minuteOf(deps.clock.now()), minute) + 1',
     replace: 'minute: minuteOf(deps.clock.now()) + 1',
-    within: 100,
+    within: 400,
     weather: 'jumping clocks',
     options: { code: 1 },
   },
