@@ -4,6 +4,7 @@ import {
   type MetricsOf,
   deadLettersLeft,
   errorsOf,
+  loopsEnded,
   serverErrors,
   slowestOf,
   startsOf,
@@ -184,6 +185,14 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'Timers are dropped',
     reason: 'A schedule that could not deliver for a day is given up. The sweep wakes its run, yet one is already too many.',
     metrics: timersDropped,
+    threshold: 1,
+  },
+  {
+    name: 'LoopsEnded',
+    heading: 'Lambda ends chains of messages',
+    reason:
+      'Functions that consume queues allow recursive loops, and then Lambda does not report this metric. One value says that a function has lost the setting, and that its messages are lost to the dead-letter queue.',
+    metrics: loopsEnded,
     threshold: 1,
   },
 ];

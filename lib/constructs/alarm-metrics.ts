@@ -15,7 +15,7 @@ export interface Watched {
   readonly queues: Queues;
   readonly storage: Storage;
   readonly timers: Timers;
-  readonly functions: ReadonlyMap<string, { readonly lambda: lambda.IFunction }>;
+  readonly functions: ReadonlyMap<string, { readonly lambda: lambda.IFunction; readonly consumesQueues?: boolean }>;
   readonly restApi: apigateway.RestApi | undefined;
 }
 
@@ -58,6 +58,14 @@ export const throttlesOf =
   (wanted: (name: string) => boolean): MetricsOf =>
   ({ functions }) =>
     sums([...functions].flatMap(([name, { lambda }]) => (wanted(name) ? [lambda.metricThrottles(total)] : [])));
+
+/** Of the functions that queues start. Lambda reports it only for a function whose loops it ends. */
+export const loopsEnded: MetricsOf = ({ functions }) =>
+  sums(
+    [...functions.values()].flatMap(({ lambda, consumesQueues }) =>
+      consumesQueues === true ? [lambda.metric('RecursiveInvocationsDropped', total)] : [],
+    ),
+  );
 
 export const tableThrottles: MetricsOf = ({ storage }) =>
   sums(
