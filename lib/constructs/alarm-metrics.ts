@@ -7,6 +7,7 @@ import type * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import type { FunctionName } from '../contract/environment.ts';
+import { metricNamespace, slowedMessages } from '../contract/metrics.ts';
 import type { Queues } from './queues.ts';
 import type { Storage } from './storage.ts';
 import type { Timers } from './timers.ts';
@@ -66,6 +67,16 @@ export const loopsEnded: MetricsOf = ({ functions }) =>
       consumesQueues === true ? [lambda.metric('RecursiveInvocationsDropped', total)] : [],
     ),
   );
+
+/** Of this installation: the functions count it, whether or not they count anything else. */
+export const messagesSlowed: MetricsOf = ({ storage }) => [
+  new cloudwatch.Metric({
+    namespace: metricNamespace,
+    metricName: slowedMessages.metric,
+    dimensionsMap: { [slowedMessages.dimension]: storage.runsTable.tableName },
+    ...total,
+  }),
+];
 
 export const tableThrottles: MetricsOf = ({ storage }) =>
   sums(

@@ -57,9 +57,12 @@ async function chain(event: object, hopper: object = {}, ofQueue: object = redri
   running.push(cloud);
   cloud.recorder.listen(({ operation }) => void (invocations += operation === 'Invocation' ? 1 : 0));
   await cloud.functions.get('hopper')?.invoke(JSON.stringify(event));
-  const { depth } = cloud.emulators.fauxqs;
-  await vi.waitFor(() => expect(depth('hops')).toEqual({ ready: 0, delayed: 0, received: 0 }), { ...patience, interval: 100 });
-  return { invocations, dead: depth('dead').ready, warned };
+  const { fauxqs } = cloud.emulators;
+  await vi.waitFor(() => expect(fauxqs.depth('hops')).toEqual({ ready: 0, delayed: 0, received: 0 }), {
+    ...patience,
+    interval: 100,
+  });
+  return { invocations, dead: fauxqs.depth('dead').ready, warned };
 }
 
 const fault = 'hopper: this would be invocation 17 in one chain of requests, and RecursiveLoop of the function is Terminate';
