@@ -3,7 +3,7 @@ import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-p
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { hopsAttribute, parseHops } from '../lib/codec/jobs.ts';
-import type { Hops } from '../lib/engine/hops.ts';
+import { type Hops, hops } from '../lib/engine/hops.ts';
 import { traceFacts } from '../lib/engine/trace.ts';
 import type { Job, ResultMessage } from '../lib/ports/jobs.ts';
 import { hopLimiter } from './wiring.ts';
@@ -11,7 +11,10 @@ import { hopLimiter } from './wiring.ts';
 /** It was given to somebody before, who did not delete it. */
 export const isRedelivered = (record: SQSRecord): boolean => Number(record.attributes.ApproximateReceiveCount) > 1;
 
-export const hopsOf = ({ messageAttributes }: SQSRecord): Hops => parseHops(messageAttributes[hopsAttribute]?.stringValue);
+const hopsOf = ({ messageAttributes }: SQSRecord): Hops => parseHops(messageAttributes[hopsAttribute]?.stringValue);
+
+/** Of messages that are handled together: those of the longest chain. */
+export const mostHopsOf = (records: readonly SQSRecord[]): Hops => hops(Math.max(0, ...records.map(hopsOf)));
 
 export const failures = (records: readonly SQSRecord[]): SQSBatchResponse => ({
   batchItemFailures: records.map(({ messageId }) => ({ itemIdentifier: messageId })),

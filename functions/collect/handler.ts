@@ -4,8 +4,7 @@ import { parseResult } from '../../lib/codec/jobs.ts';
 import { traceFacts } from '../../lib/engine/trace.ts';
 import { byRun, collectResults } from '../../lib/service/collect-results.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { hops } from '../../lib/engine/hops.ts';
-import { failures, hopsOf, isRedelivered } from '../batch.ts';
+import { failures, isRedelivered, mostHopsOf } from '../batch.ts';
 import { deciderOf, hopLimiter, loggerOf } from '../wiring.ts';
 
 const logger = loggerOf('collect');
@@ -28,7 +27,7 @@ export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
   for (const results of byRun(received)) {
     const own = received.filter(({ result }) => result.run.runId === results.run.runId).map(({ record }) => record);
     try {
-      await hopLimiter.handle(hops(Math.max(...own.map(hopsOf))), () => collectResults(collector, results));
+      await hopLimiter.handle(mostHopsOf(own), () => collectResults(collector, results));
     } catch (trouble) {
       const [{ trace } = {}] = results.results;
       logger.error('the results of a run come back', {

@@ -68,9 +68,17 @@ async function ended(cloud: CloudHere, definition: { readonly name: string }, in
 
 test('chains of more than 16 messages go on to the end of the run', async () => {
   const cloud = await startCloudHere();
+  let mostHops = 0;
+  cloud.cloud.recorder.listen(({ service, operation, input }) => {
+    if (service !== 'sqs' || !operation.startsWith('SendMessage')) return;
+    for (const [, count] of JSON.stringify(input).matchAll(/"hops":\{"DataType":"Number","StringValue":"(\d+)"/g))
+      mostHops = Math.max(mostHops, Number(count));
+  });
   const [rounds, slept] = await Promise.all([ended(cloud, inRounds, { items }), ended(cloud, naps)]);
   expect(rounds).toMatchObject({ status: 'completed', output: { all: items.map((item) => item * 2) } });
   expect(slept.status).toBe('completed');
+  // A result of an attempt is one hop, and the limit of our own is as far off as ever.
+  expect(mostHops).toBe(1);
   await cloud.stop();
 });
 

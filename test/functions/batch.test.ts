@@ -2,7 +2,7 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { SQSRecord } from 'aws-lambda';
 import { afterEach, expect, test, vi } from 'vitest';
-import { eachMessage, logKeysOf } from '../../functions/batch.ts';
+import { eachMessage, logKeysOf, mostHopsOf } from '../../functions/batch.ts';
 import { hopLimiter } from '../../functions/wiring.ts';
 import { correlationId } from '../../lib/engine/ids.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
@@ -83,6 +83,14 @@ test('what a message sends on is one hop further than the message; what is no co
     async () => jobs.send([nodeJob()]),
   );
   expect(world.jobs.takeSent().map((job) => world.jobs.hopsOf(job))).toEqual([8, 1, 1, 1]);
+});
+
+test('messages that are handled together go on with the longest of their chains', () => {
+  const of = (...counts: readonly string[]) =>
+    mostHopsOf(
+      counts.map((stringValue) => ({ ...record('1'), messageAttributes: { hops: { dataType: 'Number', stringValue } } })),
+    );
+  expect([of('2', '9', '3'), of('none'), mostHopsOf([record('1')])]).toEqual([9, 0, 0]);
 });
 
 test('a message that is slowed is counted, also with no metrics set, and a line names its run', async () => {
