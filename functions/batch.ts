@@ -2,11 +2,19 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { hopsAttribute, parseHops } from '../lib/codec/jobs.ts';
+import { type Hops, hops } from '../lib/engine/hops.ts';
 import { traceFacts } from '../lib/engine/trace.ts';
 import type { Job, ResultMessage } from '../lib/ports/jobs.ts';
+import { hopLimiter } from './wiring.ts';
 
 /** It was given to somebody before, who did not delete it. */
 export const isRedelivered = (record: SQSRecord): boolean => Number(record.attributes.ApproximateReceiveCount) > 1;
+
+const hopsOf = ({ messageAttributes }: SQSRecord): Hops => parseHops(messageAttributes[hopsAttribute]?.stringValue);
+
+/** Of messages that are handled together: those of the longest chain. */
+export const mostHopsOf = (records: readonly SQSRecord[]): Hops => hops(Math.max(0, ...records.map(hopsOf)));
 
 export const failures = (records: readonly SQSRecord[]): SQSBatchResponse => ({
   batchItemFailures: records.map(({ messageId }) => ({ itemIdentifier: messageId })),
@@ -32,7 +40,7 @@ export const eachMessage = (
     event,
     async (record: SQSRecord) => {
       try {
-        await work(record);
+        await hopLimiter.handle(hopsOf(record), () => work(record));
       } catch (trouble) {
         logger.error('a message comes back', {
           messageId: record.messageId,

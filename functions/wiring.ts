@@ -3,19 +3,38 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import type { Context } from 'aws-lambda';
 import { awsWorld, sharesIn } from '../lib/aws/aws-world.ts';
 import { settingsFrom } from '../lib/aws/environment.ts';
+import { printedMetrics } from '../lib/aws/metrics.ts';
+import { SystemClock } from '../lib/aws/system-clock.ts';
+import { slowedMessages } from '../lib/contract/metrics.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
 import { type Instant, after, days, durationMs, hours } from '../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../lib/nodes/catalogue.ts';
 import type { Decider } from '../lib/service/decide-run.ts';
 import type { Deps } from '../lib/service/deps.ts';
 import { type GraphTypes, Plans } from '../lib/service/graph.ts';
+import { HopLimiter, type SlowedMessage } from '../lib/service/hop-limiter.ts';
 
 const graphTypes: GraphTypes = { compile: (version) => compile(version, termsOf), evaluate: evaluatePure };
+
+const clock = new SystemClock();
+
+/** Of this process. Whoever hands a message over does so through it. */
+export const hopLimiter = new HopLimiter(clock, tellSlowed);
+
+/** Counted with the setting `metrics` off, too: an alarm looks at it, and a metric that has no values costs nothing. */
+function tellSlowed({ delay, ...slowed }: SlowedMessage): void {
+  const dimensions = { [slowedMessages.dimension]: settingsFrom(process.env).runsTable };
+  printedMetrics().emit([{ name: slowedMessages.metric, value: 1, dimensions }], clock.now());
+  loggerOf('hop-limiter').warn('a chain of messages makes no progress: its next message is sent later', {
+    ...slowed,
+    delaySeconds: delay / 1_000,
+  });
+}
 
 /** The world of this function. Nothing in it is built, and no setting read, before it is used. */
 function depsOf(variables: Readonly<Record<string, string | undefined>> = process.env): Deps {
   const environment = settingsFrom(variables);
-  return Object.assign(awsWorld(environment), {
+  return Object.assign(awsWorld(environment, hopLimiter), {
     settings: {
       get retentionMs() {
         return days(environment.retentionDays);
@@ -36,7 +55,9 @@ function depsOf(variables: Readonly<Record<string, string | undefined>> = proces
 /** Who decides in this function. Made once per environment, so that plans stay warm. */
 export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({ deps, plans: new Plans(graphTypes), by });
 
-export const loggerOf = (by: string): Logger => new Logger({ serviceName: `stepwell-${by}` });
+export function loggerOf(by: string): Logger {
+  return new Logger({ serviceName: `stepwell-${by}` });
+}
 
 /** When this invocation must be over. */
 export const endOf = (context: Pick<Context, 'getRemainingTimeInMillis'>, now: Instant): Instant =>

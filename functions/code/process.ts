@@ -10,7 +10,7 @@ import { after, hours, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { workOffQueue } from '../../lib/service/work-off-queue.ts';
-import { deciderOf } from '../wiring.ts';
+import { deciderOf, hopLimiter } from '../wiring.ts';
 import { codeQueue, settingsFaultOf } from './queue-wiring.ts';
 import { type RunsCode, takeCodeJob } from './take.ts';
 import { described, isWorthALine, lineOf } from './worker-lines.ts';
@@ -56,7 +56,10 @@ async function work({ concurrency, holdSeconds, drainSeconds, stop, tell }: Work
       note: (note) => {
         if (isWorthALine(note)) tell(lineOf(note));
       },
-      take: (body, how) => takeCodeJob(runner, parseJob(body), { ...how, mustEndAt: after(deps.clock.now(), longestWork) }),
+      take: (body, { hops, ...how }) =>
+        hopLimiter.handle(hops, () =>
+          takeCodeJob(runner, parseJob(body), { ...how, mustEndAt: after(deps.clock.now(), longestWork) }),
+        ),
     },
     stop,
   );

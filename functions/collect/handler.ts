@@ -4,8 +4,8 @@ import { parseResult } from '../../lib/codec/jobs.ts';
 import { traceFacts } from '../../lib/engine/trace.ts';
 import { byRun, collectResults } from '../../lib/service/collect-results.ts';
 import { WarmFolds } from '../../lib/service/warm-folds.ts';
-import { failures, isRedelivered } from '../batch.ts';
-import { deciderOf, loggerOf } from '../wiring.ts';
+import { failures, isRedelivered, mostHopsOf } from '../batch.ts';
+import { deciderOf, hopLimiter, loggerOf } from '../wiring.ts';
 
 const logger = loggerOf('collect');
 const collector = { ...deciderOf('collect'), folds: new WarmFolds() };
@@ -25,8 +25,9 @@ export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
     }
   });
   for (const results of byRun(received)) {
+    const own = received.filter(({ result }) => result.run.runId === results.run.runId).map(({ record }) => record);
     try {
-      await collectResults(collector, results);
+      await hopLimiter.handle(mostHopsOf(own), () => collectResults(collector, results));
     } catch (trouble) {
       const [{ trace } = {}] = results.results;
       logger.error('the results of a run come back', {
@@ -36,7 +37,7 @@ export async function handler(event: SQSEvent): Promise<SQSBatchResponse> {
         error: trouble instanceof Error ? trouble : String(trouble),
       });
       // A run is a group: all its messages return together, so their order holds.
-      failed.push(...received.filter(({ result }) => result.run.runId === results.run.runId).map(({ record }) => record));
+      failed.push(...own);
     }
   }
   return failures(failed);

@@ -9,7 +9,7 @@ import { Authenticator } from '../../lib/service/authenticate.ts';
 import { type SpeakerDeps, speakRun } from '../../lib/service/speak-run.ts';
 import { eachMessage } from '../batch.ts';
 import { socketsKept, watchesSent } from '../sockets/wiring.ts';
-import { deciderOf, endOf, loggerOf } from '../wiring.ts';
+import { deciderOf, endOf, hopLimiter, loggerOf } from '../wiring.ts';
 import { postsMade } from './wiring.ts';
 
 const logger = loggerOf('speaker');
@@ -23,7 +23,7 @@ const deps: SpeakerDeps = {
   ids,
   sockets: socketsKept(),
   posts: postsMade(),
-  watches: watchesSent(),
+  watches: hopLimiter.watches(watchesSent()),
 };
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>

@@ -1,5 +1,7 @@
 /** Every port on AWS. Each is built when it is first asked for, so a function needs settings only for what it uses. */
 import { type Shares, sharesOf } from '../engine/shares.ts';
+import type { Jobs } from '../ports/jobs.ts';
+import type { RunLog } from '../ports/run-log.ts';
 import type { World } from '../ports/world.ts';
 import { S3Artifacts } from './artifacts.ts';
 import { DynamoAudit } from './audit.ts';
@@ -10,7 +12,7 @@ import { DynamoDeployments } from './deployments.ts';
 import type { Settings } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
-import { EmfMetrics, noMetrics } from './metrics.ts';
+import { noMetrics, printedMetrics } from './metrics.ts';
 import { EventBridgeNotices } from './notices.ts';
 import { DynamoPlaces } from './places.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from './published.ts';
@@ -43,13 +45,20 @@ export const sharesIn = ({
 }: Pick<Settings, 'nodeQueueUrl' | 'nodeConcurrency' | 'maxProjectShare'>): Shares | undefined =>
   nodeQueueUrl.endsWith('.fifo') ? sharesOf(nodeConcurrency, maxProjectShare) : undefined;
 
-export const awsWorld = (settings: Settings): World => {
+/** What stands before an adapter, for those of its calls that count. */
+interface Around {
+  jobs(jobs: Jobs): Jobs;
+  log(log: RunLog): RunLog;
+}
+const nothing: Around = { jobs: (jobs) => jobs, log: (log) => log };
+
+export const awsWorld = (settings: Settings, around = nothing): World => {
   const clock = new SystemClock();
   const ids = new SystemIds();
   const dynamo = once(dynamoClient);
   const runs = once(() => new Table(dynamo(), settings.runsTable));
   const control = once(() => new Table(dynamo(), settings.controlTable));
-  const log = once(() => new DynamoRunLog(runs()));
+  const log = once(() => around.log(new DynamoRunLog(runs())));
   const tables: Tables = {
     get runs() {
       return runs();
@@ -74,14 +83,8 @@ export const awsWorld = (settings: Settings): World => {
   };
   // Whoever only notes how far the sweep is has no table of runs.
   const index = once(() => new DynamoRunIndex(tables, { head: (run) => log().head(run) }));
-  const jobs = once(
-    () =>
-      new SqsJobs(
-        queueClient(),
-        queues,
-        once(() => sharesIn(settings)),
-      ),
-  );
+  const shares = once(() => sharesIn(settings));
+  const jobs = once(() => around.jobs(new SqsJobs(queueClient(), queues, shares)));
   const scheduling = (): ScheduleSettings => {
     const { scheduleGroup: group, delayQueueArn: queueArn, scheduleRoleArn: roleArn } = settings;
     return { group, queueArn, roleArn };
@@ -92,7 +95,7 @@ export const awsWorld = (settings: Settings): World => {
   const bucket = once(bucketClient);
   const blobs = once(() => new S3Blobs(bucket(), settings.bucket));
   const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName, settings.startedEvents));
-  const metrics = once(() => (settings.metrics ? new EmfMetrics((line) => void process.stdout.write(`${line}\n`)) : noMetrics));
+  const metrics = once(() => (settings.metrics ? printedMetrics() : noMetrics));
   const workflows = once(() => dynamoWorkflows(control()));
   const keys = once(() => new DynamoKeys(control()));
   const reservations = once(() => new DynamoReservations(control()));

@@ -7,6 +7,7 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import { jobBody, resultBody } from '../codec/jobs.ts';
+import { type Hops, noHops } from '../engine/hops.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Shares } from '../engine/shares.ts';
 import type { DurationMs } from '../engine/time.ts';
@@ -19,6 +20,7 @@ import {
   nodeJobIdentity,
   resultIdentity,
 } from './message-identity.ts';
+import { withHops } from './message-hops.ts';
 import { reach } from './reach.ts';
 
 export interface QueueUrls {
@@ -44,39 +46,46 @@ export class SqsJobs implements Jobs {
     this.#shares = shares;
   }
 
-  async send(jobs: readonly WorkJob[]): Promise<void> {
+  async send(jobs: readonly WorkJob[], hops: Hops = noHops): Promise<void> {
     const nodes = jobs.flatMap((job) => (job.kind === 'node' ? [{ job, identity: nodeJobIdentity(job, this.#shares()) }] : []));
     const forCode = jobs.flatMap((job) => {
       if (job.kind === 'node') return [];
       return [{ job, identity: job.kind === 'message' ? messageJobIdentity(job) : driveJobIdentity(job) }];
     });
-    if (nodes.length > 0) await this.#sendTo(this.#urls.nodes, nodes);
-    if (forCode.length > 0) await this.#sendTo(this.#urls.code, forCode);
+    if (nodes.length > 0) await this.#sendTo(this.#urls.nodes, nodes, hops);
+    if (forCode.length > 0) await this.#sendTo(this.#urls.code, forCode, hops);
   }
 
-  async #sendTo(url: string, jobs: readonly { readonly job: Job; readonly identity: MessageIdentity }[]): Promise<void> {
+  async #sendTo(
+    url: string,
+    jobs: readonly { readonly job: Job; readonly identity: MessageIdentity }[],
+    hops: Hops,
+  ): Promise<void> {
     const entries = jobs.map(({ job, identity }, index) => ({
       Id: String(index),
       MessageBody: jobBody(job),
+      ...withHops(hops),
       ...onQueue(url, identity),
     }));
     await Promise.all(batchesOf(entries).map((batch) => this.#sendAll(url, batch)));
   }
 
-  async sendLater(job: Job, delay: DurationMs): Promise<void> {
+  async sendLater(job: Job, delay: DurationMs, hops: Hops = noHops): Promise<void> {
     invariant(delay <= longestQueueDelayMs, `a queue delays ${longestQueueDelayMs} ms at most, and was asked for ${delay}`);
     const command = new SendMessageCommand({
       QueueUrl: this.#urls.delays,
       MessageBody: jobBody(job),
       DelaySeconds: Math.ceil(delay / 1_000),
+      ...withHops(hops),
     });
     await reach('the delay queue', () => this.#client.send(command));
   }
 
-  async sendResult(result: ResultMessage): Promise<void> {
+  async sendResult(result: ResultMessage, hops: Hops = noHops): Promise<void> {
     const command = new SendMessageCommand({
       QueueUrl: this.#urls.results,
       MessageBody: resultBody(result),
+      ...withHops(hops),
       ...onQueue(this.#urls.results, resultIdentity(result)),
     });
     await reach('the results queue', () => this.#client.send(command));

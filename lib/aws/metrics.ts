@@ -2,11 +2,11 @@
  * CloudWatch metrics in the embedded metric format: lines of the function's own log, which CloudWatch reads as they come
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
  */
+import { metricNamespace } from '../contract/metrics.ts';
 import { type Measure, type MeasureName, measureUnits } from '../engine/log/measures.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Metrics } from '../ports/metrics.ts';
 
-export const metricNamespace = 'Stepwell';
 /** The format's limit for the values of one metric in one line. */
 const mostValues = 100;
 
@@ -32,6 +32,9 @@ export class EmfMetrics implements Metrics {
     }
   }
 }
+
+/** Into this function's log. */
+export const printedMetrics = (): Metrics => new EmfMetrics((line) => void process.stdout.write(`${line}\n`));
 
 export const noMetrics: Metrics = { isOn: false, emit: () => undefined };
 

@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { watchBody } from '../codec/watches.ts';
+import { type Hops, noHops } from '../engine/hops.ts';
 import type { Watch, Watches } from '../ports/watches.ts';
+import { withHops } from './message-hops.ts';
 import { reach } from './reach.ts';
 import { runPartition } from './run-keys.ts';
 
@@ -15,10 +17,11 @@ export class SqsWatches implements Watches {
     this.#url = url;
   }
 
-  async send(watch: Watch): Promise<void> {
+  async send(watch: Watch, hops: Hops = noHops): Promise<void> {
     const command = new SendMessageCommand({
       QueueUrl: this.#url,
       MessageBody: watchBody(watch),
+      ...withHops(hops),
       // A caller may choose a run's id: two projects may have the same one.
       MessageGroupId: createHash('sha256').update(runPartition(watch.run)).digest('base64url'),
       MessageDeduplicationId: watch.turn,

@@ -8,6 +8,7 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
+import { hopsAttribute, parseHops } from '../codec/jobs.ts';
 import { type DurationMs, seconds } from '../engine/time.ts';
 import type { HeldMessage, Wanted, WorkQueue } from '../ports/work-queue.ts';
 import { reach } from './reach.ts';
@@ -27,6 +28,7 @@ const received = z.object({
   MessageId: z.string(),
   ReceiptHandle: z.string(),
   Body: z.string(),
+  MessageAttributes: z.record(z.string(), z.looseObject({ StringValue: z.string().optional() })).default({}),
   Attributes: z.object({ MessageGroupId: z.string().optional(), ApproximateReceiveCount: z.coerce.number().int().default(1) }),
 });
 
@@ -55,6 +57,7 @@ export class SqsWorkQueue implements WorkQueue {
       WaitTimeSeconds: inSeconds(wait),
       VisibilityTimeout: inSeconds(hold),
       MessageSystemAttributeNames: ['MessageGroupId', 'ApproximateReceiveCount'],
+      MessageAttributeNames: [hopsAttribute],
     });
     const { Messages = [] } = await reach(what, () => this.#waiting.send(command));
     return Messages.map(held);
@@ -89,7 +92,8 @@ const inSeconds = (wait: DurationMs): number => Math.ceil(wait / 1_000);
 const isGone = (trouble: unknown): boolean => trouble instanceof Error && goneNames.has(trouble.name);
 
 function held(message: Message): HeldMessage {
-  const { MessageId: id, ReceiptHandle: handle, Body: body, Attributes } = received.parse(message);
+  const { MessageId: id, ReceiptHandle: handle, Body: body, Attributes, MessageAttributes } = received.parse(message);
+  const hops = parseHops(MessageAttributes[hopsAttribute]?.StringValue);
   // A queue without groups has none to respect: each message is its own.
-  return { id, handle, body, group: Attributes.MessageGroupId ?? id, receives: Attributes.ApproximateReceiveCount };
+  return { id, handle, body, group: Attributes.MessageGroupId ?? id, receives: Attributes.ApproximateReceiveCount, hops };
 }

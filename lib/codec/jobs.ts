@@ -1,5 +1,6 @@
 /** Messages as queues and schedules carry them. */
 import * as z from 'zod';
+import { type Hops, hops, noHops } from '../engine/hops.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import type { Trace } from '../engine/trace.ts';
 import type {
@@ -120,6 +121,15 @@ export const parseJob = (text: string): Job => readJson('a job', jobMessage, tex
 export const resultBody = (content: ResultMessage): string => body({ v: messageVersion, result: content });
 /** The result in a message's body; throws `Unreadable`. */
 export const parseResult = (text: string): ResultMessage => readJson('a result', resultMessage, text).result;
+
+/**
+ * Hops are an attribute of the message and no part of its body: whoever does not know them yet reads the message as before. A message
+ * without it, as from a schedule, begins a chain.
+ */
+export const hopsAttribute = 'hops';
+/** @param value of the attribute; one that is no count is taken for none, because it must not keep a message from being handled */
+export const parseHops = (value: string | undefined): Hops =>
+  value !== undefined && /^\d{1,6}$/.test(value) ? hops(Number(value)) : noHops;
 
 /** Whatever a dead-letter queue may hold; throws `Unreadable`. */
 export const parseMessage = (body: string): Job | ResultMessage => {

@@ -4,6 +4,8 @@ import {
   type MetricsOf,
   deadLettersLeft,
   errorsOf,
+  loopsEnded,
+  messagesSlowed,
   serverErrors,
   slowestOf,
   startsOf,
@@ -185,5 +187,22 @@ export const alarmEntries: readonly AlarmEntry[] = [
     reason: 'A schedule that could not deliver for a day is given up. The sweep wakes its run, yet one is already too many.',
     metrics: timersDropped,
     threshold: 1,
+  },
+  {
+    name: 'LoopsEnded',
+    heading: 'Lambda ends chains of messages',
+    reason:
+      'Functions that consume queues allow recursive loops, and then Lambda does not report this metric. One value says that a function has lost the setting, and that its messages are lost to the dead-letter queue.',
+    metrics: loopsEnded,
+    threshold: 1,
+  },
+  {
+    name: 'MessagesSlowed',
+    heading: 'Messages make no progress',
+    reason:
+      'A message is sent later after 16 messages in a row without a commit. A quarter of an hour of that is a chain that asks for itself for ever.',
+    metrics: messagesSlowed,
+    threshold: 1,
+    periods: 3,
   },
 ];

@@ -7,6 +7,7 @@ import type * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import type { FunctionName } from '../contract/environment.ts';
+import { metricNamespace, slowedMessages } from '../contract/metrics.ts';
 import type { Queues } from './queues.ts';
 import type { Storage } from './storage.ts';
 import type { Timers } from './timers.ts';
@@ -15,7 +16,7 @@ export interface Watched {
   readonly queues: Queues;
   readonly storage: Storage;
   readonly timers: Timers;
-  readonly functions: ReadonlyMap<string, { readonly lambda: lambda.IFunction }>;
+  readonly functions: ReadonlyMap<string, { readonly lambda: lambda.IFunction; readonly consumesQueues?: boolean }>;
   readonly restApi: apigateway.RestApi | undefined;
 }
 
@@ -58,6 +59,24 @@ export const throttlesOf =
   (wanted: (name: string) => boolean): MetricsOf =>
   ({ functions }) =>
     sums([...functions].flatMap(([name, { lambda }]) => (wanted(name) ? [lambda.metricThrottles(total)] : [])));
+
+/** Of the functions that queues start. Lambda reports it only for a function whose loops it ends. */
+export const loopsEnded: MetricsOf = ({ functions }) =>
+  sums(
+    [...functions.values()].flatMap(({ lambda, consumesQueues }) =>
+      consumesQueues === true ? [lambda.metric('RecursiveInvocationsDropped', total)] : [],
+    ),
+  );
+
+/** Of this installation: the functions count it, whether or not they count anything else. */
+export const messagesSlowed: MetricsOf = ({ storage }) => [
+  new cloudwatch.Metric({
+    namespace: metricNamespace,
+    metricName: slowedMessages.metric,
+    dimensionsMap: { [slowedMessages.dimension]: storage.runsTable.tableName },
+    ...total,
+  }),
+];
 
 export const tableThrottles: MetricsOf = ({ storage }) =>
   sums(

@@ -11,6 +11,11 @@ export interface FunctionShape {
   readonly may: readonly PermissionName[];
   /** What it is told beside what its permissions bring. */
   readonly told?: readonly EnvironmentName[];
+  /**
+   * Queues start it. Most of what it sends comes back to it, so Lambda's recursive loop detection must let it: by default
+   * Lambda ends a chain of messages at about 16 invocations of one function. (docs/decisions/recursive-loops.md)
+   */
+  readonly consumesQueues?: boolean;
 }
 
 /** Whoever moves a run reads it, commits to it, and then sends what the commit asks for. */
@@ -105,6 +110,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   worker: {
     description: 'Runs the nodes of workflows',
+    consumesQueues: true,
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
     may: [
@@ -122,6 +128,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   collect: {
     description: 'Gathers the results of wide joins, and the ends of many runs that one called',
+    consumesQueues: true,
     memoryMb: 512,
     timeoutSeconds: 10,
     // Those who called may be of code, and are to be driven on.
@@ -143,12 +150,14 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   'dead-letter': {
     description: 'Fails the nodes whose messages nobody could work on',
+    consumesQueues: true,
     memoryMb: 512,
     timeoutSeconds: 60,
     may: [...movesRuns, ...movesCode, 'note fires', 'forget speakers'],
   },
   code: {
     description: 'Runs the code of deployments',
+    consumesQueues: true,
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
     told: ['codeVariables', 'codeRoleArn'],
@@ -190,6 +199,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   speaker: {
     description: 'Tells those who watch a run over sockets what happens',
+    consumesQueues: true,
     // What waits for watchers that are slow is in memory.
     memoryMb: 512,
     timeoutSeconds: speakerTimeoutSeconds,

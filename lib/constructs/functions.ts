@@ -71,6 +71,8 @@ export class Functions extends Construct {
             ...shape,
             memoryMb: props.memoryMb[name] ?? shape.memoryMb,
             timeoutSeconds: timeouts[name] ?? shape.timeoutSeconds,
+            // Where processes alone run code, no queue starts the function.
+            consumesQueues: shape.consumesQueues === true && (name !== 'code' || props.codeTakesMessages),
           },
           reservedConcurrency: name === 'events' ? props.watchers : undefined,
         });

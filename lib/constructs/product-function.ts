@@ -40,6 +40,7 @@ export interface ProductFunctionProps {
 export class ProductFunction extends Construct {
   readonly lambda: lambda.Function;
   readonly role: iam.Role;
+  readonly consumesQueues: boolean;
   readonly #told: Record<string, string>;
 
   /** what it is told, by the names of its environment */
@@ -50,6 +51,7 @@ export class ProductFunction extends Construct {
   constructor(scope: Construct, id: string, props: ProductFunctionProps) {
     super(scope, id);
     const { name, shape, places, encryptionKey, network } = props;
+    this.consumesQueues = shape.consumesQueues === true;
     this.role = new iam.Role(this, 'Role', {
       description: `Stepwell: ${shape.description.toLowerCase()}`,
       assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
@@ -90,6 +92,8 @@ export class ProductFunction extends Construct {
       logGroup,
       loggingFormat: lambda.LoggingFormat.JSON,
       environment: { ...this.#told },
+      // A function that no queue starts keeps the default, which is to end loops.
+      ...(this.consumesQueues ? { recursiveLoop: lambda.RecursiveLoop.ALLOW } : {}),
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       ...(network === undefined ? {} : networkProps(network)),
     });
@@ -105,6 +109,11 @@ export class ProductFunction extends Construct {
 
   /** Starts the function with messages of the queue. Only the messages that it names as failed come back. */
   consume(id: string, queue: sqs.IQueue, limits: { readonly batchSize: number; readonly maxConcurrency: number }): void {
+    if (!this.consumesQueues) {
+      throw new Error(
+        `${this.node.path} consumes the queue ${queue.node.id}, and its shape does not say so: set consumesQueues in lib/constructs/function-shapes.ts. Without it Lambda ends chains of messages after 16 invocations.`,
+      );
+    }
     // Not the library's own event source: it would grant more, and the use of the key without going through SQS.
     this.role.addToPolicy(
       new iam.PolicyStatement({

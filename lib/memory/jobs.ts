@@ -1,4 +1,5 @@
 /** Queues in memory: sent messages lie in lists until a test or a simulation takes them. */
+import { type Hops, noHops } from '../engine/hops.ts';
 import { invariant } from '../engine/invariant.ts';
 import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -28,25 +29,37 @@ export class MemoryJobs implements Jobs {
   readonly messages: (MessageJob | DriveJob)[] = [];
   readonly delayed: DelayedJob[] = [];
   readonly results: ResultMessage[] = [];
+  readonly #hops = new WeakMap<object, Hops>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  async send(jobs: readonly WorkJob[]): Promise<void> {
-    for (const job of jobs.map(kept)) {
+  /** @param message as it was taken */
+  hopsOf(message: Job | ResultMessage): Hops {
+    return this.#hops.get(message) ?? noHops;
+  }
+
+  #kept<Message extends Job | ResultMessage>(message: Message, hops: Hops): Message {
+    const own = kept({ ...message });
+    this.#hops.set(own, hops);
+    return own;
+  }
+
+  async send(jobs: readonly WorkJob[], hops: Hops = noHops): Promise<void> {
+    for (const job of jobs.map((each) => this.#kept(each, hops))) {
       if (job.kind === 'node') this.sent.push(job);
       else this.messages.push(job);
     }
   }
 
-  async sendLater(job: Job, delay: DurationMs): Promise<void> {
+  async sendLater(job: Job, delay: DurationMs, hops: Hops = noHops): Promise<void> {
     invariant(delay <= longestQueueDelayMs, `a queue delays ${longestQueueDelayMs} ms at most, and was asked for ${delay}`);
-    this.delayed.push(kept({ job, dueAt: after(this.#clock.now(), seconds(Math.ceil(delay / 1_000))) }));
+    this.delayed.push(kept({ job: this.#kept(job, hops), dueAt: after(this.#clock.now(), seconds(Math.ceil(delay / 1_000))) }));
   }
 
-  async sendResult(result: ResultMessage): Promise<void> {
-    this.results.push(kept(result));
+  async sendResult(result: ResultMessage, hops: Hops = noHops): Promise<void> {
+    this.results.push(this.#kept(result, hops));
   }
 
   /** Takes all jobs that were sent to be taken at once. */

@@ -1,4 +1,5 @@
 /** Open sockets and watchers, in memory; what is posted lies in a list. */
+import { type Hops, noHops } from '../engine/hops.ts';
 import type { ConnectionId, RunAddress } from '../engine/ids.ts';
 import type { Posts } from '../ports/posts.ts';
 import type { Connection, Heard, Membership, NextTurn, Room, Sockets } from '../ports/sockets.ts';
@@ -90,8 +91,17 @@ export class MemoryPosts implements Posts {
 
 export class MemoryWatches implements Watches {
   readonly sent: Watch[] = [];
+  readonly #hops = new WeakMap<Watch, Hops>();
 
-  async send(watch: Watch): Promise<void> {
-    if (!this.sent.some(({ turn }) => turn === watch.turn)) this.sent.push(kept(watch));
+  /** @param watch as it was taken */
+  hopsOf(watch: Watch): Hops {
+    return this.#hops.get(watch) ?? noHops;
+  }
+
+  async send(watch: Watch, hops: Hops = noHops): Promise<void> {
+    if (this.sent.some(({ turn }) => turn === watch.turn)) return;
+    const own = kept({ ...watch });
+    this.#hops.set(own, hops);
+    this.sent.push(own);
   }
 }

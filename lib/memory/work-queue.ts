@@ -1,4 +1,5 @@
 /** A queue of work in memory, on a clock that a test moves. */
+import { type Hops, noHops } from '../engine/hops.ts';
 import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { HeldMessage, Wanted, WorkQueue } from '../ports/work-queue.ts';
@@ -7,6 +8,7 @@ interface Lying {
   readonly id: string;
   readonly body: string;
   readonly group: string;
+  readonly hops: Hops;
   receives: number;
   handle: string;
   /** in somebody's hands until then */
@@ -35,9 +37,9 @@ export class MemoryWorkQueue implements WorkQueue {
     return this.#takeable().map(({ body }) => body);
   }
 
-  send(group: string, body: string): void {
+  send(group: string, body: string, hops: Hops = noHops): void {
     this.#ids += 1;
-    this.#messages.push({ id: `m${this.#ids}`, body, group, receives: 0, handle: '', heldUntil: undefined });
+    this.#messages.push({ id: `m${this.#ids}`, body, group, hops, receives: 0, handle: '', heldUntil: undefined });
     this.#wake();
   }
 
@@ -53,8 +55,8 @@ export class MemoryWorkQueue implements WorkQueue {
         lying.receives += 1;
         lying.handle = `${lying.id}-${lying.receives}`;
         lying.heldUntil = after(this.#clock.now(), hold);
-        const { id, handle, body, group, receives } = lying;
-        return { id, handle, body, group, receives };
+        const { id, handle, body, group, receives, hops } = lying;
+        return { id, handle, body, group, receives, hops };
       });
   }
 

@@ -1,4 +1,5 @@
 /** Messages that ask for work. Delivered at least once, late, twice and in any order; a kept message comes back. */
+import type { Hops } from '../engine/hops.ts';
 import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
@@ -101,12 +102,16 @@ export interface ChildResult extends Traced {
 
 export type ResultMessage = AttemptResult | ChildResult;
 
+/**
+ * Each message carries the hops that led to it, for whoever takes it. A use case leaves them out: the hop limiter
+ * (`service/hop-limiter.ts`) counts them. Default: none.
+ */
 export interface Jobs {
   /** To be taken at once. All are sent when it returns; when it throws, any number may have been. */
-  send(jobs: readonly WorkJob[]): Promise<void>;
+  send(jobs: readonly WorkJob[], hops?: Hops): Promise<void>;
   /** To be taken after a delay of at most 900 s, in whole seconds, rounded up. */
-  sendLater(job: Job, delay: DurationMs): Promise<void>;
-  sendResult(result: ResultMessage): Promise<void>;
+  sendLater(job: Job, delay: DurationMs, hops?: Hops): Promise<void>;
+  sendResult(result: ResultMessage, hops?: Hops): Promise<void>;
 }
 
 /** The longest delay a queue keeps a message back, by its service's limit; a longer wait is a timer. */

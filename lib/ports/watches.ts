@@ -1,4 +1,5 @@
 /** Messages that ask for somebody who speaks for a run: whoever takes one posts what happens to all that have joined. */
+import type { Hops } from '../engine/hops.ts';
 import type { Nonce, RunAddress } from '../engine/ids.ts';
 
 export interface Watch {
@@ -8,6 +9,6 @@ export interface Watch {
 }
 
 export interface Watches {
-  /** Those of one run are taken one after the other. */
-  send(watch: Watch): Promise<void>;
+  /** Those of one run are taken one after the other. `hops`: as with jobs (`ports/jobs.ts`). */
+  send(watch: Watch, hops?: Hops): Promise<void>;
 }

@@ -2,6 +2,7 @@
  * A queue of work as a process of one's own takes it: messages in groups, of which one at a time is in somebody's hands, and
  * which come back where whoever has one says nothing more.
  */
+import type { Hops } from '../engine/hops.ts';
 import type { DurationMs } from '../engine/time.ts';
 
 export interface HeldMessage {
@@ -13,6 +14,8 @@ export interface HeldMessage {
   readonly group: string;
   /** how often it was given to somebody, this time included */
   readonly receives: number;
+  /** that led to it */
+  readonly hops: Hops;
 }
 
 export interface Wanted {

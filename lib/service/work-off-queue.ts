@@ -2,6 +2,7 @@
  * Works off a queue in a process of one's own: so many messages at once, one of a group at a time, each held for as long as
  * somebody is at it. What a queue's service does for a function (take, hand over, delete, let come back) is done here.
  */
+import type { Hops } from '../engine/hops.ts';
 import { type DurationMs, type Instant, after, between, durationMs, seconds } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -17,7 +18,10 @@ export interface QueueWork {
   /** what is at work when this is to end may take so long; at least a second */
   readonly drain: DurationMs;
   /** Does what a message asks for. `Unavailable` is waited out here, with anything else that it throws the message comes back. */
-  readonly take: (body: string, how: { readonly isRedelivered: boolean; readonly isToRest: AbortSignal }) => Promise<void>;
+  readonly take: (
+    body: string,
+    how: { readonly isRedelivered: boolean; readonly isToRest: AbortSignal; readonly hops: Hops },
+  ) => Promise<void>;
   readonly note: (note: WorkNote) => void;
 }
 
@@ -184,10 +188,10 @@ class Hands {
   async #one(held: Held): Promise<boolean> {
     const { take, clock, note } = this.#work;
     const isToRest = this.#resting;
-    const { body, receives } = held.message;
+    const { body, receives, hops } = held.message;
     for (let tries = 0; ; tries += 1) {
       try {
-        await take(body, { isRedelivered: receives + tries > 1, isToRest });
+        await take(body, { isRedelivered: receives + tries > 1, isToRest, hops });
         if (held.over.signal.aborted) return true;
         await this.#work.queue.delete(held.message);
         this.#done += 1;

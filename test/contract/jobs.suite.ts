@@ -1,5 +1,6 @@
 /** What every set of queues must deliver. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hops } from '../../lib/engine/hops.ts';
 import { attempt, commitNo, firstAttempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
 import { InvariantViolation } from '../../lib/engine/invariant.ts';
@@ -26,6 +27,8 @@ export interface Queues {
   /** What waits on the delay queue, and for how many seconds from its sending. */
   delayed(): Promise<readonly { readonly job: Job; readonly delaySeconds: number }[]>;
   takeResults(): Promise<readonly ResultMessage[]>;
+  /** What came with a message that was taken or is delayed. */
+  hopsOf(message: Job | ResultMessage): number;
 }
 
 export const nodeJob = (facts: Partial<NodeJob> = {}): NodeJob => ({
@@ -150,6 +153,20 @@ export const jobsSuite = ({ name, open }: Subject<Queues>) =>
       for (const [job, , delaySeconds] of delayed) expect(waiting).toContainEqual({ job, delaySeconds });
       const tooLong = queues.jobs.sendLater({ kind: 'nudge', run }, durationMs(minutes(15) + 1));
       await expect(tooLong).rejects.toThrow(InvariantViolation);
+    });
+
+    test('every message carries the hops that led to it, and none where none did', async () => {
+      const run = freshRun();
+      const [node, drive, result] = [nodeJob({ run }), driveJob({ run }), resultOf({ run })];
+      await queues.jobs.send([node, drive], hops(3));
+      await queues.jobs.sendResult(result, hops(17));
+      await queues.jobs.sendLater(node, durationMs(60_000), hops(20));
+      const delayed = (await queues.delayed()).filter(({ job }) => job.run.runId === run.runId).map(({ job }) => job);
+      const taken = [...(await queues.takeSent()), ...(await queues.takeForCode()), ...(await queues.takeResults()), ...delayed];
+      expect(taken).toEqual([node, drive, result, node]);
+      expect(taken.map((each) => queues.hopsOf(each))).toEqual([3, 3, 17, 20]);
+      await queues.jobs.send([nodeJob({ run, resend: 1 })]);
+      expect((await queues.takeSent()).map((each) => queues.hopsOf(each))).toEqual([0]);
     });
 
     test('results arrive as they were, whatever the outcome', async () => {

@@ -77,7 +77,10 @@ watchesSuite({
   name,
   open: async () => {
     const watches = new MemoryWatches();
-    return { port: { watches, taken: async () => watches.sent.splice(0) }, close: async () => {} };
+    return {
+      port: { watches, taken: async () => watches.sent.splice(0), hopsOf: (watch) => watches.hopsOf(watch) },
+      close: async () => {},
+    };
   },
 });
 ticketsSuite({ name, open: open(({ tickets }) => tickets) });
@@ -97,6 +100,7 @@ jobsSuite({
     takeForCode: async () => jobs.takeMessages(),
     delayed: async () => jobs.delayed.map(({ job, dueAt }) => ({ job, delaySeconds: between(noon, dueAt) / 1_000 })),
     takeResults: async () => jobs.takeResults(),
+    hopsOf: (message) => jobs.hopsOf(message),
   })),
 });
 timersSuite({
@@ -132,7 +136,7 @@ workQueueSuite({
   open: async () => {
     const clock = new MemoryClock(noon);
     const queue = new MemoryWorkQueue(clock);
-    const send = async (group: string, body: string): Promise<void> => queue.send(group, body);
+    const send = async (...message: Parameters<MemoryWorkQueue['send']>): Promise<void> => queue.send(...message);
     return { port: { queue, send, pass: async (time) => clock.advance(time) }, close: async () => {} };
   },
 });

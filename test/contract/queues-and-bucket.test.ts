@@ -6,7 +6,7 @@ import { S3Blobs } from '../../lib/aws/blobs.ts';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
 import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
 import { SqsWatches } from '../../lib/aws/watches.ts';
-import { parseJob, parseResult } from '../../lib/codec/jobs.ts';
+import { hopsAttribute, parseHops, parseJob, parseResult } from '../../lib/codec/jobs.ts';
 import { parseWatch } from '../../lib/codec/watches.ts';
 import { nodeId, projectId } from '../../lib/engine/ids.ts';
 import { after, durationMs, minutes } from '../../lib/engine/time.ts';
@@ -29,6 +29,8 @@ afterAll(() => services.close());
 
 const close = async (): Promise<void> => {};
 
+type Attributes = Readonly<Record<string, { readonly StringValue?: string | undefined }>>;
+
 const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
   const { sqs, server, queue } = services;
   const names = {
@@ -38,13 +40,19 @@ const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
     results: `${prefix}-results.fifo`,
   };
   const urls = { nodes: queue(names.nodes), code: queue(names.code), delays: queue(names.delays), results: queue(names.results) };
-  const takeAll = async (url: string): Promise<readonly string[]> => {
-    const bodies: string[] = [];
+  const hopsOf = new WeakMap<object, number>();
+  const received = <Message extends object>(message: Message, attributes: Attributes = {}): Message => {
+    hopsOf.set(message, parseHops(attributes[hopsAttribute]?.StringValue));
+    return message;
+  };
+  const takeAll = async <Message extends object>(url: string, parse: (body: string) => Message): Promise<readonly Message[]> => {
+    const taken: Message[] = [];
     for (;;) {
-      const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10 }));
-      if (Messages.length === 0) return bodies;
-      for (const { Body = '', ReceiptHandle } of Messages) {
-        bodies.push(Body);
+      const asked = { QueueUrl: url, MaxNumberOfMessages: 10, MessageAttributeNames: ['All'] };
+      const { Messages = [] } = await sqs.send(new ReceiveMessageCommand(asked));
+      if (Messages.length === 0) return taken;
+      for (const { Body = '', ReceiptHandle, MessageAttributes } of Messages) {
+        taken.push(received(parse(Body), MessageAttributes));
         await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
       }
     }
@@ -55,15 +63,15 @@ const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
   };
   const port: Queues = {
     jobs: new SqsJobs(sqs, urls),
-    takeSent: async () => (await takeAll(urls.nodes)).map(parseJob).filter((job) => job.kind === 'node'),
-    takeForCode: async () =>
-      (await takeAll(urls.code)).map(parseJob).filter((job) => job.kind === 'message' || job.kind === 'drive'),
+    takeSent: async () => (await takeAll(urls.nodes, parseJob)).filter((job) => job.kind === 'node'),
+    takeForCode: async () => (await takeAll(urls.code, parseJob)).filter((job) => job.kind === 'message' || job.kind === 'drive'),
     delayed: async () =>
-      lying(names.delays).map(({ body, delayUntil, sentTimestamp }) => ({
-        job: parseJob(body),
+      lying(names.delays).map(({ body, delayUntil, sentTimestamp, messageAttributes }) => ({
+        job: received(parseJob(body), messageAttributes),
         delaySeconds: Math.round(((delayUntil ?? sentTimestamp) - sentTimestamp) / 1_000),
       })),
-    takeResults: async () => (await takeAll(urls.results)).map(parseResult),
+    takeResults: async () => takeAll(urls.results, parseResult),
+    hopsOf: (message) => hopsOf.get(message) ?? NaN,
   };
   return { port, close, lying: { nodes: () => lying(names.nodes), results: () => lying(names.results) } };
 };
@@ -76,8 +84,13 @@ workQueueSuite({
   open: async () => {
     const { sqs, queue } = services;
     const url = queue('work.fifo');
-    const send = async (group: string, body: string): Promise<void> => {
-      const of = { MessageGroupId: group, MessageDeduplicationId: `${group}-${body}` };
+    const send = async (group: string, body: string, hops?: number): Promise<void> => {
+      const attributes = { [hopsAttribute]: { DataType: 'Number', StringValue: String(hops) } };
+      const of = {
+        MessageGroupId: group,
+        MessageDeduplicationId: `${group}-${body}`,
+        ...(hops === undefined ? {} : { MessageAttributes: attributes }),
+      };
       await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: body, ...of }));
     };
     const pass = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time));
@@ -89,13 +102,20 @@ watchesSuite({
   name: 'SQS',
   open: async () => {
     const url = services.queue('watches.fifo');
+    const hopsOf = new WeakMap<object, number>();
     const taken = async () => {
-      const { Messages = [] } = await services.sqs.send(new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10 }));
+      const asked = { QueueUrl: url, MaxNumberOfMessages: 10, MessageAttributeNames: [hopsAttribute] };
+      const { Messages = [] } = await services.sqs.send(new ReceiveMessageCommand(asked));
       for (const { ReceiptHandle } of Messages)
         await services.sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
-      return Messages.flatMap(({ Body = '' }) => parseWatch(Body) ?? []);
+      return Messages.flatMap(({ Body = '', MessageAttributes = {} }) => {
+        const watch = parseWatch(Body);
+        if (watch === undefined) return [];
+        hopsOf.set(watch, parseHops(MessageAttributes[hopsAttribute]?.StringValue));
+        return watch;
+      });
     };
-    return { port: { watches: new SqsWatches(services.sqs, url), taken }, close };
+    return { port: { watches: new SqsWatches(services.sqs, url), taken, hopsOf: (watch) => hopsOf.get(watch) ?? NaN }, close };
   },
 });
 

@@ -1,5 +1,6 @@
 /** What every sender of watches must hold: what was sent is there, and what was sent twice is there once. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hops } from '../../lib/engine/hops.ts';
 import { MemoryIds } from '../../lib/memory/ids.ts';
 import type { Watch, Watches } from '../../lib/ports/watches.ts';
 import { freshRun } from './samples.ts';
@@ -9,6 +10,8 @@ export interface SentWatches {
   readonly watches: Watches;
   /** what lies there, at most one of each run; it is gone then */
   taken(): Promise<readonly Watch[]>;
+  /** what came with a watch that was taken */
+  hopsOf(watch: Watch): number;
 }
 
 const ids = new MemoryIds(11);
@@ -23,6 +26,12 @@ export const watchesSuite = ({ name, open }: Subject<SentWatches>) =>
       const watch = { run: freshRun(), turn: ids.nonce() };
       await opened.port.watches.send(watch);
       expect(await opened.port.taken()).toEqual([watch]);
+    });
+
+    test('a watch carries the hops that led to it, and none where none did', async () => {
+      await opened.port.watches.send({ run: freshRun(), turn: ids.nonce() }, hops(4));
+      await opened.port.watches.send({ run: freshRun(), turn: ids.nonce() });
+      expect((await opened.port.taken()).map((watch) => opened.port.hopsOf(watch))).toEqual([4, 0]);
     });
 
     test('sent again it is the same one, and another turn is another', async () => {

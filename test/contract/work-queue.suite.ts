@@ -1,12 +1,13 @@
 /** What every queue of work must deliver to whoever takes from it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Hops, hops } from '../../lib/engine/hops.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
 import type { HeldMessage, WorkQueue } from '../../lib/ports/work-queue.ts';
 import type { Opened, Subject } from './subject.ts';
 
 export interface FilledQueue {
   readonly queue: WorkQueue;
-  send(group: string, body: string): Promise<void>;
+  send(group: string, body: string, hops?: Hops): Promise<void>;
   /** so that what was held for less is free */
   pass(time: DurationMs): Promise<void>;
 }
@@ -45,6 +46,17 @@ export const workQueueSuite = ({ name, open }: Subject<FilledQueue>) =>
       const [again] = await filled.queue.receive(at(1));
       expect(again).toMatchObject({ id: message.id, body: 'one', group, receives: 2 });
       await filled.queue.delete(again ?? message);
+    });
+
+    test('a message says how many hops led to it, and none where none did', async () => {
+      await filled.send(group, 'one', hops(5));
+      await filled.send(`${group}-other`, 'two');
+      const messages = await filled.queue.receive(at(10));
+      expect(messages.map((message) => [message.body, message.hops])).toEqual([
+        ['one', 5],
+        ['two', 0],
+      ]);
+      for (const message of messages) await filled.queue.delete(message);
     });
 
     test('while one of a group is in somebody’s hands, the group’s others are in nobody’s, and those of another group are', async () => {

@@ -5,6 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { archiveLimits } from '../../lib/artifact/limits.ts';
 import { limits as gateway } from '../../lib/local/http/limits.ts';
 import { socketLimits } from '../../lib/local/sockets/limits.ts';
+import { mostInvocationsInAChain } from '../../lib/local/lambda/lineage.ts';
+import { longestBackoff, mostHops } from '../../lib/engine/hops.ts';
 import { limits as lambda } from '../../lib/local/lambda/limits.ts';
 import { answerLimits } from '../../lib/bundles/answer-limits.ts';
 import { placeLimits } from '../../lib/bundles/thread-places.ts';
@@ -542,6 +544,9 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Output or context in such a message': [bytes(largestFrameValueBytes), 'lib/service/socket-frames.ts'],
   'Posts of one message to a socket': [count(mostPosts), 'lib/service/socket-listener.ts'],
   'Waiting for one socket': [bytes(mostWaitingBytes), 'lib/service/socket-listener.ts'],
+  'Hops of messages without a commit': [count(mostHops), 'lib/engine/hops.ts'],
+  'Wait of a message beyond them': [minutes(longestBackoff), 'lib/engine/hops.ts'],
+  'Invocations of a function in one chain': [count(mostInvocationsInAChain), 'lib/local/lambda/lineage.ts'],
   'Turn of a speaker': [seconds(longestTurn), 'lib/service/speak-run.ts'],
   'Time of a speaker': [`${functionShapes.speaker.timeoutSeconds} s`, shapes],
   'Signs of life over a socket': [seconds(socketHeartbeatEvery), 'lib/service/speak-run.ts'],

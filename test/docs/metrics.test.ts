@@ -1,6 +1,6 @@
 /** docs/METRICS.md names each metric with its unit. */
 import { expect, test } from 'vitest';
-import { metricNamespace } from '../../lib/aws/metrics.ts';
+import { metricNamespace } from '../../lib/contract/metrics.ts';
 import { measureUnits } from '../../lib/engine/log/measures.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
 

@@ -2,9 +2,11 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { SQSRecord } from 'aws-lambda';
 import { afterEach, expect, test, vi } from 'vitest';
-import { eachMessage, logKeysOf } from '../../functions/batch.ts';
+import { eachMessage, logKeysOf, mostHopsOf } from '../../functions/batch.ts';
+import { hopLimiter } from '../../functions/wiring.ts';
 import { correlationId } from '../../lib/engine/ids.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
+import { memoryWorld } from '../../lib/memory/memory-world.ts';
 import { nodeJob } from '../contract/jobs.suite.ts';
 import { context } from './http.ts';
 
@@ -65,4 +67,59 @@ test('a line has the keys of its own message', async () => {
   ]);
   expect(lines[1]).not.toHaveProperty('correlationId');
   expect(lines[2]).not.toHaveProperty('runId');
+});
+
+test('what a message sends on is one hop further than the message; what is no count begins a chain', async () => {
+  const world = memoryWorld();
+  const jobs = hopLimiter.jobs(world.jobs);
+  const withHops = (messageId: string, stringValue?: string): SQSRecord => ({
+    ...record(messageId),
+    messageAttributes: stringValue === undefined ? {} : { hops: { dataType: 'Number', stringValue } },
+  });
+  await eachMessage(
+    { Records: [withHops('1', '7'), withHops('2'), withHops('3', 'many'), withHops('4', '-1')] },
+    context,
+    new Logger({ serviceName: 'test', logLevel: 'SILENT' }),
+    async () => jobs.send([nodeJob()]),
+  );
+  expect(world.jobs.takeSent().map((job) => world.jobs.hopsOf(job))).toEqual([8, 1, 1, 1]);
+});
+
+test('messages that are handled together go on with the longest of their chains', () => {
+  const of = (...counts: readonly string[]) =>
+    mostHopsOf(
+      counts.map((stringValue) => ({ ...record('1'), messageAttributes: { hops: { dataType: 'Number', stringValue } } })),
+    );
+  expect([of('2', '9', '3'), of('none'), mostHopsOf([record('1')])]).toEqual([9, 0, 0]);
+});
+
+test('a message that is slowed is counted, also with no metrics set, and a line names its run', async () => {
+  const lines: unknown[] = [];
+  for (const stream of [process.stdout, process.stderr]) {
+    vi.spyOn(stream, 'write').mockImplementation((line) => {
+      lines.push(JSON.parse(String(line)));
+      return true;
+    });
+  }
+  vi.stubEnv('STEPWELL_RUNS_TABLE', 'the-runs');
+  const world = memoryWorld();
+  const job = nodeJob();
+  const sixteen = { ...record('1'), messageAttributes: { hops: { dataType: 'Number', stringValue: '16' } } };
+  await eachMessage({ Records: [sixteen] }, context, new Logger({ serviceName: 'test' }), () =>
+    hopLimiter.jobs(world.jobs).send([job]),
+  );
+  vi.unstubAllEnvs();
+  expect(world.jobs.delayed).toHaveLength(1);
+  expect(lines).toMatchObject([
+    {
+      _aws: {
+        CloudWatchMetrics: [
+          { Namespace: 'Stepwell', Dimensions: [['RunsTable']], Metrics: [{ Name: 'MessagesSlowed', Unit: 'Count' }] },
+        ],
+      },
+      RunsTable: 'the-runs',
+      MessagesSlowed: 1,
+    },
+    { level: 'WARN', runId: job.run.runId, kind: 'node', hops: 17, delaySeconds: 1 },
+  ]);
 });

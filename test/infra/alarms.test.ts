@@ -7,8 +7,9 @@ import * as z from 'zod';
 import { alarmEntries } from '../../lib/constructs/alarm-list.ts';
 import { Alarms, anchor } from '../../lib/constructs/alarms.ts';
 import { Stepwell } from '../../lib/constructs/stepwell.ts';
+import { measureUnits } from '../../lib/engine/log/measures.ts';
 import { functionNames } from '../../lib/contract/environment.ts';
-import { type Resource, emptyBundles, ofType, synthesize } from './synthesized.ts';
+import { type Resource, byId, emptyBundles, ofType, synthesize } from './synthesized.ts';
 
 const runbook = readFileSync(new URL('../../docs/RUNBOOK.md', import.meta.url), 'utf8');
 const [, ...pages] = runbook.split(/^## /m);
@@ -61,6 +62,27 @@ test('the alarm for dead letters looks at every dead-letter queue', () => {
   const watched = JSON.stringify(alarm?.Properties['Metrics']).match(/StepwellQueues\w+DeadLetters[0-9A-F]{8}/g);
   const deadLetters = ofType(runtime, 'SQS::Queue').filter(({ id }) => id.includes('DeadLetters'));
   expect(watched).toEqual(deadLetters.map(({ id }) => id));
+});
+
+test('the alarm for ended loops looks at every function that may take part in loops', () => {
+  const alarm = alarms.find(({ id }) => id.startsWith('StepwellAlarmsLoopsEnded'));
+  const text = JSON.stringify(alarm?.Properties['Metrics']);
+  const allowed = ofType(runtime, 'Lambda::Function').filter(({ Properties }) => Properties['RecursiveLoop'] === 'Allow');
+  expect(text.match(/StepwellFunctions\w+Function[0-9A-F]{8}/g)).toEqual(allowed.map(({ id }) => id));
+  expect(text.match(/RecursiveInvocationsDropped/g)).toHaveLength(allowed.length);
+});
+
+test('the alarm for messages without progress looks at what the functions of this installation count', () => {
+  const alarm = alarms.find(({ id }) => id.startsWith('StepwellAlarmsMessagesSlowed'));
+  expect(alarm?.Properties).toMatchObject({
+    Namespace: 'Stepwell',
+    MetricName: 'MessagesSlowed',
+    Dimensions: [{ Name: 'RunsTable', Value: expect.anything() }],
+    EvaluationPeriods: 3,
+  });
+  expect(Object.keys(measureUnits)).toContain('MessagesSlowed');
+  const told = byId(runtime, 'StepwellFunctionsWorkerFunction').Properties['Environment'];
+  expect(Object(told).Variables.STEPWELL_RUNS_TABLE).toEqual(Object(alarm?.Properties['Dimensions'])[0].Value);
 });
 
 test('a topic is told of every alarm and of its end', () => {

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { functionNames } from '../../lib/contract/environment.ts';
-import { byId, emptyBundles, ofType, pointedAt, stacksWith, synthesize } from './synthesized.ts';
+import { type Resource, byId, emptyBundles, ofType, pointedAt, stacksWith, synthesize } from './synthesized.ts';
 
 const { runtime } = synthesize();
 const functions = ofType(runtime, 'Lambda::Function');
@@ -102,6 +102,29 @@ test('whoever may send a message for code is told its queue', () => {
     'Code',
     'Webhooks',
   ]);
+});
+
+test('every function that a queue starts may take part in loops, and no other', () => {
+  const consumers = (resources: readonly Resource[]) =>
+    ofType(resources, 'Lambda::EventSourceMapping').map(({ Properties }) => pointedAt(Properties['FunctionName']));
+  const allowed = (resources: readonly Resource[]) =>
+    ofType(resources, 'Lambda::Function').flatMap(({ id, Properties }) => (Properties['RecursiveLoop'] === 'Allow' ? [id] : []));
+  expect(allowed(runtime)).toHaveLength(5);
+  expect(new Set(allowed(runtime))).toEqual(new Set(consumers(runtime)));
+  for (const { id, Properties } of functions) {
+    if (!allowed(runtime).includes(id)) expect(Properties, id).not.toHaveProperty('RecursiveLoop');
+  }
+  // Where processes alone run code, no queue starts its function.
+  const { runtime: without } = synthesize({ codeRunsIn: 'worker' });
+  expect(allowed(without)).toHaveLength(4);
+  expect(new Set(allowed(without))).toEqual(new Set(consumers(without)));
+});
+
+test('a function whose shape does not say so cannot consume a queue', () => {
+  const { runtime: stack } = stacksWith();
+  const { functions: deployed, queues } = stack.stepwell;
+  const consume = () => deployed.get('api')?.consume('More', queues.nodeJobs, { batchSize: 1, maxConcurrency: 2 });
+  expect(consume).toThrow(/Api consumes the queue NodeQueue, and its shape does not say so: set consumesQueues/);
 });
 
 test('assets carry no source maps', () => {

@@ -37,6 +37,7 @@ const cloud = (answer: (event: Event) => Promise<unknown>, directory = folder())
     concurrency: 1,
     timeoutMs: 3_000,
     warm: () => undefined,
+    loopFault: () => undefined,
     stop: async () => undefined,
     invoke: async (text) => {
       const event = eventShape.parse(JSON.parse(text));

@@ -53,6 +53,30 @@ const release = (fauxqs: Fauxqs, name: string, ReceiptHandle = '') =>
   ask(fauxqs, 'ChangeMessageVisibility', { QueueUrl: url(name), ReceiptHandle, VisibilityTimeout: 0 });
 
 describe('the queues', { timeout: 20_000 }, () => {
+  test('keep the trace header of a message as its system attribute, over a restart, and no caller’s attribute with it', async () => {
+    const folder = freshFolder();
+    const before = await start(folder);
+    before.ensureQueue('q', { VisibilityTimeout: '30' });
+    const AWSTraceHeader = { DataType: 'String', StringValue: 'Root=1-a-b;Lineage=00000000:1' };
+    const own = { hops: { DataType: 'Number', StringValue: '3' } };
+    const message = { MessageBody: 'm1', MessageSystemAttributes: { AWSTraceHeader }, MessageAttributes: own };
+    await ask(before, 'SendMessage', { QueueUrl: url('q'), ...message });
+    await ask(before, 'SendMessageBatch', { QueueUrl: url('q'), Entries: [{ Id: '1', ...message, MessageBody: 'm2' }] });
+    await ask(before, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm3' });
+    await running.pop()?.stop();
+    const fauxqs = await start(folder);
+    const asked = { MessageSystemAttributeNames: ['AWSTraceHeader'], MessageAttributeNames: ['All'], VisibilityTimeout: 0 };
+    const get = async (more: object) =>
+      Object(await ask(fauxqs, 'ReceiveMessage', { QueueUrl: url('q'), MaxNumberOfMessages: 10, ...asked, ...more }));
+    const Attributes = { AWSTraceHeader: AWSTraceHeader.StringValue };
+    const { Messages } = await get({});
+    expect(Messages).toMatchObject([{ Body: 'm1', Attributes }, { Body: 'm2', Attributes }, { Body: 'm3' }]);
+    expect(Messages.map((each: object) => Reflect.get(each, 'MessageAttributes'))).toEqual([own, own, undefined]);
+    expect(Messages[2]).not.toHaveProperty('Attributes');
+    const { Messages: unasked } = await get({ MessageSystemAttributeNames: ['SentTimestamp'], MessageAttributeNames: [] });
+    expect(JSON.stringify(unasked)).not.toContain('Lineage');
+  });
+
   test('give ten of one group at once, in order, and then none until all ten are done', async () => {
     const fauxqs = await start();
     fauxqs.ensureQueue('q.fifo', fifo);

@@ -34,6 +34,7 @@ function make(source: string, more: Partial<FunctionSettings> = {}) {
     timeoutMs: 10_000,
     concurrency: 4,
     isReserved: false,
+    recursiveLoop: 'Terminate',
     print: (text) => void printed.push(text),
     warn: (line) => void warned.push(line),
     onInvoked: () => {},
@@ -163,9 +164,11 @@ describe('a function', { timeout: 20_000 }, () => {
       out.write('one'); out.write('two'); out.end(); });`);
     const pieces: string[] = [];
     const types = new Set<string | undefined>();
-    const outcome = await fn.invoke('{}', async (bytes, type) => {
-      pieces.push(Buffer.from(bytes).toString());
-      types.add(type);
+    const outcome = await fn.invoke('{}', {
+      onChunk: async (bytes, type) => {
+        pieces.push(Buffer.from(bytes).toString());
+        types.add(type);
+      },
     });
     expect(outcome.kind).toBe('streamed');
     expect(pieces).toEqual(['{"statusCode":201,"headers":{"a":"b"}}\0\0\0\0\0\0\0\0one', 'two']);
@@ -176,7 +179,7 @@ describe('a function', { timeout: 20_000 }, () => {
     const { fn } = make(`export const handler = awslambda.streamifyResponse(async (event, stream) => {
       awslambda.HttpResponseStream.from(stream, { statusCode: 204 }).end(); });`);
     const pieces: string[] = [];
-    await fn.invoke('{}', async (bytes) => void pieces.push(Buffer.from(bytes).toString()));
+    await fn.invoke('{}', { onChunk: async (bytes) => void pieces.push(Buffer.from(bytes).toString()) });
     expect(pieces).toEqual(['{"statusCode":204}\0\0\0\0\0\0\0\0']);
   });
 
@@ -185,12 +188,63 @@ describe('a function', { timeout: 20_000 }, () => {
       for (let i = 0; i < 5; i++) await new Promise((r) => stream.write(String(i), r)); stream.end(); });`);
     let open = 0;
     let most = 0;
-    await fn.invoke('{}', async () => {
-      open++;
-      most = Math.max(most, open);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      open--;
+    await fn.invoke('{}', {
+      onChunk: async () => {
+        open++;
+        most = Math.max(most, open);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        open--;
+      },
     });
     expect(most).toBe(1);
+  });
+
+  describe('in a chain of requests', () => {
+    const source = `let last; export const handler = async () => process.env._X_AMZN_TRACE_ID;`;
+    const traceOf = async (fn: LambdaFunction, ...traceHeaders: string[]) =>
+      String(payloadOf(await fn.invoke('{}', { traceHeaders })));
+
+    test('has a trace header of its own for each invocation, which goes on with that of its cause', async () => {
+      const { fn } = make(source);
+      const first = await traceOf(fn);
+      expect(first).toMatch(/^Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0;Lineage=[0-9a-f]{8}:1$/);
+      const [root, parent] = first.split(';');
+      const next = await traceOf(fn, first);
+      expect(next.split(';')[0]).toBe(root);
+      expect(next.split(';')[1]).not.toBe(parent);
+      expect(next).toMatch(/:2$/);
+      expect((await traceOf(fn)).split(';')[0]).not.toBe(root);
+    });
+
+    test('is invoked 16 times, and refused the 17th time', async () => {
+      const { fn } = make(source);
+      let trace = await traceOf(fn);
+      for (let more = 2; more <= 16; more++) trace = await traceOf(fn, trace);
+      expect(await fn.invoke('{}', { traceHeaders: [trace] })).toEqual({
+        kind: 'refused',
+        code: 'RecursiveInvocationException',
+        message: 'fn: this would be invocation 17 in one chain of requests, and RecursiveLoop of the function is Terminate',
+      });
+      expect(payloadOf(await fn.invoke('{}'))).toMatch(/:1$/);
+    });
+
+    test('that may be in a loop is invoked as often as it is asked', async () => {
+      const { fn } = make(source, { recursiveLoop: 'Allow' });
+      let trace = await traceOf(fn);
+      for (let more = 2; more <= 20; more++) trace = await traceOf(fn, trace);
+      expect(trace).toMatch(/:20$/);
+    });
+
+    test('goes on with every chain of its batch, each function counted as in the longest one', async () => {
+      const { fn } = make(source);
+      const header = await traceOf(
+        fn,
+        'Root=1-a-b;Lineage=aaaaaaaa:3|bbbbbbbb:1',
+        'Root=1-c-d;Lineage=bbbbbbbb:5',
+        'no header',
+        'Root=;Lineage=cccccccc:-1|x',
+      );
+      expect(header).toMatch(/^Root=1-a-b;.*;Lineage=aaaaaaaa:3\|bbbbbbbb:5\|[0-9a-f]{8}:1$/);
+    });
   });
 });

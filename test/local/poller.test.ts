@@ -48,6 +48,7 @@ function poll(
     concurrency: 4,
     timeoutMs: 1_000,
     warm: () => {},
+    loopFault: () => undefined,
     async invoke(event) {
       const { Records } = eventShape.parse(JSON.parse(event));
       const bodies = Records.map(({ body }) => body);
@@ -59,7 +60,16 @@ function poll(
     },
     stop: async () => {},
   };
-  const mapping: Mapping = { queueArn: 'arn:q', queueUrl, target, batchSize: 10, concurrency: 4, reportsFailures: true, ...more };
+  const mapping: Mapping = {
+    queueArn: 'arn:q',
+    queueUrl,
+    maxReceiveCount: undefined,
+    target,
+    batchSize: 10,
+    concurrency: 4,
+    reportsFailures: true,
+    ...more,
+  };
   const poller = startPoller(
     mapping,
     queues,

@@ -179,6 +179,7 @@ describe('the gateway', () => {
     timeoutMs: 1_000,
     warm: () => undefined,
     stop: async () => undefined,
+    loopFault: () => undefined,
     invoke: async (event) => ({ kind: 'returned', payload: JSON.stringify(answer(JSON.parse(event))) }),
   });
   const opened = async (answer: (event: { requestContext: { eventType: string }; body?: string }) => unknown) => {

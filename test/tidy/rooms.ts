@@ -34,7 +34,7 @@ const plan = {
   program: { rooms: ['engine', 'ports', 'sdk'], packages: [], node: ['async_hooks'] },
   // The sentences. They know no adapter, no node type and no HTTP.
   // A snapshot is a fold that was stored, so it is read as the codec reads everything that was.
-  service: { rooms: ['engine', 'ports', 'codec', 'artifact', 'webhooks'], packages: [], node: ['crypto', 'zlib'] },
+  service: { rooms: ['engine', 'ports', 'codec', 'artifact', 'webhooks'], packages: [], node: ['async_hooks', 'crypto', 'zlib'] },
   // Node types reach the world outside, never the stores.
   // What they need of a store is handed to them by its port.
   nodes: {

@@ -17,6 +17,7 @@ export const measureUnits = {
   AttemptsFailed: 'Count',
   TokensUsed: 'Count',
   Tags: 'Count',
+  MessagesSlowed: 'Count',
 } as const;
 export type MeasureName = keyof typeof measureUnits;
 

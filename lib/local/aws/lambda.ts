@@ -1,7 +1,7 @@
 /** Lambda's Invoke, by one function of another and by schedules. */
 import { arns, lastPart } from '../place.ts';
 import { limits } from '../lambda/limits.ts';
-import type { LambdaFunction } from '../lambda/function.ts';
+import type { InvocationCause, LambdaFunction } from '../lambda/function.ts';
 import { jsonResponse, unknownOperation, type Service, type WireResponse } from './wire.ts';
 
 export type FindFunction = (nameOrArn: string) => LambdaFunction | undefined;
@@ -10,12 +10,17 @@ export type FindFunction = (nameOrArn: string) => LambdaFunction | undefined;
 const repeatAfterMs = [60_000, 120_000] as const;
 
 /** Accepts an event and lets the function have it afterwards. */
-export function invokeLater(target: LambdaFunction, event: string, repetition = 0): void {
+export function invokeLater(
+  target: LambdaFunction,
+  event: string,
+  cause: Pick<InvocationCause, 'traceHeaders'> = {},
+  repetition = 0,
+): void {
   const waitMs = repeatAfterMs[repetition];
   const repeat = (): void => {
-    if (waitMs !== undefined) setTimeout(() => invokeLater(target, event, repetition + 1), waitMs).unref();
+    if (waitMs !== undefined) setTimeout(() => invokeLater(target, event, cause, repetition + 1), waitMs).unref();
   };
-  target.invoke(event).then((outcome) => {
+  target.invoke(event, cause).then((outcome) => {
     if (outcome.kind === 'failed' || (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException')) repeat();
   }, repeat);
 }
@@ -45,15 +50,21 @@ export function lambda(find: FindFunction): Service {
       const target = find(name);
       if (target === undefined) return fault(404, 'ResourceNotFoundException', `Function not found: ${arns.lambda(name)}`);
       const event = request.body.toString('utf8') || '{}';
+      const cause = { traceHeaders: [request.headers['x-amzn-trace-id']] };
       if (request.headers['x-amz-invocation-type'] === 'Event') {
         if (request.body.length > limits.asyncPayloadBytes)
           return fault(413, 'RequestTooLargeException', 'Request must be smaller');
-        invokeLater(target, event);
+        invokeLater(target, event, cause);
         return { status: 202, headers: {}, body: Buffer.alloc(0) };
       }
-      const outcome = await target.invoke(event);
+      const outcome = await target.invoke(event, cause);
       if (outcome.kind === 'refused') {
-        const statuses = { TooManyRequestsException: 429, RequestTooLargeException: 413, ServiceException: 500 } as const;
+        const statuses = {
+          TooManyRequestsException: 429,
+          RequestTooLargeException: 413,
+          RecursiveInvocationException: 400,
+          ServiceException: 500,
+        } as const;
         return fault(statuses[outcome.code], outcome.code, outcome.message);
       }
       const failed = outcome.kind === 'failed';

@@ -24,6 +24,24 @@ const permissions: Readonly<Record<string, string>> = {
   GetQueueUrl: 'GetQueueUrl',
 };
 
+const entries = z.array(z.looseObject({}));
+const sendShape = z.looseObject({ Entries: entries.optional() });
+
+/**
+ * SQS takes the trace header of the request for each message that does not bring one, as its system attribute AWSTraceHeader: by
+ * that Lambda knows how often a function was invoked in the chain that a message belongs to.
+ */
+function traced(request: WireRequest, input: unknown): WireRequest {
+  const StringValue = request.headers['x-amzn-trace-id'];
+  const sent = sendShape.safeParse(input);
+  if (StringValue === undefined || !sent.success) return request;
+  const AWSTraceHeader = { DataType: 'String', StringValue };
+  const withHeader = (message: object): object => ({ MessageSystemAttributes: { AWSTraceHeader }, ...message });
+  const { Entries, ...single } = sent.data;
+  const body = Entries === undefined ? withHeader(single) : { ...single, Entries: Entries.map(withHeader) };
+  return { ...request, body: Buffer.from(JSON.stringify(body)) };
+}
+
 const inputShape = z.looseObject({ QueueUrl: z.string().optional(), QueueName: z.string().optional() });
 
 export function sqs(forward: (request: WireRequest) => Promise<WireResponse>, endpoint: string): Service {
@@ -39,7 +57,7 @@ export function sqs(forward: (request: WireRequest) => Promise<WireResponse>, en
       return { name, input: input.data, needs: [{ action: `sqs:${permission}`, resource: arns.queue(queue) }] };
     },
     async answer(request, { name, input }) {
-      const response = await forward(request);
+      const response = await forward(name.startsWith('SendMessage') ? traced(request, input) : request);
       if (name !== 'GetQueueUrl' || response.status !== 200) return response;
       // the emulator would name a host of its own, and the SDK calls whatever host a queue's URL names
       const { QueueName } = inputShape.parse(input);

@@ -1,8 +1,11 @@
-/** SQS's operations on the queues in memory, with deduplication per group for the queues that ask for it. */
+/**
+ * SQS's operations on the queues in memory, with what fauxqs does not know: deduplication per group for the queues that ask for
+ * it, and the system attribute AWSTraceHeader.
+ */
 import * as z from 'zod';
 import { jsonBody, jsonFault, jsonResponse, targetOperation, type WireRequest } from '../aws/wire.ts';
 import { lastPart } from '../place.ts';
-import { loadQueueActions, type QueueStore } from './fauxqs-classes.ts';
+import { loadQueueActions, type QueueAction, type QueueStore } from './fauxqs-classes.ts';
 import { hasGroupDeduplication, scopedDeduplicationId } from './fauxqs-patch.ts';
 import type { Forward } from './forward.ts';
 
@@ -33,6 +36,73 @@ function scoped(input: unknown, store: QueueStore): unknown {
   return Entries === undefined ? scope(single) : { ...single, Entries: Entries.map(scope) };
 }
 
+/**
+ * Under this message attribute fauxqs keeps AWSTraceHeader, so that it outlives a restart. SQS lets no caller name an attribute
+ * of its own so. fauxqs counts its bytes with the message and in the digest of the attributes; SQS does neither, and no client
+ * here looks at that digest.
+ */
+const keptTraceHeader = 'AWS.TraceHeader';
+
+const attributeShape = z.looseObject({ DataType: z.string(), StringValue: z.string().optional() });
+const tracedShape = z.looseObject({
+  MessageAttributes: z.record(z.string(), attributeShape).optional(),
+  MessageSystemAttributes: z.looseObject({ AWSTraceHeader: attributeShape.optional() }).optional(),
+});
+const tracedSendShape = tracedShape.extend({ Entries: z.array(tracedShape).optional() });
+
+/** The message with its trace header where fauxqs keeps it. */
+function withTraceHeader(input: unknown): unknown {
+  const parsed = tracedSendShape.safeParse(input);
+  if (!parsed.success) return input;
+  const keep = ({ MessageSystemAttributes, MessageAttributes, ...message }: z.infer<typeof tracedShape>): object => {
+    const header = MessageSystemAttributes?.AWSTraceHeader;
+    const attributes = { ...MessageAttributes, ...(header === undefined ? {} : { [keptTraceHeader]: header }) };
+    return { ...message, ...(Object.keys(attributes).length === 0 ? {} : { MessageAttributes: attributes }) };
+  };
+  const { Entries, ...single } = parsed.data;
+  return Entries === undefined ? keep(single) : { ...single, Entries: Entries.map(keep) };
+}
+
+const names = z.array(z.string()).default([]);
+const receiveShape = z.looseObject({ AttributeNames: names, MessageSystemAttributeNames: names, MessageAttributeNames: names });
+const receivedShape = z.looseObject({
+  Messages: z
+    .array(
+      z.looseObject({
+        Attributes: z.record(z.string(), z.string()).optional(),
+        MessageAttributes: z.record(z.string(), attributeShape).optional(),
+        MD5OfMessageAttributes: z.string().optional(),
+      }),
+    )
+    .optional(),
+});
+
+/** Receives, and gives the trace header as the system attribute that it is, to whoever asks for it. */
+async function receive(action: QueueAction, input: unknown, store: QueueStore): Promise<unknown> {
+  const asked = receiveShape.safeParse(input);
+  if (!asked.success) return action(input, store, { headers: {} });
+  const { AttributeNames, MessageSystemAttributeNames, MessageAttributeNames } = asked.data;
+  const wantsHeader = [...AttributeNames, ...MessageSystemAttributeNames].some((name) =>
+    ['All', 'AWSTraceHeader'].includes(name),
+  );
+  const more = { ...asked.data, MessageAttributeNames: [...MessageAttributeNames, keptTraceHeader] };
+  const { Messages, ...answer } = receivedShape.parse(await action(more, store, { headers: {} }));
+  const given = Messages?.map(({ MessageAttributes, MD5OfMessageAttributes, Attributes, ...message }) => {
+    const { [keptTraceHeader]: header, ...own } = MessageAttributes ?? {};
+    const attributes = {
+      ...Attributes,
+      ...(header?.StringValue === undefined || !wantsHeader ? {} : { AWSTraceHeader: header.StringValue }),
+    };
+    return {
+      ...message,
+      ...(Object.keys(attributes).length === 0 ? {} : { Attributes: attributes }),
+      ...(Object.keys(own).length === 0 ? {} : { MessageAttributes: own }),
+      ...(MD5OfMessageAttributes === undefined || header !== undefined ? {} : { MD5OfMessageAttributes }),
+    };
+  });
+  return { ...answer, ...(given === undefined ? {} : { Messages: given }) };
+}
+
 export async function openQueues(store: QueueStore): Promise<Forward> {
   const actions = await loadQueueActions(operations);
   return async (request: WireRequest) => {
@@ -43,10 +113,9 @@ export async function openQueues(store: QueueStore): Promise<Forward> {
     }
     const input = jsonBody(request);
     try {
-      return jsonResponse(
-        200,
-        await action(operation.startsWith('SendMessage') ? scoped(input, store) : input, store, { headers: {} }),
-      );
+      if (operation === 'ReceiveMessage') return jsonResponse(200, await receive(action, input, store));
+      const sent = operation.startsWith('SendMessage') ? withTraceHeader(scoped(input, store)) : input;
+      return jsonResponse(200, await action(sent, store, { headers: {} }));
     } catch (error) {
       const known = errorShape.safeParse(error);
       if (!known.success) throw error;

@@ -101,7 +101,7 @@ async function integrate(
   const over = new AbortController();
   // the function goes on after the gateway has given up, as it does on AWS
   const late = wait(route.method.timeoutMs, 'late' as const, { signal: over.signal }).catch(() => 'late' as const);
-  const outcome = await Promise.race([target.invoke(event, streamed?.onChunk), late]);
+  const outcome = await Promise.race([target.invoke(event, { onChunk: streamed?.onChunk }), late]);
   over.abort();
   if (outcome === 'late') {
     if (streamed?.isBegun() !== true) return refuse('INTEGRATION_TIMEOUT');

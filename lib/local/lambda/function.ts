@@ -1,6 +1,7 @@
 /** A function of the template with its threads: made on demand, used again while they live, replaced when they die. */
 import { randomUUID } from 'node:crypto';
 import { limits } from './limits.ts';
+import { headerOfInvocation, invocationsIn, mostInvocationsInAChain } from './lineage.ts';
 import { startThread, type ChunkReader, type InvokeOutcome, type Thread, type ThreadSettings } from './thread.ts';
 
 export interface FunctionSettings extends ThreadSettings {
@@ -10,6 +11,8 @@ export interface FunctionSettings extends ThreadSettings {
   readonly concurrency: number;
   /** whether the template reserves that number: then one more is refused, as Lambda does, and does not wait */
   readonly isReserved: boolean;
+  /** what the template says of loops in which the function takes part; Lambda ends them unless it says otherwise */
+  readonly recursiveLoop: 'Allow' | 'Terminate';
   /** a short line for the person at the terminal */
   readonly warn: (line: string) => void;
   readonly onInvoked: (invocation: { readonly tookMs: number; readonly requestBytes: number; readonly failed: boolean }) => void;
@@ -18,8 +21,15 @@ export interface FunctionSettings extends ThreadSettings {
 /** Refused before anything ran. */
 export interface Refused {
   readonly kind: 'refused';
-  readonly code: 'TooManyRequestsException' | 'RequestTooLargeException' | 'ServiceException';
+  readonly code: 'TooManyRequestsException' | 'RequestTooLargeException' | 'RecursiveInvocationException' | 'ServiceException';
   readonly message: string;
+}
+
+export interface InvocationCause {
+  /** A streaming function's pieces go here; without it they are put together. */
+  readonly onChunk?: ChunkReader | undefined;
+  /** the trace headers of whatever invokes the function: of each message of a batch; none: a chain of requests begins here */
+  readonly traceHeaders?: readonly (string | undefined)[];
 }
 
 export interface LambdaFunction {
@@ -29,8 +39,10 @@ export interface LambdaFunction {
   readonly timeoutMs: number;
   /** Has a thread load the module, so that the first invocation need not wait for it. */
   warm(): void;
-  /** `event` is JSON text. A streaming function's pieces go to `onChunk`; without it they are put together. */
-  invoke(event: string, onChunk?: ChunkReader): Promise<InvokeOutcome | Refused>;
+  /** Why Lambda would not invoke the function with what came with this trace header; undefined: it would. */
+  loopFault(traceHeader: string | undefined): string | undefined;
+  /** `event` is JSON text. */
+  invoke(event: string, more?: InvocationCause): Promise<InvokeOutcome | Refused>;
   /** Waits for running invocations, for at most `graceMs`, and ends all threads. */
   stop(graceMs: number): Promise<void>;
 }
@@ -69,11 +81,11 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
   }
   const retiring = setInterval(retire, keptIdleMs / 2).unref();
 
-  async function run(event: string, onChunk: ChunkReader): Promise<InvokeOutcome> {
+  async function run(event: string, traceHeader: string, onChunk: ChunkReader): Promise<InvokeOutcome> {
     const requestId = randomUUID();
     const startedAt = performance.now();
     const thread = take();
-    const outcome = await thread.invoke(event, requestId, onChunk);
+    const outcome = await thread.invoke(event, requestId, traceHeader, onChunk);
     if (thread.isAlive()) idle.push({ thread, since: performance.now() });
     else threads.delete(thread);
     if (outcome.kind === 'failed') settings.warn(`${settings.name}: ${outcome.error.errorType}: ${outcome.error.errorMessage}`);
@@ -85,6 +97,12 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     return outcome;
   }
 
+  function loopFault(traceHeader: string | undefined): string | undefined {
+    const invocations = invocationsIn(traceHeader, settings.arn);
+    if (settings.recursiveLoop === 'Allow' || invocations < mostInvocationsInAChain) return undefined;
+    return `${settings.name}: this would be invocation ${invocations + 1} in one chain of requests, and RecursiveLoop of the function is Terminate`;
+  }
+
   return {
     name: settings.name,
     arn: settings.arn,
@@ -94,13 +112,16 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
       const thread = take();
       idle.push({ thread, since: performance.now() });
     },
-    async invoke(event, onChunk) {
+    loopFault,
+    async invoke(event, { onChunk, traceHeaders = [] } = {}) {
       if (stopped) return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
       const bytes = Buffer.byteLength(event);
       if (bytes > limits.payloadBytes) {
         const message = `Request must be smaller than ${limits.payloadBytes} bytes for the InvokeFunction operation, and has ${bytes}`;
         return { kind: 'refused', code: 'RequestTooLargeException', message };
       }
+      const fault = traceHeaders.map(loopFault).find((found) => found !== undefined);
+      if (fault !== undefined) return { kind: 'refused', code: 'RecursiveInvocationException', message: fault };
       if (busy >= settings.concurrency) {
         if (settings.isReserved) return { kind: 'refused', code: 'TooManyRequestsException', message: 'Rate Exceeded.' };
         // the slot of whoever ends next is handed over, so `busy` stays as it is
@@ -108,7 +129,7 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
         if (stopped) return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
       } else busy++;
       const gathered = gather();
-      const invocation = run(event, onChunk ?? gathered.onChunk);
+      const invocation = run(event, headerOfInvocation(settings.arn, traceHeaders, Date.now()), onChunk ?? gathered.onChunk);
       running.add(invocation);
       try {
         const outcome = await invocation;

@@ -20,6 +20,7 @@ const shape = z.looseObject({
   Timeout: z.number().default(3),
   MemorySize: z.number().default(128),
   ReservedConcurrentExecutions: z.number().optional(),
+  RecursiveLoop: z.enum(['Allow', 'Terminate']).default('Terminate'),
   Environment: z.looseObject({ Variables: z.record(z.string(), z.coerce.string()).default({}) }).default({ Variables: {} }),
   LoggingConfig: z.looseObject({ LogGroup: z.string().optional() }).optional(),
 });
@@ -54,7 +55,8 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
   const { name, arn = '', logicalId } = resource;
   const parsed = shape.safeParse(resource.properties);
   if (!parsed.success) throw new TemplateFault(`${logicalId}: the function is not understood: ${z.prettifyError(parsed.error)}`);
-  const { Code, Handler, Role, Timeout, MemorySize, ReservedConcurrentExecutions, Environment, LoggingConfig } = parsed.data;
+  const { Code, Handler, Role, Timeout, MemorySize, ReservedConcurrentExecutions, RecursiveLoop, Environment, LoggingConfig } =
+    parsed.data;
   const folder = parts.assembly.assetPath(Code.S3Key.replace(/\.zip$/, ''));
   const [file, handler] = Handler.split('.');
   if (folder === undefined || file === undefined || handler === undefined) {
@@ -86,6 +88,7 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
     ...(parts.ephemeral === undefined ? {} : { ephemeral: parts.ephemeral }),
     concurrency: ReservedConcurrentExecutions ?? parts.threads,
     isReserved: ReservedConcurrentExecutions !== undefined,
+    recursiveLoop: RecursiveLoop,
     print: parts.logs.of(called),
     warn: (line) => parts.warn(line.replace(name, called)),
     onInvoked: ({ tookMs, requestBytes, failed }) =>

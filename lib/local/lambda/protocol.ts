@@ -7,6 +7,8 @@ export interface Invocation {
   readonly event: string;
   /** epoch milliseconds at which the function's time is over */
   readonly deadlineAt: number;
+  /** the X-Ray trace header of the invocation */
+  readonly traceHeader: string;
 }
 
 /** The function's error as the Lambda runtime reports it. */

@@ -82,7 +82,11 @@ async function load(): Promise<void> {
   }
   port?.on('message', (message: ToThread) => {
     if (message.kind === 'passed') onPassed();
-    else void run(handler, message);
+    else {
+      // A thread runs one invocation at a time, and its environment is its own.
+      process.env['_X_AMZN_TRACE_ID'] = message.traceHeader;
+      void run(handler, message);
+    }
   });
   send({ kind: 'ready' });
   flushCompileCache();

@@ -29,7 +29,8 @@ export type InvokeOutcome =
 export interface Thread {
   /** false once it has crashed, exited, timed out or was stopped: it takes no further invocation */
   readonly isAlive: () => boolean;
-  invoke(event: string, requestId: string, onChunk: ChunkReader): Promise<InvokeOutcome>;
+  /** `traceHeader`: of the invocation; the function's SDK sends it on */
+  invoke(event: string, requestId: string, traceHeader: string, onChunk: ChunkReader): Promise<InvokeOutcome>;
   stop(): Promise<void>;
 }
 
@@ -98,7 +99,7 @@ export function startThread(settings: ThreadSettings): Thread {
 
   return {
     isAlive: () => alive,
-    async invoke(event, requestId, onChunk) {
+    async invoke(event, requestId, traceHeader, onChunk) {
       const unusable = await ready;
       if (unusable !== undefined) {
         await kill();
@@ -125,7 +126,7 @@ export function startThread(settings: ThreadSettings): Thread {
           else if (message.kind === 'failed') settle({ kind: 'failed', error: message.error });
           else if (message.kind === 'gone') settle({ kind: 'failed', error: withRequest(requestId, message.error) });
         };
-        const invocation: Invocation = { kind: 'invoke', requestId, event, deadlineAt: Date.now() + timeoutMs };
+        const invocation: Invocation = { kind: 'invoke', requestId, event, deadlineAt: Date.now() + timeoutMs, traceHeader };
         worker.postMessage(invocation);
       });
     },

@@ -8,6 +8,8 @@ import { TemplateFault } from '../template/template-fault.ts';
 export interface Mapping {
   readonly queueArn: string;
   readonly queueUrl: string;
+  /** after so many receives a message goes to the dead-letter queue; undefined: there is none */
+  readonly maxReceiveCount: number | undefined;
   readonly target: LambdaFunction;
   readonly batchSize: number;
   /** batches in the function's hands at once */
@@ -25,6 +27,8 @@ const shape = z.strictObject({
   ScalingConfig: z.object({ MaximumConcurrency: z.number().min(2) }).optional(),
   Tags: z.unknown().optional(),
 });
+
+const redriveShape = z.looseObject({ maxReceiveCount: z.coerce.number() }).optional();
 
 /** The permissions that the function's role must give before Lambda accepts the mapping. */
 export const mappingActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
@@ -52,6 +56,7 @@ export function readMappings(
     return {
       queueArn: EventSourceArn,
       queueUrl: queue.ref,
+      maxReceiveCount: redriveShape.parse(queue.properties['RedrivePolicy'])?.maxReceiveCount,
       target,
       batchSize: BatchSize,
       concurrency: Math.min(ScalingConfig?.MaximumConcurrency ?? target.concurrency, target.concurrency),

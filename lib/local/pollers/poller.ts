@@ -33,18 +33,41 @@ const record = (message: Message, queueArn: string) => ({
   awsRegion: place.region,
 });
 
+const traceHeaderOf = ({ Attributes }: Message): string | undefined => Attributes['AWSTraceHeader'];
+
 /** `wakePolls` ends the emulator's long polls, so that stopping need not wait for them. */
 export function startPoller(mapping: Mapping, queue: QueueCalls, wakePolls: () => void, warn: (line: string) => void): Poller {
-  const { queueUrl, queueArn, target, batchSize, concurrency, reportsFailures } = mapping;
+  const { queueUrl, queueArn, maxReceiveCount, target, batchSize, concurrency, reportsFailures } = mapping;
   const batches = new Set<Promise<void>>();
   let stopped = false;
   let ended = false;
   const complain = (error: unknown): void =>
     warn(`${lastPart(queueUrl)}: ${error instanceof Error ? error.message : String(error)}`);
 
-  async function handle(messages: readonly Message[]): Promise<void> {
+  /**
+   * Lambda refuses a message whose chain it ends each time that the queue gives it, until the queue makes it a dead letter. Here
+   * it does not wait for the visibility timeout in between, and what has no dead-letter queue is dropped, not refused for days.
+   */
+  async function endLoop(message: Message, fault: string): Promise<void> {
+    if (maxReceiveCount !== undefined) await queue.giveBack(queueUrl, message);
+    else await queue.delete(queueUrl, [message]);
+    const receives = Number(message.Attributes['ApproximateReceiveCount'] ?? 1);
+    if (receives < (maxReceiveCount ?? 0)) return;
+    const end =
+      maxReceiveCount === undefined ? 'is dropped: the queue has no dead-letter queue' : 'goes to the dead-letter queue';
+    warn(`${lastPart(queueUrl)}: message ${message.MessageId} ${end}. ${fault}`);
+  }
+
+  async function handle(received: readonly Message[]): Promise<void> {
+    const messages: Message[] = [];
+    for (const message of received) {
+      const fault = target.loopFault(traceHeaderOf(message));
+      if (fault === undefined) messages.push(message);
+      else await endLoop(message, fault);
+    }
+    if (messages.length === 0) return;
     const event = JSON.stringify({ Records: messages.map((message) => record(message, queueArn)) });
-    const outcome = await target.invoke(event);
+    const outcome = await target.invoke(event, { traceHeaders: messages.map(traceHeaderOf) });
     const failed = failedMessages(
       outcome,
       messages.map(({ MessageId }) => MessageId),

@@ -24,6 +24,8 @@ export interface QueueCalls {
   receive(queueUrl: string, most: number, waitSeconds: number): Promise<readonly Message[]>;
   /** At most ten. */
   delete(queueUrl: string, messages: readonly Message[]): Promise<void>;
+  /** Makes the message visible again at once: its receive counts, and after too many of those it is a dead letter. */
+  giveBack(queueUrl: string, message: Message): Promise<void>;
   send(queueUrl: string, body: string, groupId: string | undefined): Promise<void>;
 }
 
@@ -56,6 +58,9 @@ export function queueCalls(forward: Forward, recorder: Recorder, by: string): Qu
       if (messages.length === 0) return;
       const Entries = messages.map(({ ReceiptHandle }, at) => ({ Id: String(at), ReceiptHandle }));
       await ask('DeleteMessageBatch', { QueueUrl, Entries });
+    },
+    async giveBack(QueueUrl, { ReceiptHandle }) {
+      await ask('ChangeMessageVisibility', { QueueUrl, ReceiptHandle, VisibilityTimeout: 0 });
     },
     async send(QueueUrl, MessageBody, MessageGroupId) {
       await ask('SendMessage', { QueueUrl, MessageBody, ...(MessageGroupId === undefined ? {} : { MessageGroupId }) });

@@ -1,0 +1,7 @@
+/** The hops of a message on SQS: an attribute, which is left out where there are none. */
+import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
+import { hopsAttribute } from '../codec/jobs.ts';
+import type { Hops } from '../engine/hops.ts';
+
+export const withHops = (hops: Hops): { MessageAttributes?: Record<string, MessageAttributeValue> } =>
+  hops === 0 ? {} : { MessageAttributes: { [hopsAttribute]: { DataType: 'Number', StringValue: String(hops) } } };

@@ -1,0 +1,49 @@
+/**
+ * Recursive loop detection, as Lambda does it: each invocation has an X-Ray trace header that says how often each function was
+ * invoked in this chain of requests, AWS's SDK sends it on with what the function sends, and a function that was invoked too often
+ * is not invoked again. X-Ray itself may be off.
+ * https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+ */
+import { createHash, randomBytes } from 'node:crypto';
+
+/** AWS says "approximately 16": the next invocation of the function in the same chain is stopped. */
+export const mostInvocationsInAChain = 16;
+
+/** Invocations in this chain so far, by function: the first eight hex digits of the digest of its ARN. */
+type Lineage = ReadonlyMap<string, number>;
+
+const idOf = (functionArn: string): string => createHash('sha256').update(functionArn).digest('hex').slice(0, 8);
+
+/** `Root=1-…;Parent=…;Sampled=0;Lineage=a87bd80c:1|68fd508a:5`; what is no such header has no fields. */
+function fieldsOf(header: string | undefined): ReadonlyMap<string, string> {
+  const parts = (header ?? '').split(';').map((part) => part.trim().split('='));
+  return new Map(parts.flatMap(([name = '', value]) => (value === undefined ? [] : [[name, value] as const])));
+}
+
+function lineageOf(header: string | undefined): Lineage {
+  const entries = (fieldsOf(header).get('Lineage') ?? '').split('|').map((entry) => /^([0-9a-f]{8}):(\d+)$/.exec(entry));
+  return new Map(entries.flatMap((entry) => (entry === null ? [] : [[entry[1] ?? '', Number(entry[2])] as const])));
+}
+
+/** How often the function was invoked in the chain that this header comes from. */
+export const invocationsIn = (header: string | undefined, functionArn: string): number =>
+  lineageOf(header).get(idOf(functionArn)) ?? 0;
+
+/**
+ * The header of an invocation. The messages of a batch may come from several chains: then the invocation continues each of them, and
+ * of each function the highest count is kept.
+ */
+export function headerOfInvocation(functionArn: string, causes: readonly (string | undefined)[], now: number): string {
+  const counts = new Map<string, number>();
+  for (const cause of causes) for (const [id, count] of lineageOf(cause)) counts.set(id, Math.max(count, counts.get(id) ?? 0));
+  const own = idOf(functionArn);
+  counts.set(own, (counts.get(own) ?? 0) + 1);
+  const root = causes.map((cause) => fieldsOf(cause).get('Root')).find((found) => found !== undefined);
+  const lineage = [...counts].map(([id, count]) => `${id}:${count}`).join('|');
+  return `Root=${root ?? newRoot(now)};Parent=${randomBytes(8).toString('hex')};Sampled=0;Lineage=${lineage}`;
+}
+
+const newRoot = (now: number): string =>
+  `1-${Math.floor(now / 1_000)
+    .toString(16)
+    .padStart(8, '0')}-${randomBytes(12).toString('hex')}`;
