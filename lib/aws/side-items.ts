@@ -58,18 +58,20 @@ const beatItem = z.object({
   a: instantAttribute,
   r: numberAttribute,
   d: packedAttribute.optional(),
+  t: numberAttribute.pipe(schema.attempt).optional(),
 });
 export const beatAttributes = (beat: Beat, expiresAt: Instant): Item => ({
   v: itemVersion,
   a: number(beat.at),
   r: number(beat.resends),
   ...(beat.deliveries === undefined ? {} : { d: packed(beat.deliveries) }),
+  ...(beat.attempt === undefined ? {} : { t: number(beat.attempt) }),
   [runsTableKeys.expiry]: expiry(expiresAt),
 });
 export const beatIn = (item: Item): Beat => {
-  const { sk, a, r, d } = read('a beat', beatItem, item);
+  const { sk, a, r, d, t } = read('a beat', beatItem, item);
   const known = d === undefined ? {} : { deliveries: readJson('a beat', deliveries, unpack('a beat', d)) };
-  return { node: sk, at: a, resends: r, ...known };
+  return { node: sk, at: a, resends: r, ...known, ...(t === undefined ? {} : { attempt: t }) };
 };
 
 const snapshotItem = z.object({

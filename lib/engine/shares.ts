@@ -7,7 +7,7 @@ import { type NodeRef, type RunId, type WorkflowName, nodeKey } from './ids.ts';
 import { type DurationMs, durationMs } from './time.ts';
 
 /**
- * How long a script computes before it goes on in the slow lane. Twenty endless loops that arrive together hold four workers for
+ * How long a script computes, by the processor's time, before it goes on in the slow lane. Twenty endless loops that arrive together hold four workers for
  * half a second with it; a script that takes less, as almost all do, never notices.
  */
 export const firstSlice: DurationMs = durationMs(100);

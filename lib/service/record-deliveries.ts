@@ -16,7 +16,7 @@ import {
 import type { Failure } from '../engine/log/events.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
-import type { Sign } from '../engine/log/silence.ts';
+import { type Sign, isOfAttempt } from '../engine/log/silence.ts';
 import type { Instant } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
@@ -27,11 +27,11 @@ import type { RunFold } from './read-log.ts';
 export async function sendHeartbeat(
   { clock, log }: Pick<Deps, 'clock' | 'log'>,
   head: Pick<Head, 'address' | 'expiresAt'>,
-  node: NodeRef,
+  node: NodeRef & Pick<OpenNode, 'attempt'>,
   deliveries: Deliveries | undefined,
 ): Promise<void> {
   const now = clock.now();
-  const known = deliveries === undefined ? {} : { deliveries: beats(deliveries, now) };
+  const known = deliveries === undefined ? {} : { attempt: node.attempt, deliveries: beats(deliveries, now) };
   const resends = deliveries?.begun?.resends ?? 0;
   await log.beat(head.address, { node: nodeKey(node), at: now, resends, ...known }, head.expiresAt);
 }
@@ -93,12 +93,15 @@ export async function release(
 
 export async function signOf({ log }: Pick<Deps, 'log'>, { head }: RunFold, open: OpenNode): Promise<Sign | undefined> {
   const sign = (await log.beats(head.address)).find(({ node }) => node === nodeKey(open));
-  // One from before the attempt was asked for belongs to an earlier one.
-  return sign === undefined || sign.at < open.dispatchedAt ? undefined : sign;
+  return sign !== undefined && isOfAttempt(sign, open) ? sign : undefined;
 }
 
-export const keep = ({ log }: Pick<Deps, 'log'>, { head }: RunFold, open: OpenNode, sign: Omit<Sign, 'node'>): Promise<void> =>
-  log.beat(head.address, { node: nodeKey(open), ...sign }, head.expiresAt);
+export const keep = (
+  { log }: Pick<Deps, 'log'>,
+  { head }: RunFold,
+  open: OpenNode,
+  sign: Omit<Sign, 'node' | 'attempt'>,
+): Promise<void> => log.beat(head.address, { node: nodeKey(open), attempt: open.attempt, ...sign }, head.expiresAt);
 
 export async function lose(
   { index }: Pick<Deps, 'index'>,

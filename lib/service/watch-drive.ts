@@ -61,7 +61,7 @@ export async function watchDrive(
       }
       const now = clock.now();
       if (between(lastBeat, now) < beatEvery || isToldToEnd) continue;
-      await sendHeartbeat(deps, head, log.node, deliveries);
+      await sendHeartbeat(deps, head, { ...log.node, attempt: log.attempt }, deliveries);
       lastBeat = now;
     } catch (trouble) {
       // A missed look or beat costs a repetition at worst.

@@ -234,7 +234,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
             { begunAt: noon, lastSignAt: noon, noticedAt: later, hasProgressed: true as const, reason: 'Error: ä'.repeat(60) },
           ],
         };
-        const beat = { node: nodeKey(fetchNode), at: later, resends: 3, deliveries };
+        const beat = { node: nodeKey(fetchNode), at: later, resends: 3, deliveries, attempt: firstAttempt };
         await log.beat(run, beat, expiresAt);
         expect(await log.beats(run)).toEqual([beat]);
         const { begun: _begun, ...others } = deliveries;

@@ -7,18 +7,18 @@ const aws = `
   import { createHash, createHmac } from 'node:crypto';
   const sha256 = (text) => createHash('sha256').update(text).digest('hex');
   const hmac = (key, text) => createHmac('sha256', key).update(text).digest();
-  const authorization = (service, date, host, body) => {
+  const authorization = (service, target, date, host, body) => {
     const scope = [date.slice(0, 8), 'us-east-1', service, 'aws4_request'];
-    const canonical = ['POST', '/', '', 'host:' + host, 'x-amz-date:' + date, '', 'host;x-amz-date', sha256(body)].join('\\n');
+    const canonical = ['POST', '/', '', 'host:' + host, 'x-amz-date:' + date, 'x-amz-target:' + target, '', 'host;x-amz-date;x-amz-target', sha256(body)].join('\\n');
     const key = scope.reduce(hmac, 'AWS4' + process.env.AWS_SECRET_ACCESS_KEY);
     const signature = hmac(key, ['AWS4-HMAC-SHA256', date, scope.join('/'), sha256(canonical)].join('\\n')).toString('hex');
-    return 'AWS4-HMAC-SHA256 Credential=' + process.env.AWS_ACCESS_KEY_ID + '/' + scope.join('/') + ', SignedHeaders=host;x-amz-date, Signature=' + signature;
+    return 'AWS4-HMAC-SHA256 Credential=' + process.env.AWS_ACCESS_KEY_ID + '/' + scope.join('/') + ', SignedHeaders=host;x-amz-date;x-amz-target, Signature=' + signature;
   };
   const call = async (service, target, input) => {
     const body = JSON.stringify(input);
     const date = new Date().toISOString().replaceAll(/[-:]|\\.\\d+/g, '');
     const answer = await fetch(process.env.AWS_ENDPOINT_URL, { method: 'POST', body,
-      headers: { authorization: authorization(service, date, new URL(process.env.AWS_ENDPOINT_URL).host, body), 'x-amz-target': target, 'x-amz-date': date, 'content-type': 'application/x-amz-json-1.0' } });
+      headers: { authorization: authorization(service, target, date, new URL(process.env.AWS_ENDPOINT_URL).host, body), 'x-amz-target': target, 'x-amz-date': date, 'content-type': 'application/x-amz-json-1.0' } });
     const output = await answer.json();
     if (!answer.ok) throw Object.assign(new Error(output.message), { name: output.__type });
     return output;

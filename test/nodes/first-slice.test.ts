@@ -7,6 +7,7 @@ import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
 import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
 import { withinSlice } from '../../lib/nodes/sandbox/first-slice.ts';
 import type { Sandbox, Script } from '../../lib/nodes/sandbox/script.ts';
+import { threadSandbox } from '../../lib/nodes/sandbox/thread-sandbox.ts';
 import { inputOf, planNode, toolsOf } from './given.ts';
 
 const attempt = attemptsBy(createRunners());
@@ -48,28 +49,31 @@ test('a script that ends, throws or hits another limit within its slice has its 
   });
 });
 
-test('scripts of one attempt share its slice, and time before a script begins is not counted', async () => {
-  const limits: number[] = [];
-  const slow: Sandbox = {
-    run: async ({ timeoutMs }, _signal, begins) => {
-      limits.push(timeoutMs);
-      await wait(20);
-      begins?.();
-      await wait(20);
-      return { kind: 'returned', output: 'true', printed: [] };
+test('scripts of one attempt share its slice, by the time that they compute', async () => {
+  const slices: unknown[] = [];
+  const sandbox: Sandbox = {
+    run: async ({ sliceMs }) => {
+      slices.push(sliceMs);
+      await wait(5);
+      return { kind: 'returned', output: 'true', printed: [], computedMs: 20 };
     },
   };
   const script: Script = { code: '', context: '{}', inputs: '{}', timeoutMs: seconds(5), memoryBytes: 1 };
-  const sandbox = withinSlice(slow, durationMs(50));
+  const sliced = withinSlice(sandbox, durationMs(50));
   const { signal } = new AbortController();
-  await sandbox.run(script, signal);
-  const rest = async () => {
-    for (;;) await sandbox.run(script, signal);
-  };
-  await expect(rest()).rejects.toThrow(SliceSpent);
-  expect(limits[0]).toBe(50);
-  for (const [before, limit] of limits.slice(1).map((limit, index) => [limits[index] ?? 0, limit] as const))
-    expect(limit).toBeLessThanOrEqual(before - 19);
-  expect(limits.length).toBeLessThanOrEqual(3);
-  expect(withinSlice(slow, undefined)).toBe(slow);
+  for (let expression = 0; expression < 3; expression += 1) await sliced.run(script, signal);
+  await expect(sliced.run(script, signal)).rejects.toThrow(SliceSpent);
+  expect(slices).toEqual([50, 30, 10]);
+  expect(withinSlice(sandbox, undefined)).toBe(sandbox);
+});
+
+test('a thread says how long its script computed', async () => {
+  const sandbox = threadSandbox();
+  const { signal } = new AbortController();
+  const short: Script = { code: 'return 1', context: '{}', inputs: '{}', timeoutMs: seconds(30), memoryBytes: 67_108_864 };
+  const end = await sandbox.run({ ...short, sliceMs: seconds(5) }, signal);
+  expect(end).toMatchObject({ kind: 'returned', output: '1' });
+  expect(end.computedMs).toBeGreaterThan(0);
+  const long = await sandbox.run({ ...short, code: 'let n = 0; while (n < 3_000_000) n++; return n' }, signal);
+  expect(long.computedMs).toBeGreaterThan(end.computedMs);
 });

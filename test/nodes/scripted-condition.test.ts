@@ -62,7 +62,7 @@ describe('a scripted condition', () => {
     const sandbox = {
       run: async ({ timeoutMs }: Script) => {
         limits.push(timeoutMs);
-        return { kind: 'returned' as const, output: 'true', printed: [] };
+        return { kind: 'returned' as const, output: 'true', printed: [], computedMs: 0 };
       },
     };
     const run2 = attemptsBy(createRunners({ sandbox }));

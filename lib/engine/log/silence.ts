@@ -2,7 +2,7 @@
  * Which open nodes nobody seems to be at work on. Judged node by node, never for the run as a whole: one busy branch
  * must not hide a dead one. Silence never fails anything: a backlog is silent too.
  */
-import { type NodeKey, type NodeRef, nodeId, nodeKey, passKey, topLevel } from '../ids.ts';
+import { type Attempt, type NodeKey, type NodeRef, nodeId, nodeKey, passKey, topLevel } from '../ids.ts';
 import {
   type DurationMs,
   type Instant,
@@ -26,7 +26,13 @@ export interface Sign {
   readonly resends: number;
   /** absent: the first delivery is at work, or was sent, and no other is known */
   readonly deliveries?: Deliveries;
+  /** whose deliveries these are: a worker of an earlier attempt may write its last after the next was asked for */
+  readonly attempt?: Attempt;
 }
+
+/** One from before the attempt was asked for belongs to an earlier one. */
+export const isOfAttempt = ({ at, attempt }: Sign, node: OpenNode): boolean =>
+  at >= node.dispatchedAt && (attempt === undefined || attempt === node.attempt);
 
 /** Silent after this long without a beat, a dispatch or a re-send, doubled with each re-send, and at most an hour. */
 const firstPatience: DurationMs = seconds(100);
@@ -61,8 +67,7 @@ export type Silence =
 
 export function silenceOf(node: OpenNode, sign: Sign | undefined, now: Instant): Silence {
   if (node.status !== 'waiting' && isOfDrive(node)) return { kind: 'carried' };
-  // A sign from before the attempt was asked for belongs to an earlier one.
-  const current = sign !== undefined && sign.at >= node.dispatchedAt ? sign : undefined;
+  const current = sign !== undefined && isOfAttempt(sign, node) ? sign : undefined;
   const isAskedAfter = current !== undefined && now - current.at < unaskedFor(node, current);
   const isAwaiting = node.status === 'waiting' && (node.for === 'signal' || node.for === 'child');
   if (isAwaiting && (node.expiresAt === undefined || node.expiresAt > now)) return { kind: 'awaiting', wait: node, isAskedAfter };
@@ -115,8 +120,10 @@ function signsByNode({ nodes, open }: RunState, signs: readonly Sign[]): Readonl
 export const isOfWorker = ({ at, resends, deliveries }: Sign): boolean =>
   deliveries === undefined ? resends === 0 : deliveries.begun?.lastSignAt === at;
 
-const laterSign = (own: Sign | undefined, other: Sign): Sign =>
-  own === undefined ? other : own.at >= other.at ? own : { ...own, at: other.at };
+function laterSign(own: Sign | undefined, { attempt: _attempt, ...other }: Sign): Sign {
+  if (own === undefined) return other;
+  return own.at >= other.at ? own : { ...own, at: other.at };
+}
 
 /** Its sign says when a look at the run last left another one. No loop is in a pass of its own, so that no node has this key. */
 const look: NodeRef = { nodeId: nodeId('.look'), iteration: topLevel };

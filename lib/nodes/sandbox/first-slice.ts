@@ -1,10 +1,10 @@
-/** Scripts of one attempt within its first slice: together they take no longer, or the attempt begins again in the slow lane. */
+/** Scripts of one attempt within its first slice: together they compute no longer, or the attempt begins again in the slow lane. */
 import { SliceSpent } from '../../engine/shares.ts';
 import { type DurationMs, durationMs } from '../../engine/time.ts';
 import type { Sandbox } from './script.ts';
 
 /**
- * @param slice absent: each script runs to its own limit
+ * @param slice of the processor's time; absent: each script runs to its own limit
  * @returns a sandbox that rejects with `SliceSpent` when the slice is spent and a script has not come to its end or its own limit
  */
 export function withinSlice(sandbox: Sandbox, slice: DurationMs | undefined): Sandbox {
@@ -12,16 +12,9 @@ export function withinSlice(sandbox: Sandbox, slice: DurationMs | undefined): Sa
   let leftMs: number = slice;
   return {
     run: async (script, signal) => {
-      const mostMs = Math.floor(leftMs);
-      if (mostMs < 1) throw new SliceSpent();
-      const isCut = mostMs < script.timeoutMs;
-      // Counted from when the script begins: a cold thread is not its fault.
-      let beganAt = 0n;
-      const end = await sandbox.run(isCut ? { ...script, timeoutMs: durationMs(mostMs) } : script, signal, () => {
-        beganAt = process.hrtime.bigint();
-      });
-      if (isCut && end.kind === 'stopped' && end.fault === 'script_timeout') throw new SliceSpent();
-      if (beganAt > 0n) leftMs -= Number(process.hrtime.bigint() - beganAt) / 1e6;
+      if (leftMs < 1) throw new SliceSpent();
+      const end = await sandbox.run({ ...script, sliceMs: durationMs(Math.floor(leftMs)) }, signal);
+      leftMs -= end.computedMs;
       return end;
     },
   };

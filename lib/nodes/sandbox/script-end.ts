@@ -1,12 +1,13 @@
 /** Reads what a script thread says. It ran an author's code, so it is believed no more than any other caller. */
 import * as z from 'zod';
 import { durationMs } from '../../engine/time.ts';
-import { type ScriptEnd, scriptFaults } from './script.ts';
+import { type ScriptEnd, scriptFaults, sliceSpent } from './script.ts';
 
-const printed = z.array(z.string());
+const used = { printed: z.array(z.string()), computedMs: z.number().min(0) };
 
-export const scriptEnd: z.ZodType<ScriptEnd> = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('returned'), output: z.string(), printed }),
+export const scriptEnd: z.ZodType<ScriptEnd | { readonly kind: typeof sliceSpent }> = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal(sliceSpent) }),
+  z.object({ kind: z.literal('returned'), output: z.string(), ...used }),
   z.object({
     kind: z.literal('stopped'),
     fault: z.enum(scriptFaults),
@@ -15,6 +16,6 @@ export const scriptEnd: z.ZodType<ScriptEnd> = z.discriminatedUnion('kind', [
     column: z.number().exactOptional(),
     timeoutMs: z.number().transform(durationMs).exactOptional(),
     path: z.string().exactOptional(),
-    printed,
+    ...used,
   }),
 ]);

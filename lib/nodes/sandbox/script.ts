@@ -12,6 +12,8 @@ export interface Script {
   readonly context: string;
   readonly inputs: string;
   readonly timeoutMs: DurationMs;
+  /** of the processor's time: a script that has computed for longer is to begin again in the slow lane; absent: no such limit */
+  readonly sliceMs?: DurationMs;
   readonly memoryBytes: number;
 }
 
@@ -29,8 +31,16 @@ export const scriptFaults = [
 export type ScriptFault = (typeof scriptFaults)[number];
 
 export type ScriptEnd =
-  | { readonly kind: 'returned'; /** JSON */ readonly output: string; readonly printed: readonly string[] }
-  | ({ readonly kind: 'stopped'; readonly printed: readonly string[] } & StopReason);
+  | ({ readonly kind: 'returned'; /** JSON */ readonly output: string } & Used)
+  | ({ readonly kind: 'stopped' } & Used & StopReason);
+
+interface Used {
+  readonly printed: readonly string[];
+  /** the processor's time that it took; 0 where its thread could not say */
+  readonly computedMs: number;
+}
+
+export const sliceSpent = 'slice_spent';
 
 export interface StopReason {
   readonly fault: ScriptFault;
@@ -47,9 +57,9 @@ export interface StopReason {
 export interface Sandbox {
   /**
    * Ends within the script's time limit whatever the script does; rejects with the signal's reason where that comes first.
-   * @param begins called when the script begins, once there is a thread for it
+   * @throws SliceSpent where the script has a slice and has not ended within it
    */
-  run(script: Script, signal: AbortSignal, begins?: () => void): Promise<ScriptEnd>;
+  run(script: Script, signal: AbortSignal): Promise<ScriptEnd>;
 }
 
 export const scriptLimits = {

@@ -6,13 +6,19 @@
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { engineFile, threadFile } from './engine-files.ts';
+import { SliceSpent } from '../../engine/shares.ts';
 import { messageOf } from '../../engine/words-of.ts';
 import { scriptEnd } from './script-end.ts';
 import { cutWords } from './verdict.ts';
-import { type Sandbox, type Script, type ScriptEnd, type StopReason, timeLimit } from './script.ts';
+import { type Sandbox, type Script, type ScriptEnd, type StopReason, sliceSpent, timeLimit } from './script.ts';
 
 /** How long a thread may take after the limit to say itself what happened, with what the script printed. */
 const graceMs = 250;
+/**
+ * How long a thread may take beyond a slice: the slice is counted by the processor, and a busy machine may leave the thread without
+ * it. For loops that look at no interrupt.
+ */
+const sliceGraceMs = 900;
 /** More are started when scripts run side by side, and ended when these are done. */
 const keptThreads = 1;
 
@@ -42,17 +48,16 @@ export function threadSandbox(): Sandbox {
   };
 
   return {
-    run: async (script, signal, begins) => {
+    run: async (script, signal) => {
       signal.throwIfAborted();
       let thread: Worker;
       try {
         thread = idle.pop() ?? (await startThread());
       } catch (trouble) {
         compiled = undefined;
-        return { kind: 'stopped', ...failedFor(messageOf(trouble)), printed: [] };
+        return { kind: 'stopped', ...failedFor(messageOf(trouble)), ...unused };
       }
       thread.ref();
-      begins?.();
       const answer = await ask(thread, script, signal);
       if (answer.isAlive) putBack(thread);
       else void thread.terminate();
@@ -62,9 +67,11 @@ export function threadSandbox(): Sandbox {
   };
 }
 
+const unused = { printed: [], computedMs: 0 };
+
 const failedFor = (why: string): StopReason => ({ fault: 'sandbox_failed', message: cutWords(`the sandbox failed: ${why}`) });
 
-type Answer = { readonly isAlive: boolean; readonly end: ScriptEnd } | { readonly isAlive: false; readonly reason: unknown };
+type Answer = { readonly isAlive: boolean } & ({ readonly end: ScriptEnd } | { readonly reason: unknown });
 
 const ask = (thread: Worker, script: Script, signal: AbortSignal): Promise<Answer> =>
   new Promise((resolve) => {
@@ -74,18 +81,25 @@ const ask = (thread: Worker, script: Script, signal: AbortSignal): Promise<Answe
       thread.off('message', onEnd).off('messageerror', onGarbled).off('error', onCrash).off('exit', onExit);
       resolve(answer);
     };
-    const stopped = (reason: StopReason): void => settle({ isAlive: false, end: { kind: 'stopped', ...reason, printed: [] } });
+    const stopped = (reason: StopReason): void => settle({ isAlive: false, end: { kind: 'stopped', ...reason, ...unused } });
+    const spent = (isAlive: boolean): void => settle({ isAlive, reason: new SliceSpent() });
     // Nothing here may throw: what a listener throws ends the process.
     const onEnd = (said: unknown): void => {
-      const end = scriptEnd.safeParse(said);
-      if (end.success) settle({ isAlive: true, end: end.data });
-      else stopped(failedFor('it said of the script what cannot be read'));
+      const { data: end } = scriptEnd.safeParse(said);
+      if (end === undefined) stopped(failedFor('it said of the script what cannot be read'));
+      else if (end.kind === sliceSpent) spent(true);
+      else settle({ isAlive: true, end });
     };
     const onCrash = (crash: unknown): void => stopped(failedFor(messageOf(crash)));
     const onExit = (code: number): void => stopped(failedFor(`it ended with code ${code}`));
     const onGarbled = (): void => stopped(failedFor('it said what cannot be read'));
     const onAbort = (): void => settle({ isAlive: false, reason: signal.reason });
-    const timer = setTimeout(() => stopped(timeLimit(script.timeoutMs)), script.timeoutMs + graceMs);
+    const limitMs = script.timeoutMs + graceMs;
+    const sliceMs = script.sliceMs === undefined ? Infinity : script.sliceMs + sliceGraceMs;
+    const timer =
+      sliceMs < limitMs
+        ? setTimeout(() => spent(false), sliceMs)
+        : setTimeout(() => stopped(timeLimit(script.timeoutMs)), limitMs);
 
     signal.addEventListener('abort', onAbort, { once: true });
     thread.on('message', onEnd).on('messageerror', onGarbled).on('error', onCrash).on('exit', onExit);

@@ -8,7 +8,7 @@ import { treeLimits } from '../../engine/tree.ts';
 import { wordsOf } from '../../engine/words-of.ts';
 import { prelude } from './prelude.ts';
 import { type Printed, collectPrinted } from '../../engine/log/printed.ts';
-import { type Script, type ScriptEnd, type StopReason, scriptLimits, timeLimit } from './script.ts';
+import { type Script, type ScriptEnd, type StopReason, scriptLimits, sliceSpent, timeLimit } from './script.ts';
 import { type Verdict, cutWords, fileName, opening, readVerdict } from './verdict.ts';
 
 /** Of the 1 MiB that the WebAssembly module has; deeper recursion is an exception and not a crash. */
@@ -17,24 +17,46 @@ const stackBytes = 262_144;
 /** A bound on this machine, not a fact of the run: taken from the clock that nobody sets. */
 const elapsedSince = (start: bigint): number => Number((process.hrtime.bigint() - start) / 1_000_000n);
 
+/** Of this thread, in milliseconds. A machine that is busy with others takes longer, and a script is not to pay for that. */
+const computed = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+};
+
 /** Never rejects, whatever the script is or does. */
-export async function runInMachine(wasm: WebAssembly.Module, script: Script): Promise<ScriptEnd> {
+export async function runInMachine(
+  wasm: WebAssembly.Module,
+  script: Script,
+): Promise<ScriptEnd | { readonly kind: typeof sliceSpent }> {
   const start = process.hrtime.bigint();
+  const computedBefore = computed();
   const printed = collectPrinted();
   let isOver = false;
-  const endedAs = (verdict: Verdict): ScriptEnd => ({ ...verdict, printed: [...printed.lines()] });
+  let isSpent = false;
+  const endedAs = (verdict: Verdict): ScriptEnd => ({
+    ...verdict,
+    printed: [...printed.lines()],
+    computedMs: computed() - computedBefore,
+  });
+  const isStopped = (): boolean => {
+    isOver ||= elapsedSince(start) > script.timeoutMs;
+    isSpent ||= script.sliceMs !== undefined && computed() - computedBefore > script.sliceMs;
+    return isOver || isSpent;
+  };
   try {
     const machine = await QuickJS.create({
       wasm,
       memoryLimit: script.memoryBytes,
       maxStackSize: stackBytes,
       timezoneOffset: 0,
-      interruptHandler: () => (isOver ||= elapsedSince(start) > script.timeoutMs),
+      interruptHandler: isStopped,
     });
     const said = evaluate(machine, script, printed);
     // A job that was interrupted is a rejected promise and no exception: the script came to its end for lack of time.
+    if (isSpent && !isOver) return { kind: sliceSpent };
     return endedAs(isOver ? { kind: 'stopped', ...timeLimit(script.timeoutMs) } : readVerdict(said, script.code));
   } catch (trouble) {
+    if (isSpent && !isOver) return { kind: sliceSpent };
     return endedAs({ kind: 'stopped', ...(isOver ? timeLimit(script.timeoutMs) : faultOf(trouble)) });
   }
   // The machine is dropped with its instance: freeing one that ran out of memory in the middle of something can trap.
