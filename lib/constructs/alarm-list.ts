@@ -3,6 +3,7 @@ import type { FunctionName } from '../contract/environment.ts';
 import {
   type MetricsOf,
   deadLettersLeft,
+  droppedOf,
   errorsOf,
   serverErrors,
   slowestOf,
@@ -108,6 +109,15 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'The sweep fails',
     reason: 'The next minute makes a failed one good. Three in five minutes, twice, is something that it cannot get past.',
     metrics: errorsOf('sweep'),
+    threshold: 3,
+    periods: 2,
+  },
+  {
+    name: 'SweepsDropped',
+    heading: 'Sweeps are dropped',
+    reason:
+      'Lambda drops a start that was throttled for a minute, or whose sweep failed. Three in five minutes, twice, is no short burst.',
+    metrics: droppedOf('sweep'),
     threshold: 3,
     periods: 2,
   },

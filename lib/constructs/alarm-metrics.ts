@@ -46,6 +46,12 @@ export const startsOf =
   ({ functions }) =>
     present(functions.get(name)?.lambda.metricInvocations(total));
 
+/** Asynchronous events that Lambda has given up: too old, or failed as often as they may. */
+export const droppedOf =
+  (name: FunctionName): MetricsOf =>
+  ({ functions }) =>
+    present(functions.get(name)?.lambda.metric('AsyncEventsDropped', total));
+
 /** in milliseconds */
 export const slowestOf =
   (name: FunctionName): MetricsOf =>

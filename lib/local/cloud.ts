@@ -149,7 +149,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const groups = new Set(['default', ...template.of('AWS::Scheduler::ScheduleGroup').map(({ name }) => name)]);
     const queueUrlOf = (arn: string): string | undefined =>
       template.of('AWS::SQS::Queue').find((queue) => queue.arn === arn)?.ref;
-    const targets = { principals, find, queueUrlOf, queues: queueCalls(emulators.fauxqs.queues, recorder, 'schedules') };
+    const targets = { principals, find, queueUrlOf, queues: queueCalls(emulators.fauxqs.queues, recorder, 'schedules'), warn };
     const runner = createRunner({ store, warn, deliver: (delivery) => deliverTo(targets, delivery) });
     ends.push(() => runner.stop());
 
@@ -166,7 +166,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
         scheduler(store, groups, () => runner.rearm()),
         buses.service,
         secretsManager(secrets, new Set(template.of('AWS::SecretsManager::Secret').map(({ ref }) => ref))),
-        lambda(find),
+        lambda(find, warn),
         sts(principals, readTrust(template)),
         ...(socketRoutes === undefined ? [] : [executeApi(socketServer.connections, socketRoutes)]),
       ],

@@ -540,6 +540,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Signs of life over a socket': [seconds(socketHeartbeatEvery), 'lib/service/speak-run.ts'],
   'Deletions in a sweep': [seconds(deletingTime), deletions],
   'Settling of a deletion': [minutes(settlingTime), deletions],
+  'A start of the sweep waits': [
+    seconds(numberIn('lib/constructs/sweep-schedule.ts', 'const longestInQueue = Duration.seconds(') * 1_000),
+    'lib/constructs/sweep-schedule.ts',
+  ],
   'Time of a sweep': [`${count(functionShapes.sweep.timeoutSeconds)} s`, shapes],
 };
 

@@ -73,6 +73,18 @@ test('the sweep is started every minute, and a failed start is not repeated', ()
   });
 });
 
+test('the asynchronous events of the sweep, and of no other function, are dropped soon and not retried', () => {
+  // A custom resource whose event Lambda drops would hang its deployment for an hour.
+  expect(ofType(runtime, 'Lambda::EventInvokeConfig').map(({ Properties }) => Properties)).toEqual([
+    {
+      FunctionName: { Ref: byId(runtime, 'StepwellFunctionsSweepFunction').id },
+      Qualifier: '$LATEST',
+      MaximumRetryAttempts: 0,
+      MaximumEventAgeInSeconds: 60,
+    },
+  ]);
+});
+
 test('what is not bundled is absent, and so is all that belongs to it', () => {
   const { runtime: resources } = synthesize({}, emptyBundles(['api', 'worker']));
   expect(ofType(resources, 'Lambda::Function')).toHaveLength(2);

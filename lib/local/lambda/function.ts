@@ -1,5 +1,6 @@
 /** A function of the template with its threads: made on demand, used again while they live, replaced when they die. */
 import { randomUUID } from 'node:crypto';
+import { type AsyncInvokeConfig, defaultAsyncInvokeConfig } from './async-invoke.ts';
 import { limits } from './limits.ts';
 import { startThread, type ChunkReader, type InvokeOutcome, type Thread, type ThreadSettings } from './thread.ts';
 
@@ -10,6 +11,8 @@ export interface FunctionSettings extends ThreadSettings {
   readonly concurrency: number;
   /** whether the template reserves that number: then one more is refused, as Lambda does, and does not wait */
   readonly isReserved: boolean;
+  /** Default: what Lambda does without an EventInvokeConfig. */
+  readonly asyncInvoke?: AsyncInvokeConfig;
   /** a short line for the person at the terminal */
   readonly warn: (line: string) => void;
   readonly onInvoked: (invocation: { readonly tookMs: number; readonly requestBytes: number; readonly failed: boolean }) => void;
@@ -27,6 +30,8 @@ export interface LambdaFunction {
   readonly arn: string;
   readonly concurrency: number;
   readonly timeoutMs: number;
+  /** what becomes of its asynchronous events */
+  readonly asyncInvoke: AsyncInvokeConfig;
   /** Has a thread load the module, so that the first invocation need not wait for it. */
   warm(): void;
   /** `event` is JSON text. A streaming function's pieces go to `onChunk`; without it they are put together. */
@@ -90,6 +95,7 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     arn: settings.arn,
     concurrency: settings.concurrency,
     timeoutMs: settings.timeoutMs,
+    asyncInvoke: settings.asyncInvoke ?? defaultAsyncInvokeConfig,
     warm() {
       const thread = take();
       idle.push({ thread, since: performance.now() });

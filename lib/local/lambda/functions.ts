@@ -9,6 +9,7 @@ import type { Recorder } from '../recorder/recorder.ts';
 import type { Assembly } from '../template/assembly.ts';
 import type { Resource, Template } from '../template/template.ts';
 import { TemplateFault } from '../template/template-fault.ts';
+import { type AsyncInvokeConfig, defaultAsyncInvokeConfig, readAsyncInvokeConfigs } from './async-invoke.ts';
 import { createFunction, type LambdaFunction } from './function.ts';
 import type { Logs } from './logs.ts';
 
@@ -49,7 +50,7 @@ function moduleOf(folder: string, file: string, logicalId: string): string {
 /** What a person calls the function: its logical id without the hash. */
 const label = ({ logicalId }: Resource): string => logicalId.replace(/[0-9A-F]{8}$/, '');
 
-function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
+function createOne(resource: Resource, asyncInvoke: AsyncInvokeConfig, parts: FunctionParts): LambdaFunction {
   const { name, arn = '', logicalId } = resource;
   const parsed = shape.safeParse(resource.properties);
   if (!parsed.success) throw new TemplateFault(`${logicalId}: the function is not understood: ${z.prettifyError(parsed.error)}`);
@@ -84,6 +85,7 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
     ...(parts.ephemeral === undefined ? {} : { ephemeral: parts.ephemeral }),
     concurrency: ReservedConcurrentExecutions ?? parts.threads,
     isReserved: ReservedConcurrentExecutions !== undefined,
+    asyncInvoke,
     print: parts.logs.of(called),
     warn: (line) => parts.warn(line.replace(name, called)),
     onInvoked: ({ tookMs, requestBytes, failed }) =>
@@ -133,5 +135,13 @@ const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: 
 
 /** Functions by name. */
 export function createFunctions(parts: FunctionParts): ReadonlyMap<string, LambdaFunction> {
-  return new Map(parts.template.of('AWS::Lambda::Function').map((resource) => [resource.name, createOne(resource, parts)]));
+  const asyncInvokes = readAsyncInvokeConfigs(parts.template);
+  return new Map(
+    parts.template
+      .of('AWS::Lambda::Function')
+      .map((resource) => [
+        resource.name,
+        createOne(resource, asyncInvokes.get(resource.name) ?? defaultAsyncInvokeConfig, parts),
+      ]),
+  );
 }
