@@ -35,6 +35,7 @@ const ofWatchers: readonly FunctionName[] = ['events', 'sockets', 'speaker'];
 const isOfWatchers = (name: string): boolean => ofWatchers.some((one) => one === name);
 /** It runs when the product is deployed, and CloudFormation tells of it. */
 const ofDeploying: FunctionName = 'first-key';
+const ofRequests: readonly FunctionName[] = ['api', 'events', 'deployments', 'library', 'test-runs', 'webhooks'];
 
 export const alarmEntries: readonly AlarmEntry[] = [
   {
@@ -52,6 +53,15 @@ export const alarmEntries: readonly AlarmEntry[] = [
     reason: 'A job normally waits for less than a second. Ten minutes is twice what a worker may take by default.',
     metrics: waitIn('nodeJobs'),
     threshold: 600,
+    periods: 2,
+  },
+  {
+    name: 'DelayedWait',
+    heading: 'Delayed jobs wait too long',
+    reason:
+      'The metric may count the 15 minutes that a job is delayed and the 15 that a worker may take. Ten more are a backlog.',
+    metrics: waitIn('delayed'),
+    threshold: 2_400,
     periods: 2,
   },
   {
@@ -138,6 +148,15 @@ export const alarmEntries: readonly AlarmEntry[] = [
     periods: 2,
   },
   {
+    name: 'RequestErrors',
+    heading: 'Functions of the API fail',
+    reason:
+      'A request that is refused is an answer and no error. Errors here are crashes and time-outs, also of streams that had begun.',
+    metrics: errorsOf(...ofRequests),
+    threshold: 10,
+    periods: 2,
+  },
+  {
     name: 'ApiSlow',
     heading: 'The API is slow',
     reason:
@@ -180,6 +199,21 @@ export const alarmEntries: readonly AlarmEntry[] = [
     metrics: errorsOf('speaker'),
     threshold: 3,
     periods: 2,
+  },
+  {
+    name: 'SocketsErrors',
+    heading: 'Sockets are not answered',
+    reason: 'A socket that is refused is an answer and no error. Errors here are crashes, and the gateway closes the socket.',
+    metrics: errorsOf('sockets'),
+    threshold: 5,
+    periods: 2,
+  },
+  {
+    name: 'FirstKeyErrors',
+    heading: 'The function of the first key fails',
+    reason: 'It answers CloudFormation, also where it says no. After a crash CloudFormation waits an hour for an answer.',
+    metrics: errorsOf(ofDeploying),
+    threshold: 1,
   },
   {
     name: 'TablesThrottled',
