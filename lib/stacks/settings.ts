@@ -28,6 +28,12 @@ const orJson = <Schema extends z.ZodType>(schema: Schema) =>
     }
   }, schema);
 
+/** One number is that of every function. */
+const memoryMb = z.preprocess(
+  (value) => (typeof value === 'number' ? Object.fromEntries(functionNames.map((name) => [name, value])) : value),
+  z.partialRecord(z.enum(functionNames), count),
+);
+
 /** Passed on to the construct, where each is described. */
 const productSchema = z.object({
   idempotencyHours: count.exactOptional(),
@@ -56,7 +62,7 @@ const productSchema = z.object({
   moderation: orJson(moderationSetting).exactOptional(),
   databases: orJson(databaseSetting).exactOptional(),
   codeVariables: orJson(codeVariables).exactOptional(),
-  memoryMb: z.partialRecord(z.enum(functionNames), count).exactOptional(),
+  memoryMb: orJson(memoryMb).exactOptional(),
 });
 
 const settingsSchema = z.strictObject({
@@ -77,13 +83,13 @@ const settingsSchema = z.strictObject({
   /** `own` makes a key; an ARN takes one. */
   encryptionKey: z.union([z.literal('own'), arn]).exactOptional(),
   alarmTopicArn: arn.exactOptional(),
-  domain: z
-    .strictObject({
+  domain: orJson(
+    z.strictObject({
       name: z.string(),
       certificateArn: arn,
       hostedZone: z.strictObject({ id: z.string(), name: z.string() }).exactOptional(),
-    })
-    .exactOptional(),
+    }),
+  ).exactOptional(),
 });
 
 export type Settings = z.infer<typeof settingsSchema>;
