@@ -26,6 +26,10 @@ function depsOf(variables: Readonly<Record<string, string | undefined>> = proces
       get requiresHttps() {
         return environment.requireHttps;
       },
+      /** told to the function that streams, and asked for by no other */
+      get mostStreams() {
+        return environment.watchers;
+      },
     },
   });
 }

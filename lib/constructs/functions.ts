@@ -46,6 +46,8 @@ export interface FunctionsProps {
   readonly watchedRuns: number;
   /** undefined: as many watchers as the account's concurrency allows */
   readonly watchers: number | undefined;
+  /** whether that many are reserved from the account's concurrency */
+  readonly reservesWatchers: boolean;
 }
 
 export class Functions extends Construct {
@@ -71,7 +73,7 @@ export class Functions extends Construct {
             memoryMb: props.memoryMb[name] ?? shape.memoryMb,
             timeoutSeconds: timeouts[name] ?? shape.timeoutSeconds,
           },
-          reservedConcurrency: name === 'events' ? props.watchers : undefined,
+          reservedConcurrency: name === 'events' && props.reservesWatchers ? props.watchers : undefined,
         });
         return [name, fn];
       }),
@@ -119,6 +121,7 @@ function environmentValues({
   requireHttps,
   metrics,
   startedEvents,
+  watchers,
   webhooks,
   secrets,
   models,
@@ -144,6 +147,7 @@ function environmentValues({
     retentionDays: String(storage.retentionDays),
     idempotencyHours: String(idempotencyHours),
     requireHttps: String(requireHttps),
+    watchers: watchers === undefined ? '' : String(watchers),
     metrics: String(metrics),
     startedEvents: String(startedEvents),
     webhooks,

@@ -99,8 +99,10 @@ export interface StepwellProps {
   readonly nodeConcurrency?: number;
   /** Collectors at once, 2 to 1000. Default: 10. */
   readonly resultConcurrency?: number;
-  /** Streams open at once, each of which holds an invocation; taken from the account's concurrency. Default: 50. */
+  /** Streams open at once, each of which holds an invocation. Default: 50. */
   readonly watchers?: number | 'uncapped';
+  /** Whether the account's concurrency is reserved for `watchers`: others cannot take it from them, nor they from others. Default: false. */
+  readonly reservesWatchers?: boolean;
   /** Runs watched over sockets at once, 2 to 1000; each holds an invocation, however many watch it. Default: 50. */
   readonly watchedRuns?: number;
   /** `standard` starts nodes sooner; order is kept by neither as far as correctness goes. Default: `fifo`. */
@@ -242,6 +244,7 @@ export class Stepwell extends Construct {
       nodeConcurrency: props.nodeConcurrency ?? 100,
       resultConcurrency: props.resultConcurrency ?? 10,
       watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? 50),
+      reservesWatchers: props.reservesWatchers ?? false,
     });
 
     this.codeRole = this.functions.codeRole;

@@ -9,6 +9,8 @@ interface Settings {
   readonly idempotencyMs: DurationMs;
   /** whether the HTTP functions refuse what is not proven to have come over HTTPS */
   readonly requiresHttps: boolean;
+  /** how many streams of events may be open at once; absent: as many as come */
+  readonly mostStreams?: number | undefined;
   /** the commit at which a run's fold is first kept beside its log; absent: as the engine says */
   readonly firstSnapshotAt?: number;
 }

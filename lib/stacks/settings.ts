@@ -47,6 +47,7 @@ const productSchema = z.object({
   nodeConcurrency: count.exactOptional(),
   resultConcurrency: count.exactOptional(),
   watchers: z.union([z.literal('uncapped'), count]).exactOptional(),
+  reservesWatchers: claim.exactOptional(),
   watchedRuns: count.exactOptional(),
   nodeQueue: z.enum(['fifo', 'standard']).exactOptional(),
   logRetention: count.pipe(z.enum(RetentionDays)).exactOptional(),

@@ -21,6 +21,7 @@ const complete: Record<EnvironmentName, string> = {
   retentionDays: '30',
   idempotencyHours: '24',
   requireHttps: 'true',
+  watchers: '50',
   metrics: 'false',
   webhooks: '{}',
   secrets: '{}',
@@ -37,6 +38,7 @@ const variables = Object.fromEntries(
 test('settings are read by the names that the stacks give them', () => {
   expect({ ...settingsFrom(variables) }).toEqual({
     ...complete,
+    watchers: 50,
     retentionDays: 30,
     idempotencyHours: 24,
     requireHttps: true,

@@ -128,8 +128,15 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
   const isOfStarts = ({ Condition }: (typeof grants)[number]): boolean =>
     /#idempotency#|~schedules/.test(JSON.stringify(Condition));
   const isOfRuns = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('"due#*"');
+  const isOfStreams = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('"~stream-slots"');
+  expect(deleting.filter(isOfStreams)).toMatchObject([
+    {
+      role: expect.stringContaining('Events'),
+      Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['~stream-slots'] } },
+    },
+  ]);
   const ending = deleting.filter(
-    (grant) => ![isOfSignals, isOfStarts, isOfRuns, isOfPlaces, isOfSockets, isOfDeletions].some((is) => is(grant)),
+    (grant) => ![isOfStreams, isOfSignals, isOfStarts, isOfRuns, isOfPlaces, isOfSockets, isOfDeletions].some((is) => is(grant)),
   );
   expect(deleting.filter(isOfRuns).map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual([
     'TestRuns',

@@ -11,6 +11,7 @@ import type { Resource, Template } from '../template/template.ts';
 import { TemplateFault } from '../template/template-fault.ts';
 import { type AsyncInvokeConfig, defaultAsyncInvokeConfig, readAsyncInvokeConfigs } from './async-invoke.ts';
 import { createFunction, type LambdaFunction } from './function.ts';
+import { limits } from './limits.ts';
 import type { Logs } from './logs.ts';
 
 const shape = z.looseObject({
@@ -37,7 +38,30 @@ export interface FunctionParts {
   readonly ephemeral?: string;
   /** threads per function where the template reserves no concurrency */
   readonly threads: number;
+  /** ARNs of functions that only stream: an open stream holds a thread that mostly waits */
+  readonly streaming?: ReadonlySet<string>;
+  /** the account's quota of concurrent executions. Default: that of a new account */
+  readonly accountConcurrency?: number;
   readonly warn: (line: string) => void;
+}
+
+/** More streams than anybody has open on a laptop; each thread takes 60 MB once it is used. */
+const streamThreads = 64;
+
+/**
+ * Lambda refuses a reservation that leaves too little to the functions that have none, and the deployment rolls back.
+ * https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
+ */
+function refuseReservations(template: Template, accountConcurrency: number): void {
+  const least = Math.min(limits.leastUnreserved, accountConcurrency);
+  let unreserved = accountConcurrency;
+  for (const { logicalId, properties } of template.of('AWS::Lambda::Function')) {
+    unreserved -= Number(properties['ReservedConcurrentExecutions'] ?? 0);
+    if (unreserved >= least) continue;
+    throw new TemplateFault(
+      `${logicalId}: Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its minimum value of [${least}]. The account has ${accountConcurrency}: STEPWELL_ACCOUNT_CONCURRENCY`,
+    );
+  }
 }
 
 /** The module of a handler such as `index.handler`: ES modules first, as Lambda looks for them. */
@@ -83,7 +107,7 @@ function createOne(resource: Resource, asyncInvoke: AsyncInvokeConfig, parts: Fu
     },
     timeoutMs: Timeout * 1_000,
     ...(parts.ephemeral === undefined ? {} : { ephemeral: parts.ephemeral }),
-    concurrency: ReservedConcurrentExecutions ?? parts.threads,
+    concurrency: ReservedConcurrentExecutions ?? (parts.streaming?.has(arn) === true ? streamThreads : parts.threads),
     isReserved: ReservedConcurrentExecutions !== undefined,
     asyncInvoke,
     print: parts.logs.of(called),
@@ -135,6 +159,7 @@ const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: 
 
 /** Functions by name. */
 export function createFunctions(parts: FunctionParts): ReadonlyMap<string, LambdaFunction> {
+  refuseReservations(parts.template, parts.accountConcurrency ?? limits.accountConcurrency);
   const asyncInvokes = readAsyncInvokeConfigs(parts.template);
   return new Map(
     parts.template
