@@ -6,6 +6,7 @@ import { codeVariables } from '../api/schemas/code-variables.ts';
 import { databaseSetting } from '../api/schemas/database-setting.ts';
 import { secretSetting } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
+import { smallAccount } from '../constructs/presets.ts';
 import { functionNames } from '../contract/environment.ts';
 import { modelSetting, moderationSetting } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
@@ -75,6 +76,8 @@ const settingsSchema = z.strictObject({
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/)
     .default('Stepwell'),
+  /** What settings are that are not given themselves. */
+  preset: z.enum(['small']).exactOptional(),
   account: z.string().exactOptional(),
   region: z.string().exactOptional(),
   /** `false` takes the bundles of the functions as they are. */
@@ -122,7 +125,10 @@ function secretIn(value: unknown): string | undefined {
   return secretShapes.find(([shape]) => shape.test(text))?.[1];
 }
 
-export const productSettings = (settings: Settings): ProductSettings => productSchema.parse(settings);
+const presets = { small: smallAccount } as const;
+
+export const productSettings = ({ preset, ...settings }: Settings): ProductSettings =>
+  productSchema.parse({ ...(preset === undefined ? {} : presets[preset]), ...settings });
 
 /** Where the stacks go. Without account and region they fit any, and synthesizing them asks nobody. */
 export const environmentOf = ({ account, region }: Settings): Environment => ({
