@@ -3,6 +3,7 @@ import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { leastConcurrency } from '../contract/concurrency.ts';
 import type { EnvironmentName, FunctionName } from '../contract/environment.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 import { CodeRole } from './code-role.ts';
@@ -110,7 +111,7 @@ export class Functions extends Construct {
     if (codeTakesMessages) this.get('code')?.consume('CodeQueue', queues.code, { batchSize: 1, maxConcurrency: codeConcurrency });
     this.get('speaker')?.consume('WatchQueue', queues.watches, { batchSize: 1, maxConcurrency: watchedRuns });
     for (const queue of queues.deadLetters) {
-      this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: 2 });
+      this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: leastConcurrency });
     }
   }
 }

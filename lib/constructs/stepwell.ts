@@ -10,6 +10,7 @@ import { codeVariables } from '../api/schemas/code-variables.ts';
 import { clusterArnsIn, databaseSecretArnsIn, databaseSetting } from '../api/schemas/database-setting.ts';
 import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
+import { usualConcurrency } from '../contract/concurrency.ts';
 import type { FunctionName } from '../contract/environment.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
@@ -237,13 +238,13 @@ export class Stepwell extends Construct {
       memoryMb: props.memoryMb ?? {},
       workerTimeoutSeconds,
       codeTimeoutSeconds,
-      codeConcurrency: props.codeConcurrency ?? 100,
+      codeConcurrency: props.codeConcurrency ?? usualConcurrency.codeConcurrency,
       codeTakesMessages: props.codeRunsIn !== 'worker',
       processesRunCode: (props.codeRunsIn ?? 'lambda') !== 'lambda',
-      watchedRuns: props.watchedRuns ?? 50,
-      nodeConcurrency: props.nodeConcurrency ?? 100,
-      resultConcurrency: props.resultConcurrency ?? 10,
-      watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? 50),
+      watchedRuns: props.watchedRuns ?? usualConcurrency.watchedRuns,
+      nodeConcurrency: props.nodeConcurrency ?? usualConcurrency.nodeConcurrency,
+      resultConcurrency: props.resultConcurrency ?? usualConcurrency.resultConcurrency,
+      watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? usualConcurrency.watchers),
       reservesWatchers: props.reservesWatchers ?? false,
     });
 
@@ -295,8 +296,8 @@ export class Stepwell extends Construct {
       api: api.lambda,
       events: this.functions.get('events')?.lambda,
       partOf: (name) => this.functions.get(name)?.lambda,
-      requestsPerSecond: props.requestsPerSecond ?? 1_000,
-      requestBurst: props.requestBurst ?? 2_000,
+      requestsPerSecond: props.requestsPerSecond ?? usualConcurrency.requestsPerSecond,
+      requestBurst: props.requestBurst ?? usualConcurrency.requestBurst,
       domain: props.domain,
       webAclArn: props.webAclArn,
       setsAccountLogRole: props.setsAccountLogRole ?? true,
@@ -309,8 +310,8 @@ export class Stepwell extends Construct {
     this.socketApi?.open({
       ...shared,
       answeredBy: sockets.lambda,
-      requestsPerSecond: props.requestsPerSecond ?? 1_000,
-      requestBurst: props.requestBurst ?? 2_000,
+      requestsPerSecond: props.requestsPerSecond ?? usualConcurrency.requestsPerSecond,
+      requestBurst: props.requestBurst ?? usualConcurrency.requestBurst,
       after: this.httpApi?.restApi,
     });
   }

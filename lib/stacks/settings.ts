@@ -6,7 +6,7 @@ import { codeVariables } from '../api/schemas/code-variables.ts';
 import { databaseSetting } from '../api/schemas/database-setting.ts';
 import { secretSetting } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
-import { smallAccount } from '../constructs/presets.ts';
+import { smallAccount } from '../contract/concurrency.ts';
 import { functionNames } from '../contract/environment.ts';
 import { modelSetting, moderationSetting } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
