@@ -48,6 +48,10 @@ function depsOf(variables: Readonly<Record<string, string | undefined>> = proces
       get shares() {
         return sharesIn(environment);
       },
+      /** told to the function that streams, and asked for by no other */
+      get mostStreams() {
+        return environment.watchers;
+      },
     },
   });
 }

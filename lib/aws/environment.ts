@@ -33,6 +33,7 @@ const schemas = {
   databases: filled,
   codeVariables: filled,
   codeRoleArn: z.union([arn, z.literal('')]).transform((text) => (text === '' ? undefined : text)),
+  watchers: z.union([z.literal('').transform(() => undefined), count]),
   metrics: z.enum(['true', 'false']).transform((text) => text === 'true'),
   requireHttps: z.enum(['true', 'false']).transform((text) => text === 'true'),
 } satisfies Record<EnvironmentName, z.ZodType>;
@@ -121,6 +122,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get codeRoleArn() {
       return setting('codeRoleArn', schemas.codeRoleArn);
+    },
+    get watchers() {
+      return setting('watchers', schemas.watchers);
     },
     get metrics() {
       return setting('metrics', schemas.metrics);

@@ -1,4 +1,7 @@
-/** Seats of readers in the control table, under a digest: a reader's name is anybody's text, and may be a person's. */
+/**
+ * Seats of readers in the control table, under a digest: a reader's name is anybody's text, and may be a person's. Slots of streams
+ * are items of one partition, so that one query says which are free.
+ */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { nonce } from '../codec/ids.ts';
@@ -6,16 +9,20 @@ import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import type { Nonce } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Reader, Seats } from '../ports/seats.ts';
-import { expiry, text, textAttribute } from './attributes.ts';
+import type { Reader, Seats, SlotLease, StreamSlot } from '../ports/seats.ts';
+import { expiry, instantAttribute, number as numberOf, text, textAttribute } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
-import type { Key, Table } from './table.ts';
+import { type Expression, type Key, type Table, allOf } from './table.ts';
 
 /** No project id holds a `~`, so this is nobody's partition. */
 const seatKey = ({ run, keyId, name }: Reader): Key => {
   const reader = JSON.stringify([run.projectId, run.environment, run.runId, keyId, name]);
   return { pk: `~seat#${createHash('sha256').update(reader).digest('hex')}`, sk: 'seat' };
 };
+
+const slotPartition = '~stream-slots';
+const slotPrefix = 'slot#';
+const slotKey = (slot: number): Key => ({ pk: slotPartition, sk: `${slotPrefix}${slot}` });
 
 export class DynamoSeats implements Seats {
   readonly #table: Table;
@@ -33,6 +40,53 @@ export class DynamoSeats implements Seats {
     const item = await this.#table.get(seatKey(reader));
     return item && read('a seat', seatItem, item).stream;
   }
+
+  /** A slot that another stream takes between the query and the put is taken, so each is tried once: none left means none free. */
+  async takeSlot({ stream, most, now, until }: SlotLease): Promise<StreamSlot | undefined> {
+    const held = new Set<string>();
+    const query = { KeyConditionExpression: '#pk = :pk', ExpressionAttributeNames: { '#pk': controlTableKeys.partition } };
+    for (const item of await allOf(
+      this.#table.query({ ...query, ExpressionAttributeValues: { ':pk': text(slotPartition) }, ConsistentRead: true }),
+    )) {
+      const slot = read('a slot of a stream', slotItem, item);
+      if (slot.until > now) held.add(slot.sk);
+    }
+    const free = Array.from({ length: most }, (_, slot) => slot).filter((slot) => !held.has(slotKey(slot).sk));
+    const item = { v: itemVersion, stream: text(stream), until: numberOf(until), [controlTableKeys.expiry]: expiry(until) };
+    for (const number of startingAnywhere(free, stream)) {
+      const put = await this.#table.put(slotKey(number), item, isFreeAt(now));
+      // A put whose answer was lost is repeated by the client, and finds what it wrote itself.
+      if (put.kind === 'stored' || read('a slot of a stream', slotItem, put.standing).stream === stream)
+        return { number, stream };
+    }
+    return undefined;
+  }
+
+  async freeSlot({ number, stream }: StreamSlot): Promise<void> {
+    await this.#table.delete(slotKey(number), {
+      expression: '#stream = :stream',
+      names: { '#stream': 'stream' },
+      values: { ':stream': text(stream) },
+    });
+  }
 }
 
+const isFreeAt = (now: Instant): Expression => ({
+  expression: 'attribute_not_exists(#pk) OR #until <= :now',
+  names: { '#pk': controlTableKeys.partition, '#until': 'until' },
+  values: { ':now': numberOf(now) },
+});
+
+/** Streams that open at the same moment begin at different slots. */
+function startingAnywhere(slots: readonly number[], stream: Nonce): readonly number[] {
+  const first = slots.length === 0 ? 0 : createHash('sha256').update(stream).digest().readUInt32BE() % slots.length;
+  return [...slots.slice(first), ...slots.slice(0, first)];
+}
+
+const slotItem = z.object({
+  v: itemVersionAttribute,
+  sk: textAttribute,
+  stream: textAttribute.pipe(nonce),
+  until: instantAttribute,
+});
 const seatItem = z.object({ v: itemVersionAttribute, stream: textAttribute.pipe(nonce) });

@@ -3,6 +3,7 @@ import type { FunctionName } from '../contract/environment.ts';
 import {
   type MetricsOf,
   deadLettersLeft,
+  droppedOf,
   errorsOf,
   loopsEnded,
   messagesSlowed,
@@ -36,6 +37,7 @@ const ofWatchers: readonly FunctionName[] = ['events', 'sockets', 'speaker'];
 const isOfWatchers = (name: string): boolean => ofWatchers.some((one) => one === name);
 /** It runs when the product is deployed, and CloudFormation tells of it. */
 const ofDeploying: FunctionName = 'first-key';
+const ofRequests: readonly FunctionName[] = ['api', 'events', 'deployments', 'library', 'test-runs', 'webhooks'];
 
 export const alarmEntries: readonly AlarmEntry[] = [
   {
@@ -53,6 +55,15 @@ export const alarmEntries: readonly AlarmEntry[] = [
     reason: 'A job normally waits for less than a second. Ten minutes is twice what a worker may take by default.',
     metrics: waitIn('nodeJobs'),
     threshold: 600,
+    periods: 2,
+  },
+  {
+    name: 'DelayedWait',
+    heading: 'Delayed jobs wait too long',
+    reason:
+      'The metric may count the 15 minutes that a job is delayed and the 15 that a worker may take. Ten more are a backlog.',
+    metrics: waitIn('delayed'),
+    threshold: 2_400,
     periods: 2,
   },
   {
@@ -114,6 +125,15 @@ export const alarmEntries: readonly AlarmEntry[] = [
     periods: 2,
   },
   {
+    name: 'SweepsDropped',
+    heading: 'Sweeps are dropped',
+    reason:
+      'Lambda drops a start that was throttled for a minute, or whose sweep failed. Three in five minutes, twice, is no short burst.',
+    metrics: droppedOf('sweep'),
+    threshold: 3,
+    periods: 2,
+  },
+  {
     name: 'DeadLetterErrors',
     heading: 'Dead letters cannot be recorded',
     reason: 'This function is the last that sees a message. What it cannot record stays for 14 days and then is lost.',
@@ -126,6 +146,15 @@ export const alarmEntries: readonly AlarmEntry[] = [
     heading: 'The API answers with server errors',
     reason: 'Temporary trouble of AWS is answered with 503 now and then; ten in five minutes, twice, is not that.',
     metrics: serverErrors,
+    threshold: 10,
+    periods: 2,
+  },
+  {
+    name: 'RequestErrors',
+    heading: 'Functions of the API fail',
+    reason:
+      'A request that is refused is an answer and no error. Errors here are crashes and time-outs, also of streams that had begun.',
+    metrics: errorsOf(...ofRequests),
     threshold: 10,
     periods: 2,
   },
@@ -172,6 +201,21 @@ export const alarmEntries: readonly AlarmEntry[] = [
     metrics: errorsOf('speaker'),
     threshold: 3,
     periods: 2,
+  },
+  {
+    name: 'SocketsErrors',
+    heading: 'Sockets are not answered',
+    reason: 'A socket that is refused is an answer and no error. Errors here are crashes, and the gateway closes the socket.',
+    metrics: errorsOf('sockets'),
+    threshold: 5,
+    periods: 2,
+  },
+  {
+    name: 'FirstKeyErrors',
+    heading: 'The function of the first key fails',
+    reason: 'It answers CloudFormation, also where it says no. After a crash CloudFormation waits an hour for an answer.',
+    metrics: errorsOf(ofDeploying),
+    threshold: 1,
   },
   {
     name: 'TablesThrottled',

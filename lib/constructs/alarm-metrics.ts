@@ -34,18 +34,27 @@ export const deadLettersLeft: MetricsOf = ({ queues }) =>
 
 /** in seconds */
 export const waitIn =
-  (queue: 'nodeJobs' | 'results' | 'code' | 'watches'): MetricsOf =>
+  (queue: 'nodeJobs' | 'delayed' | 'results' | 'code' | 'watches'): MetricsOf =>
   ({ queues }) => [queues[queue].metricApproximateAgeOfOldestMessage(most)];
 
+/** Of one function, or of several together. */
 export const errorsOf =
-  (name: FunctionName): MetricsOf =>
-  ({ functions }) =>
-    present(functions.get(name)?.lambda.metricErrors(total));
+  (...names: readonly FunctionName[]): MetricsOf =>
+  ({ functions }) => {
+    const metrics = names.flatMap((name) => present(functions.get(name)?.lambda.metricErrors(total)));
+    return metrics.length > 1 ? sums(metrics) : metrics;
+  };
 
 export const startsOf =
   (name: FunctionName): MetricsOf =>
   ({ functions }) =>
     present(functions.get(name)?.lambda.metricInvocations(total));
+
+/** Asynchronous events that Lambda has given up: too old, or failed as often as they may. */
+export const droppedOf =
+  (name: FunctionName): MetricsOf =>
+  ({ functions }) =>
+    present(functions.get(name)?.lambda.metric('AsyncEventsDropped', total));
 
 /** in milliseconds */
 export const slowestOf =

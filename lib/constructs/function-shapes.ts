@@ -61,7 +61,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     // The longest that API Gateway keeps a stream open. Streams close themselves earlier.
     timeoutSeconds: 900,
     // Writes control records: the request counts against the rate, and a failed authentication is audited.
-    may: ['read runs', 'read control records', 'write control records', 'read payloads'],
+    may: ['read runs', 'read control records', 'write control records', 'keep stream slots', 'read payloads'],
   },
   deployments: {
     description: 'Takes, verifies and activates deployments',

@@ -3,6 +3,7 @@ import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { leastConcurrency } from '../contract/concurrency.ts';
 import type { EnvironmentName, FunctionName } from '../contract/environment.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 import { CodeRole } from './code-role.ts';
@@ -47,6 +48,8 @@ export interface FunctionsProps {
   readonly watchedRuns: number;
   /** undefined: as many watchers as the account's concurrency allows */
   readonly watchers: number | undefined;
+  /** whether that many are reserved from the account's concurrency */
+  readonly reservesWatchers: boolean;
 }
 
 export class Functions extends Construct {
@@ -74,7 +77,7 @@ export class Functions extends Construct {
             // Where processes alone run code, no queue starts the function.
             consumesQueues: shape.consumesQueues === true && (name !== 'code' || props.codeTakesMessages),
           },
-          reservedConcurrency: name === 'events' ? props.watchers : undefined,
+          reservedConcurrency: name === 'events' && props.reservesWatchers ? props.watchers : undefined,
         });
         return [name, fn];
       }),
@@ -111,7 +114,7 @@ export class Functions extends Construct {
     if (codeTakesMessages) this.get('code')?.consume('CodeQueue', queues.code, { batchSize: 1, maxConcurrency: codeConcurrency });
     this.get('speaker')?.consume('WatchQueue', queues.watches, { batchSize: 1, maxConcurrency: watchedRuns });
     for (const queue of queues.deadLetters) {
-      this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: 2 });
+      this.get('dead-letter')?.consume(queue.node.id, queue, { batchSize: 1, maxConcurrency: leastConcurrency });
     }
   }
 }
@@ -122,6 +125,7 @@ function environmentValues({
   requireHttps,
   metrics,
   startedEvents,
+  watchers,
   webhooks,
   secrets,
   models,
@@ -151,6 +155,7 @@ function environmentValues({
     retentionDays: String(storage.retentionDays),
     idempotencyHours: String(idempotencyHours),
     requireHttps: String(requireHttps),
+    watchers: watchers === undefined ? '' : String(watchers),
     metrics: String(metrics),
     startedEvents: String(startedEvents),
     webhooks,

@@ -12,6 +12,7 @@ import { Construct } from 'constructs';
 import type { FunctionName } from '../contract/environment.ts';
 import { accessLogFormat } from './access-log.ts';
 import { addGatewayResponses } from './gateway-responses.ts';
+import { installationName } from './installation-name.ts';
 
 export interface Domain {
   readonly name: string;
@@ -62,6 +63,8 @@ export class HttpApi extends Construct {
       ...(props.encryptionKey === undefined ? {} : { encryptionKey: props.encryptionKey }),
     });
     this.restApi = new apigateway.RestApi(this, 'RestApi', {
+      // Its metrics have no other dimension.
+      restApiName: installationName(this),
       description: 'Stepwell',
       endpointConfiguration: { types: [apigateway.EndpointType.REGIONAL] },
       // A form holds an archive: as text its bytes would be changed on the way.

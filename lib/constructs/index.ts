@@ -1,3 +1,4 @@
 /** `stepwell`: the whole of it as a construct, for an application of one's own. */
 export { Stepwell, type StepwellProps } from './stepwell.ts';
 export { Storage, type StorageProps } from './storage.ts';
+export { smallAccount } from '../contract/concurrency.ts';

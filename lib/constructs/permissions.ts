@@ -87,6 +87,17 @@ export const permissions = {
     environment: ['controlTable'],
     statements: ({ storage }) => [allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn])],
   },
+  /** Which streams of events are open: one partition of leases. */
+  'keep stream slots': {
+    environment: ['controlTable', 'watchers'],
+    statements: ({ storage }) => [
+      allow(
+        ['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
+        [storage.controlTable.tableArn],
+        ofPartitions('~stream-slots'),
+      ),
+    ],
+  },
   /** How far the sweep has come stands beside the control records. */
   'note the sweep': {
     environment: ['controlTable'],

@@ -7,6 +7,7 @@ import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
+import { installationName } from './installation-name.ts';
 
 export interface SocketStageProps {
   readonly answeredBy: lambda.IFunction;
@@ -29,6 +30,7 @@ export class SocketApi extends Construct {
   constructor(scope: Construct, id: string) {
     super(scope, id);
     this.api = new apigatewayv2.WebSocketApi(this, 'Api', {
+      apiName: installationName(this),
       description: 'Stepwell: watching runs',
       routeSelectionExpression: '$request.body.action',
     });

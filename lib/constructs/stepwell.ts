@@ -10,6 +10,7 @@ import { codeVariables } from '../api/schemas/code-variables.ts';
 import { clusterArnsIn, databaseSecretArnsIn, databaseSetting } from '../api/schemas/database-setting.ts';
 import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
+import { usualConcurrency } from '../contract/concurrency.ts';
 import type { FunctionName } from '../contract/environment.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
@@ -104,8 +105,10 @@ export interface StepwellProps {
   readonly maxProjectShare?: number;
   /** Collectors at once, 2 to 1000. Default: 10. */
   readonly resultConcurrency?: number;
-  /** Streams open at once, each of which holds an invocation; taken from the account's concurrency. Default: 50. */
+  /** Streams open at once, each of which holds an invocation. Default: 50. */
   readonly watchers?: number | 'uncapped';
+  /** Whether the account's concurrency is reserved for `watchers`: others cannot take it from them, nor they from others. Default: false. */
+  readonly reservesWatchers?: boolean;
   /** Runs watched over sockets at once, 2 to 1000; each holds an invocation, however many watch it. Default: 50. */
   readonly watchedRuns?: number;
   /** `standard` starts nodes sooner; order is kept by neither as far as correctness goes. Default: `fifo`. */
@@ -248,14 +251,15 @@ export class Stepwell extends Construct {
       memoryMb: props.memoryMb ?? {},
       workerTimeoutSeconds,
       codeTimeoutSeconds,
-      codeConcurrency: props.codeConcurrency ?? 100,
+      codeConcurrency: props.codeConcurrency ?? usualConcurrency.codeConcurrency,
       codeTakesMessages: props.codeRunsIn !== 'worker',
       processesRunCode: (props.codeRunsIn ?? 'lambda') !== 'lambda',
-      watchedRuns: props.watchedRuns ?? 50,
-      nodeConcurrency: props.nodeConcurrency ?? 100,
+      watchedRuns: props.watchedRuns ?? usualConcurrency.watchedRuns,
+      nodeConcurrency: props.nodeConcurrency ?? usualConcurrency.nodeConcurrency,
       maxProjectShare: props.maxProjectShare ?? 100,
-      resultConcurrency: props.resultConcurrency ?? 10,
-      watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? 50),
+      resultConcurrency: props.resultConcurrency ?? usualConcurrency.resultConcurrency,
+      watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? usualConcurrency.watchers),
+      reservesWatchers: props.reservesWatchers ?? false,
     });
 
     this.codeRole = this.functions.codeRole;
@@ -306,8 +310,8 @@ export class Stepwell extends Construct {
       api: api.lambda,
       events: this.functions.get('events')?.lambda,
       partOf: (name) => this.functions.get(name)?.lambda,
-      requestsPerSecond: props.requestsPerSecond ?? 1_000,
-      requestBurst: props.requestBurst ?? 2_000,
+      requestsPerSecond: props.requestsPerSecond ?? usualConcurrency.requestsPerSecond,
+      requestBurst: props.requestBurst ?? usualConcurrency.requestBurst,
       domain: props.domain,
       webAclArn: props.webAclArn,
       setsAccountLogRole: props.setsAccountLogRole ?? true,
@@ -320,8 +324,8 @@ export class Stepwell extends Construct {
     this.socketApi?.open({
       ...shared,
       answeredBy: sockets.lambda,
-      requestsPerSecond: props.requestsPerSecond ?? 1_000,
-      requestBurst: props.requestBurst ?? 2_000,
+      requestsPerSecond: props.requestsPerSecond ?? usualConcurrency.requestsPerSecond,
+      requestBurst: props.requestBurst ?? usualConcurrency.requestBurst,
       after: this.httpApi?.restApi,
     });
   }

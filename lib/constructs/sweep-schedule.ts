@@ -10,7 +10,14 @@ export interface SweepScheduleProps {
   readonly group: scheduler.IScheduleGroup;
 }
 
-/** Starts the sweep every minute. A start that fails is not repeated: the next one finds what it would have found. */
+/** The least that Lambda takes, and the time until the next start. */
+const longestInQueue = Duration.seconds(60);
+
+/**
+ * Starts the sweep every minute. A start that fails is not retried: the next one finds what it would have found. EventBridge
+ * Scheduler invokes Lambda asynchronously, so Lambda has a queue and retries of its own, and by default would begin everything
+ * that was throttled in six hours of an outage at once.
+ */
 export class SweepSchedule extends Construct {
   constructor(scope: Construct, id: string, { sweep, group }: SweepScheduleProps) {
     super(scope, id);
@@ -19,6 +26,7 @@ export class SweepSchedule extends Construct {
       assumedBy: schedulerOf(group),
     });
     role.addToPolicy(new iam.PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [sweep.functionArn] }));
+    sweep.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: longestInQueue });
     new scheduler.Schedule(this, 'EveryMinute', {
       description: 'Finds the runs that nothing moves',
       schedule: scheduler.ScheduleExpression.rate(Duration.minutes(1)),

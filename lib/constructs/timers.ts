@@ -5,7 +5,11 @@ import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { onceOnlyName } from './installation-name.ts';
 import { keyStatement } from './key-statement.ts';
+
+/** Of the name of a group of schedules. */
+const longestName = 64;
 
 export interface TimersProps {
   readonly delayQueue: sqs.IQueue;
@@ -19,8 +23,11 @@ export class Timers extends Construct {
 
   constructor(scope: Construct, id: string, props: TimersProps) {
     super(scope, id);
-    // Replaceable: the sweep knows every wake from the runs themselves. Kept, its name would be in the way of the next stack.
-    this.group = new scheduler.ScheduleGroup(this, 'Group', { removalPolicy: RemovalPolicy.DESTROY });
+    // Replaceable: the sweep knows every wake from the runs themselves.
+    this.group = new scheduler.ScheduleGroup(this, 'Group', {
+      scheduleGroupName: onceOnlyName(this, longestName),
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
     this.role = new iam.Role(this, 'Role', {
       description: 'Lets the one-time schedules of Stepwell send to its delay queue',
       assumedBy: schedulerOf(this.group),

@@ -28,6 +28,8 @@ export const environmentNames = {
   retentionDays: 'STEPWELL_RETENTION_DAYS',
   /** how long an idempotency key is remembered, in hours */
   idempotencyHours: 'STEPWELL_IDEMPOTENCY_HOURS',
+  /** how many streams of events may be open at once; empty: as many as come */
+  watchers: 'STEPWELL_WATCHERS',
   /** `true`: what runs and nodes do is counted in CloudWatch */
   metrics: 'STEPWELL_METRICS',
   /** `true`: requests that are not proven to have come over HTTPS are refused */

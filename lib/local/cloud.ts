@@ -45,6 +45,8 @@ export interface CloudSettings {
   /** the first port to try for the API; 0: any free one */
   readonly port: number;
   readonly threads: number;
+  /** the account's quota of concurrent executions. Default: that of a new account */
+  readonly accountConcurrency?: number;
   /** origins of other pages that may use the API and open sockets */
   readonly origins?: readonly string[];
   /** settles while the emulators are starting */
@@ -92,7 +94,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   }
 
   async function start(
-    { port, threads, origins: others = [], onDeath }: CloudSettings,
+    { port, threads, accountConcurrency, origins: others = [], onDeath }: CloudSettings,
     ends: typeof stops,
     end: typeof stop,
   ): Promise<Cloud> {
@@ -134,6 +136,8 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
       cache: join(directory, 'cache'),
       ephemeral,
       threads,
+      ...(routes === undefined ? {} : { streaming: routes.streamingFunctions }),
+      ...(accountConcurrency === undefined ? {} : { accountConcurrency }),
       warn,
     });
     ends.push(async () => void (await Promise.all([...functions.values()].map((one) => one.stop(graceMs)))));
@@ -149,7 +153,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const groups = new Set(['default', ...template.of('AWS::Scheduler::ScheduleGroup').map(({ name }) => name)]);
     const queueUrlOf = (arn: string): string | undefined =>
       template.of('AWS::SQS::Queue').find((queue) => queue.arn === arn)?.ref;
-    const targets = { principals, find, queueUrlOf, queues: queueCalls(emulators.fauxqs.queues, recorder, 'schedules') };
+    const targets = { principals, find, queueUrlOf, queues: queueCalls(emulators.fauxqs.queues, recorder, 'schedules'), warn };
     const runner = createRunner({ store, warn, deliver: (delivery) => deliverTo(targets, delivery) });
     ends.push(() => runner.stop());
 
@@ -166,7 +170,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
         scheduler(store, groups, () => runner.rearm()),
         buses.service,
         secretsManager(secrets, new Set(template.of('AWS::SecretsManager::Secret').map(({ ref }) => ref))),
-        lambda(find),
+        lambda(find, warn),
         sts(principals, readTrust(template)),
         ...(socketRoutes === undefined ? [] : [executeApi(socketServer.connections, socketRoutes)]),
       ],

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { limits } from './lambda/limits.ts';
 
 export interface Settings {
   /** the checkout: where bin/, lib/ and functions/ are */
@@ -12,6 +13,8 @@ export interface Settings {
   readonly port: number;
   /** how many threads one function may have at most, where its template reserves no number of its own */
   readonly threads: number;
+  /** the account's quota of concurrent executions, against which the template's reservations are held */
+  readonly accountConcurrency: number;
   /** origins of other pages that may use the API and open sockets, such as an application's own on this machine */
   readonly origins: readonly string[];
 }
@@ -52,6 +55,12 @@ export function readSettings(env: NodeJS.ProcessEnv, cwd: string): Settings {
     directory: resolve(cwd, env['STEPWELL_DIR'] || '.stepwell'),
     port: number('STEPWELL_PORT', env['STEPWELL_PORT'], 4700, 65_535),
     threads: Math.max(1, number('STEPWELL_THREADS', env['STEPWELL_THREADS'], standardThreads(), 256)),
+    accountConcurrency: number(
+      'STEPWELL_ACCOUNT_CONCURRENCY',
+      env['STEPWELL_ACCOUNT_CONCURRENCY'],
+      limits.accountConcurrency,
+      1_000_000,
+    ),
     origins: originsIn(env['STEPWELL_ORIGINS']),
   };
 }

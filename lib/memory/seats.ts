@@ -1,10 +1,11 @@
 /** Seats of readers, in memory. */
 import type { Nonce } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Reader, Seats } from '../ports/seats.ts';
+import type { Reader, Seats, SlotLease, StreamSlot } from '../ports/seats.ts';
 
 export class MemorySeats implements Seats {
   readonly #holders = new Map<string, Nonce>();
+  readonly #slots = new Map<number, SlotLease>();
 
   async give(reader: Reader, stream: Nonce, _forgetAt: Instant): Promise<void> {
     this.#holders.set(nameOf(reader), stream);
@@ -12,6 +13,19 @@ export class MemorySeats implements Seats {
 
   async holder(reader: Reader): Promise<Nonce | undefined> {
     return this.#holders.get(nameOf(reader));
+  }
+
+  async takeSlot(lease: SlotLease): Promise<StreamSlot | undefined> {
+    for (let number = 0; number < lease.most; number += 1) {
+      if ((this.#slots.get(number)?.until ?? lease.now) > lease.now) continue;
+      this.#slots.set(number, lease);
+      return { number, stream: lease.stream };
+    }
+    return undefined;
+  }
+
+  async freeSlot({ number, stream }: StreamSlot): Promise<void> {
+    if (this.#slots.get(number)?.stream === stream) this.#slots.delete(number);
   }
 }
 

@@ -15,6 +15,8 @@ interface Settings {
    * their limits at once
    */
   readonly shares?: Shares | undefined;
+  /** how many streams of events may be open at once; absent: as many as come */
+  readonly mostStreams?: number | undefined;
   /** the commit at which a run's fold is first kept beside its log; absent: as the engine says */
   readonly firstSnapshotAt?: number;
   /** how many bytes a turn of code may say in one commit, before it is written in several; absent: as the engine says */

@@ -6,6 +6,7 @@ import { codeVariables } from '../api/schemas/code-variables.ts';
 import { databaseSetting } from '../api/schemas/database-setting.ts';
 import { secretSetting } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
+import { smallAccount } from '../contract/concurrency.ts';
 import { functionNames } from '../contract/environment.ts';
 import { modelSetting, moderationSetting } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
@@ -28,6 +29,12 @@ const orJson = <Schema extends z.ZodType>(schema: Schema) =>
     }
   }, schema);
 
+/** One number is that of every function. */
+const memoryMb = z.preprocess(
+  (value) => (typeof value === 'number' ? Object.fromEntries(functionNames.map((name) => [name, value])) : value),
+  z.partialRecord(z.enum(functionNames), count),
+);
+
 /** Passed on to the construct, where each is described. */
 const productSchema = z.object({
   idempotencyHours: count.exactOptional(),
@@ -42,6 +49,7 @@ const productSchema = z.object({
   maxProjectShare: count.exactOptional(),
   resultConcurrency: count.exactOptional(),
   watchers: z.union([z.literal('uncapped'), count]).exactOptional(),
+  reservesWatchers: claim.exactOptional(),
   watchedRuns: count.exactOptional(),
   nodeQueue: z.enum(['fifo', 'standard']).exactOptional(),
   logRetention: count.pipe(z.enum(RetentionDays)).exactOptional(),
@@ -57,7 +65,7 @@ const productSchema = z.object({
   moderation: orJson(moderationSetting).exactOptional(),
   databases: orJson(databaseSetting).exactOptional(),
   codeVariables: orJson(codeVariables).exactOptional(),
-  memoryMb: z.partialRecord(z.enum(functionNames), count).exactOptional(),
+  memoryMb: orJson(memoryMb).exactOptional(),
 });
 
 const settingsSchema = z.strictObject({
@@ -69,6 +77,8 @@ const settingsSchema = z.strictObject({
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/)
     .default('Stepwell'),
+  /** What settings are that are not given themselves. */
+  preset: z.enum(['small']).exactOptional(),
   account: z.string().exactOptional(),
   region: z.string().exactOptional(),
   /** `false` takes the bundles of the functions as they are. */
@@ -78,13 +88,13 @@ const settingsSchema = z.strictObject({
   /** `own` makes a key; an ARN takes one. */
   encryptionKey: z.union([z.literal('own'), arn]).exactOptional(),
   alarmTopicArn: arn.exactOptional(),
-  domain: z
-    .strictObject({
+  domain: orJson(
+    z.strictObject({
       name: z.string(),
       certificateArn: arn,
       hostedZone: z.strictObject({ id: z.string(), name: z.string() }).exactOptional(),
-    })
-    .exactOptional(),
+    }),
+  ).exactOptional(),
 });
 
 export type Settings = z.infer<typeof settingsSchema>;
@@ -116,7 +126,10 @@ function secretIn(value: unknown): string | undefined {
   return secretShapes.find(([shape]) => shape.test(text))?.[1];
 }
 
-export const productSettings = (settings: Settings): ProductSettings => productSchema.parse(settings);
+const presets = { small: smallAccount } as const;
+
+export const productSettings = ({ preset, ...settings }: Settings): ProductSettings =>
+  productSchema.parse({ ...(preset === undefined ? {} : presets[preset]), ...settings });
 
 /** Where the stacks go. Without account and region they fit any, and synthesizing them asks nobody. */
 export const environmentOf = ({ account, region }: Settings): Environment => ({

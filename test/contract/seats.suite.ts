@@ -2,11 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment, keyId, projectId } from '../../lib/engine/ids.ts';
 import { MemoryIds } from '../../lib/memory/ids.ts';
-import type { Reader, Seats } from '../../lib/ports/seats.ts';
-import { expiresAt, freshRun } from './samples.ts';
+import { type Instant, after, instant, minutes } from '../../lib/engine/time.ts';
+import type { Reader, Seats, StreamSlot } from '../../lib/ports/seats.ts';
+import { expiresAt, freshRun, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
 const ids = new MemoryIds(7);
+const justBefore = (at: Instant): Instant => instant(at - 1);
 const reader = (): Reader => ({ run: freshRun(), keyId: keyId('0123456789'), name: 'a page of Ann’s # 1' });
 
 export const seatsSuite = ({ name, open }: Subject<Seats>) =>
@@ -38,6 +40,53 @@ export const seatsSuite = ({ name, open }: Subject<Seats>) =>
       const [one, again] = [await seats.holder(mine), await seats.holder(mine)];
       expect(streams).toContain(one);
       expect(again).toBe(one);
+    });
+
+    describe('slots', () => {
+      // Slots are the installation's: each test leaves none held.
+      const now = noon;
+      const lease = (most: number, at = now) => ({ stream: ids.nonce(), most, now: at, until: after(at, minutes(6)) });
+      const heldBy = (taken: readonly (StreamSlot | undefined)[]): readonly StreamSlot[] =>
+        taken.filter((slot) => slot !== undefined);
+      const freeAll = (slots: readonly StreamSlot[]) => Promise.all(slots.map((slot) => seats.freeSlot(slot)));
+
+      test('of twenty streams that open at once, as many as are allowed get a slot of their own', async () => {
+        const held = heldBy(await Promise.all(Array.from({ length: 20 }, () => seats.takeSlot(lease(5)))));
+        expect(held).toHaveLength(5);
+        expect(new Set(held.map(({ number }) => number))).toEqual(new Set([0, 1, 2, 3, 4]));
+        expect(await seats.takeSlot(lease(5))).toBeUndefined();
+        await freeAll(held);
+      });
+
+      test('a slot that is given back can be taken, and giving it back again takes it from nobody', async () => {
+        const first = await seats.takeSlot(lease(1));
+        await freeAll(heldBy([first]));
+        const second = await seats.takeSlot(lease(1));
+        expect(second?.number).toBe(0);
+        await freeAll(heldBy([first]));
+        expect(await seats.takeSlot(lease(1))).toBeUndefined();
+        await freeAll(heldBy([second]));
+      });
+
+      test('a slot whose lease has ended is free, and not before', async () => {
+        const mine = lease(1);
+        const held = await seats.takeSlot(mine);
+        expect(held).toBeDefined();
+        expect(await seats.takeSlot(lease(1, justBefore(mine.until)))).toBeUndefined();
+        const next = await seats.takeSlot(lease(1, mine.until));
+        expect(next?.number).toBe(0);
+        // Whoever comes too late to give it back takes nothing away.
+        await freeAll(heldBy([held]));
+        expect(await seats.takeSlot(lease(1, mine.until))).toBeUndefined();
+        await freeAll(heldBy([next]));
+      });
+
+      test('with a lower bound no slot above it is taken', async () => {
+        const held = heldBy(await Promise.all(Array.from({ length: 3 }, () => seats.takeSlot(lease(3)))));
+        await freeAll(held.filter(({ number }) => number > 0));
+        expect(await seats.takeSlot(lease(1))).toBeUndefined();
+        await freeAll(held);
+      });
     });
 
     test('a reader of another name, key, run, project or environment has a seat of its own', async () => {

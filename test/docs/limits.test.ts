@@ -2,6 +2,7 @@
 import { latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts';
 import { failureLimits } from '../../lib/engine/log/failure-limits.ts';
 import { describe, expect, test } from 'vitest';
+import { usualConcurrency } from '../../lib/contract/concurrency.ts';
 import { archiveLimits } from '../../lib/artifact/limits.ts';
 import { limits as gateway } from '../../lib/local/http/limits.ts';
 import { socketLimits } from '../../lib/local/sockets/limits.ts';
@@ -93,6 +94,7 @@ const deliveries = 'lib/engine/log/deliveries.ts';
 const attempt = 'lib/service/watch-attempt.ts';
 const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/stepwell.ts';
+const concurrency = 'lib/contract/concurrency.ts';
 const fetchRuns = 'lib/engine/fetch/decide.ts';
 const bundles = 'lib/bundles/thread-places.ts';
 const steps = 'lib/program/step-surface.ts';
@@ -248,8 +250,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${hours(numberIn(keys, 'const defaultOverlapSeconds = ') * 1_000)}, at most ${hours(numberIn(keys, 'const longestOverlapSeconds = ') * 1_000)}`,
     keys,
   ],
-  'Requests of the stage': [`${count(numberIn(construct, 'props.requestsPerSecond ?? '))} a second`, construct],
-  'Requests at the same moment': [count(numberIn(construct, 'props.requestBurst ?? ')), construct],
+  'Requests of the stage': [`${count(usualConcurrency.requestsPerSecond)} a second`, concurrency],
+  'Requests at the same moment': [count(usualConcurrency.requestBurst), concurrency],
   'Failed authentications recorded': [`${count(mostFailuresRecorded)} a minute`, 'lib/service/failure-budget.ts'],
   'Correlation id': [characters(numberIn('lib/engine/ids.ts', '[\\x20-\\x7e]{0,') + 2), 'lib/engine/ids.ts'],
   'Stream of events': [minutes(longestStream), watch],
@@ -452,7 +454,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn('lib/api/schemas/world.ts', 'const longestDelaySeconds = '))} s`,
     'lib/api/schemas/world.ts',
   ],
-  'Messages with code at once': [count(numberIn(construct, 'props.codeConcurrency ?? ')), construct],
+  'Messages with code at once': [count(usualConcurrency.codeConcurrency), concurrency],
   Artifact: [bytes(archiveLimits.archiveBytes), artifacts],
   'Artifact, unpacked': [bytes(archiveLimits.unpackedBytes), artifacts],
   'Entries of an artifact': [count(archiveLimits.entries), artifacts],
@@ -529,11 +531,11 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn(queues, 'longer than the retention of the queue it came from.\n    retentionPeriod: Duration.days('))} days`,
     queues,
   ],
-  'Workers at once, per queue': [count(numberIn(construct, 'props.nodeConcurrency ?? ')), construct],
+  'Workers at once, per queue': [count(usualConcurrency.nodeConcurrency), concurrency],
   'Share of a project in the workers': [`${numberIn(construct, 'props.maxProjectShare ?? ')} %`, construct],
-  'Collectors at once': [count(numberIn(construct, 'props.resultConcurrency ?? ')), construct],
-  'Readers of events at once': [count(numberIn(construct, 'props.watchers ?? ')), construct],
-  'Runs watched over sockets at once': [count(numberIn(construct, 'props.watchedRuns ?? ')), construct],
+  'Collectors at once': [count(usualConcurrency.resultConcurrency), concurrency],
+  'Readers of events at once': [count(usualConcurrency.watchers), concurrency],
+  'Runs watched over sockets at once': [count(usualConcurrency.watchedRuns), concurrency],
   'Runs of one socket': [count(mostJoined), 'lib/service/join-run.ts'],
   'Message of a client over a socket': [bytes(socketMessageLimitBytes), 'lib/api/schemas/sockets.ts'],
   'Frame of a client over a socket': [bytes(socketLimits.frameBytes), 'lib/local/sockets/limits.ts'],
@@ -552,6 +554,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Signs of life over a socket': [seconds(socketHeartbeatEvery), 'lib/service/speak-run.ts'],
   'Deletions in a sweep': [seconds(deletingTime), deletions],
   'Settling of a deletion': [minutes(settlingTime), deletions],
+  'A start of the sweep waits': [
+    seconds(numberIn('lib/constructs/sweep-schedule.ts', 'const longestInQueue = Duration.seconds(') * 1_000),
+    'lib/constructs/sweep-schedule.ts',
+  ],
   'Time of a sweep': [`${count(functionShapes.sweep.timeoutSeconds)} s`, shapes],
 };
 

@@ -20,7 +20,8 @@ test('three functions may delete control records, and whoever moves a run its ho
   expect([may('release reservations'), may('let go of deployments')]).toEqual([['api', 'library'], ['deployments']]);
   const ending = may('end holds on deployments');
   const granting = ['permissions', 'deletion-permissions'].map((file) => read(`lib/constructs/${file}.ts`)).join('');
-  expect(granting.match(/dynamodb:DeleteItem/g)).toHaveLength(12);
+  expect(granting.match(/dynamodb:DeleteItem/g)).toHaveLength(13);
+  expect(may('keep stream slots')).toEqual(['events']);
   expect([may('delete runs'), may('keep places')]).toEqual([['test-runs', 'sweep'], ['worker']]);
   expect([may('release keys of tests'), may('continue deletions')]).toEqual([['test-runs'], ['sweep']]);
   expect([may('write what webhooks leave'), may('start scheduled runs'), may('settle schedules')]).toEqual([

@@ -2,7 +2,7 @@
  * A reader of a live run that loses its stream after each event, over and over: nobody is told that it has gone away. That it
  * misses nothing in five hundred times is held by `test/service/resumed-watch.test.ts`; here it must not use up the slots.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { StepwellClient, type RunNews } from '../../lib/client/index.ts';
 import { type CloudHere, startCloudHere } from './cloud-here.ts';
 
@@ -51,4 +51,32 @@ test('comes back each time, misses nothing and sees nothing twice', async () => 
   while (seen.length < resumptions) seen.push((await goOn())?.eventId ?? 0);
   expect(seen).toEqual(Array.from({ length: resumptions }, (_, at) => at + 1));
   await client.cancelRun(runId);
+});
+
+test('no more streams are open than there are slots, and one over them is told to come again', async () => {
+  const { runId } = await client.trigger({ workflowName: 'loop-and-wait', input: { items: [] } });
+  const open = () =>
+    fetch(`${here.url}/v1/runs/${runId}/events`, {
+      headers: { authorization: `Bearer ${here.apiKey}`, accept: 'text/event-stream' },
+    });
+  const streams: Response[] = [];
+  // Those of the test before end within a second or so.
+  await vi.waitFor(
+    async () => {
+      while (streams.length < slots) {
+        const stream = await open();
+        expect(stream.status).toBe(200);
+        streams.push(stream);
+      }
+    },
+    { timeout: 20_000, interval: 500 },
+  );
+  const over = await open();
+  expect([over.status, over.headers.get('retry-after'), await over.json()]).toEqual([
+    503,
+    '2',
+    expect.objectContaining({ code: 'unavailable' }),
+  ]);
+  await client.cancelRun(runId);
+  await Promise.all(streams.map((stream) => stream.text()));
 });

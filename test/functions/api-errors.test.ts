@@ -327,7 +327,8 @@ test('the words that other programs wait for', async () => {
 });
 
 test('headers that say what to do next', async () => {
-  expect((await makers.unauthorized()).headers).toMatchObject({ 'www-authenticate': 'Bearer' });
+  // API Gateway would rename it.
+  expect((await makers.unauthorized()).headers).not.toHaveProperty('www-authenticate');
   expect((await makers.unavailable()).headers).toMatchObject({ 'retry-after': '2' });
   expect((await makers.method_not_allowed()).headers).toMatchObject({ allow: 'POST, GET' });
   expect(Number((await makers.rate_limited()).headers['retry-after'])).toBeGreaterThan(0);

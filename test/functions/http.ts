@@ -64,11 +64,14 @@ export interface Http {
   ) => Promise<string>;
 }
 
-/** @param change replaces ports of the world */
-export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () => ({})): Http => {
+/**
+ * @param change replaces ports of the world
+ * @param mostStreams of events at once; default: as many as come
+ */
+export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () => ({}), mostStreams?: number): Http => {
   const made = memoryWorld();
   const world = { ...made, ...change(made) };
-  const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true } };
+  const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true, mostStreams } };
   const logs: { level: string; message: string; facts: unknown }[] = [];
   const log =
     (level: string) =>

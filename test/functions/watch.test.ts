@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { attempt, environment, nodeId, nodeKey, nonce, projectId, runId as toRunId, topLevel } from '../../lib/engine/ids.ts';
 import { keyId as toKeyId } from '../../lib/engine/ids.ts';
-import { after, seconds } from '../../lib/engine/time.ts';
+import { after, minutes, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { type Frame, streamIn } from './event-stream.ts';
 import { type CallOptions, type Http, http, openGraph, started, textIn } from './http.ts';
@@ -23,6 +23,42 @@ const say = ({ world }: Http, runId: string, text: string) =>
     { index: 0, attempt: attempt(1), owner: nonce('a'), text, at: world.clock.now() },
     after(world.clock.now(), seconds(60)),
   );
+
+describe('as many streams as are allowed', () => {
+  const opened = async (): Promise<{ api: Http; key: string; runId: string }> => {
+    const api = http(undefined, 2);
+    const key = await api.key(['admin']);
+    return { api, key, runId: await started(api, key, { graph: openGraph }) };
+  };
+
+  test('one more is refused for now, and pages are read all the same', async () => {
+    const { api, key, runId } = await opened();
+    const streams = [await watch(api, runId, { key }), await watch(api, runId, { key })];
+    expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+    const third = await watch(api, runId, { key });
+    expect([third.status, third.body['code'], third.headers['retry-after']]).toEqual([503, 'unavailable', '2']);
+    expect((await api.call('GET', pathOf(runId), { key })).status).toBe(200);
+  });
+
+  test('a stream that ends leaves its slot to another', async () => {
+    const { api, key, runId } = await opened();
+    await watch(api, runId, { key });
+    const ending = streamIn(api.world, await watch(api, runId, { key }));
+    await api.call('POST', `/v1/runs/${runId}/cancel`, { key });
+    await ending.rest();
+    // Of an ended run with nothing more there is no stream; from the beginning there is.
+    expect((await watch(api, runId, { key })).status).toBe(200);
+    expect((await watch(api, runId, { key })).status).toBe(503);
+  });
+
+  test('a stream whose function died leaves its slot when its lease has ended', async () => {
+    const { api, key, runId } = await opened();
+    await watch(api, runId, { key });
+    await watch(api, runId, { key });
+    api.world.clock.advance(minutes(6));
+    expect((await watch(api, runId, { key })).status).toBe(200);
+  });
+});
 
 describe('frames', () => {
   test('each event is the one that the pages have, under its id and name; the last one is the run’s, and the stream ends', async () => {

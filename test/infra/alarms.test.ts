@@ -9,7 +9,7 @@ import { Alarms, anchor } from '../../lib/constructs/alarms.ts';
 import { Stepwell } from '../../lib/constructs/stepwell.ts';
 import { measureUnits } from '../../lib/engine/log/measures.ts';
 import { functionNames } from '../../lib/contract/environment.ts';
-import { type Resource, byId, emptyBundles, ofType, synthesize } from './synthesized.ts';
+import { type Resource, byId, emptyBundles, ofType, pointedAt, synthesize } from './synthesized.ts';
 
 const runbook = readFileSync(new URL('../../docs/RUNBOOK.md', import.meta.url), 'utf8');
 const [, ...pages] = runbook.split(/^## /m);
@@ -83,6 +83,48 @@ test('the alarm for messages without progress looks at what the functions of thi
   expect(Object.keys(measureUnits)).toContain('MessagesSlowed');
   const told = byId(runtime, 'StepwellFunctionsWorkerFunction').Properties['Environment'];
   expect(Object(told).Variables.STEPWELL_RUNS_TABLE).toEqual(Object(alarm?.Properties['Dimensions'])[0].Value);
+});
+
+/** Which queues and functions of these resources no alarm watches: a queue's age, or what is left of dead letters; a function's errors. */
+function unwatched(resources: readonly Resource[]): readonly string[] {
+  const watching = (metricName: string): readonly string[] =>
+    ofType(resources, 'CloudWatch::Alarm').flatMap(({ Properties }) => metricsOf(Properties, metricName));
+  const aged = watching('ApproximateAgeOfOldestMessage');
+  const left = watching('ApproximateNumberOfMessagesVisible');
+  const failed = watching('Errors');
+  const queues = ofType(resources, 'SQS::Queue').filter(({ id }) => !(id.includes('DeadLetters') ? left : aged).includes(id));
+  const functions = ofType(resources, 'Lambda::Function').filter(({ id }) => !failed.includes(id));
+  return [...queues, ...functions].map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''));
+}
+
+/** The logical ids that the metrics of this name are of, in an alarm on one metric or on an expression. */
+function metricsOf(alarm: Resource['Properties'], metricName: string): readonly string[] {
+  const dimension = z.object({ Value: z.unknown().transform(pointedAt) });
+  const metric = z.looseObject({ MetricName: z.string(), Dimensions: z.array(z.unknown()) });
+  const { MetricName, Dimensions, Metrics } = z
+    .looseObject({
+      MetricName: z.string().exactOptional(),
+      Dimensions: z.array(z.unknown()).exactOptional(),
+      Metrics: z.array(z.looseObject({ MetricStat: z.looseObject({ Metric: metric }).exactOptional() })).default([]),
+    })
+    .parse(alarm);
+  const all = [{ MetricName, Dimensions }, ...Metrics.map(({ MetricStat }) => MetricStat?.Metric)];
+  return all
+    .filter((one) => one?.MetricName === metricName)
+    .flatMap((one) => z.array(dimension).parse(one?.Dimensions ?? []))
+    .map(({ Value }) => Value);
+}
+
+test('an alarm watches the age of every queue and the errors of every function', () => {
+  expect(unwatched(runtime)).toEqual([]);
+});
+
+test('a queue or a function without its alarm is found out', () => {
+  const without = (...names: readonly string[]) =>
+    runtime.filter((resource) => resource.Type !== 'AWS::CloudWatch::Alarm' || !names.includes(entryOf(resource)));
+  expect(unwatched(without('DelayedWait'))).toEqual(['StepwellQueuesDelayQueue']);
+  expect(unwatched(without('SocketsErrors'))).toEqual(['StepwellFunctionsSocketsFunction']);
+  expect(unwatched(without('DeadLetters'))).toHaveLength(5);
 });
 
 test('a topic is told of every alarm and of its end', () => {

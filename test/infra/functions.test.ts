@@ -1,9 +1,15 @@
 import { globSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { functionNames } from '../../lib/contract/environment.ts';
-import { type Resource, byId, emptyBundles, ofType, pointedAt, stacksWith, synthesize } from './synthesized.ts';
+import { createPrincipals } from '../../lib/local/aws/principals.ts';
+import { createFunctions } from '../../lib/local/lambda/functions.ts';
+import { readRoles } from '../../lib/local/policy/roles.ts';
+import { createRecorder } from '../../lib/local/recorder/recorder.ts';
+import { loadAssembly } from '../../lib/local/template/assembly.ts';
+import { readTemplate } from '../../lib/local/template/template.ts';
+import { type Resource, byId, emptyBundles, newFolder, ofType, pointedAt, stacksWith, synthesize } from './synthesized.ts';
 
 const { runtime } = synthesize();
 const functions = ofType(runtime, 'Lambda::Function');
@@ -54,12 +60,53 @@ test('a function has the time that its caller waits, and no more', () => {
   });
 });
 
-test('the number of watchers is capped, because each holds an invocation', () => {
-  const events = 'StepwellFunctionsEventsFunction';
-  expect(byId(runtime, events).Properties).toMatchObject({ ReservedConcurrentExecutions: 50 });
-  expect(byId(synthesize({ watchers: 'uncapped' }).runtime, events).Properties).not.toHaveProperty(
-    'ReservedConcurrentExecutions',
-  );
+describe('the number of watchers', () => {
+  const eventsWith = (settings: Readonly<Record<string, unknown>>) =>
+    byId(synthesize(settings).runtime, 'StepwellFunctionsEventsFunction').Properties;
+  const told = (value: string) => ({ Environment: { Variables: { STEPWELL_WATCHERS: value } } });
+
+  test('is told to the function that streams, which keeps it, and to no other', () => {
+    expect(eventsWith({})).toMatchObject(told('50'));
+    expect(eventsWith({ watchers: '7' })).toMatchObject(told('7'));
+    expect(eventsWith({ watchers: 'uncapped' })).toMatchObject(told(''));
+    expect(functions.filter(({ Properties }) => JSON.stringify(Properties).includes('STEPWELL_WATCHERS'))).toHaveLength(1);
+  });
+
+  test('is reserved from the account only where a setting says so', () => {
+    expect(functions.filter(({ Properties }) => 'ReservedConcurrentExecutions' in Properties)).toEqual([]);
+    expect(eventsWith({ reservesWatchers: true })).toMatchObject({ ReservedConcurrentExecutions: 50 });
+    expect(eventsWith({ reservesWatchers: 'true', watchers: 7 })).toMatchObject({ ReservedConcurrentExecutions: 7 });
+  });
+});
+
+describe('the embedded cloud, as a new account', () => {
+  const start = (settings: Readonly<Record<string, unknown>>, accountConcurrency?: number) => {
+    const assembly = loadAssembly(stacksWith(settings).app.synth().directory);
+    const template = readTemplate(assembly, 'http://127.0.0.1:9');
+    const quiet = { of: () => () => {}, close: async () => {} };
+    return createFunctions({
+      template,
+      assembly,
+      principals: createPrincipals(readRoles(template)),
+      recorder: createRecorder(),
+      logs: quiet,
+      endpoint: 'http://127.0.0.1:9',
+      cache: newFolder(),
+      threads: 1,
+      ...(accountConcurrency === undefined ? {} : { accountConcurrency }),
+      warn: () => {},
+    });
+  };
+
+  test('takes the template as it is', () => {
+    expect(start({}).size).toBe(functionNames.length);
+  });
+
+  test('refuses a reservation, and an account takes one that leaves 100 to all others', () => {
+    expect(() => start({ reservesWatchers: true })).toThrow(/UnreservedConcurrentExecution below its minimum value of \[10\]/);
+    expect(() => start({ reservesWatchers: true }, 149)).toThrow(/below its minimum value of \[100\]/);
+    expect(start({ reservesWatchers: true }, 150).size).toBe(functionNames.length);
+  });
 });
 
 test('the sweep is started every minute, and a failed start is not repeated', () => {
@@ -71,6 +118,18 @@ test('the sweep is started every minute, and a failed start is not repeated', ()
     GroupName: byId(runtime, 'StepwellTimersGroup').Properties['Name'],
     Target: { Arn: { 'Fn::GetAtt': [sweep, 'Arn'] }, RetryPolicy: { MaximumRetryAttempts: 0 } },
   });
+});
+
+test('the asynchronous events of the sweep, and of no other function, are dropped soon and not retried', () => {
+  // A custom resource whose event Lambda drops would hang its deployment for an hour.
+  expect(ofType(runtime, 'Lambda::EventInvokeConfig').map(({ Properties }) => Properties)).toEqual([
+    {
+      FunctionName: { Ref: byId(runtime, 'StepwellFunctionsSweepFunction').id },
+      Qualifier: '$LATEST',
+      MaximumRetryAttempts: 0,
+      MaximumEventAgeInSeconds: 60,
+    },
+  ]);
 });
 
 test('what is not bundled is absent, and so is all that belongs to it', () => {

@@ -15,12 +15,12 @@ const controlTable = /ControlTable/;
 test('every grant names its resources', () => {
   expect(grants.length).toBeGreaterThan(50);
   const wild = new Set(grants.flatMap(({ Resource }) => Resource).filter((resource) => resource.includes('*')));
-  expect([...wild].map((resource) => resource.replace(/^.*(>\/|:)/, '')).toSorted()).toEqual([
+  expect([...wild].map((resource) => resource.replace(/^.*?(>\/|:(?=[a-z]+\/))/, '')).toSorted()).toEqual([
     'artifacts/*',
     'live/DELETE/@connections/*',
     'live/POST/@connections/*',
     'payloads/*',
-    expect.stringMatching(/^schedule\/StepwellRuntime-Stepwell-Timers-Group-[0-9A-F]+\/\*$/),
+    expect.stringMatching(/^schedule\/Stepwell-l-Timers-[0-9A-F]+-<AWS::StackId part 2>\/\*$/),
   ]);
 });
 
@@ -128,8 +128,15 @@ test('whoever may end a run may end its hold on a deployment, and delete nothing
   const isOfStarts = ({ Condition }: (typeof grants)[number]): boolean =>
     /#idempotency#|~schedules/.test(JSON.stringify(Condition));
   const isOfRuns = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('"due#*"');
+  const isOfStreams = ({ Condition }: (typeof grants)[number]): boolean => JSON.stringify(Condition).includes('"~stream-slots"');
+  expect(deleting.filter(isOfStreams)).toMatchObject([
+    {
+      role: expect.stringContaining('Events'),
+      Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['~stream-slots'] } },
+    },
+  ]);
   const ending = deleting.filter(
-    (grant) => ![isOfSignals, isOfStarts, isOfRuns, isOfPlaces, isOfSockets, isOfDeletions].some((is) => is(grant)),
+    (grant) => ![isOfStreams, isOfSignals, isOfStarts, isOfRuns, isOfPlaces, isOfSockets, isOfDeletions].some((is) => is(grant)),
   );
   expect(deleting.filter(isOfRuns).map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual([
     'TestRuns',
@@ -218,7 +225,7 @@ test('only the functions that keep schedules take alarms away, and a fire is not
   const removing = grants.filter(({ Action }) => Action.includes('scheduler:DeleteSchedule'));
   expect(removing.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, '')).toSorted()).toEqual(['Library', 'Sweep']);
   for (const { Resource } of removing)
-    expect(Resource).toEqual([expect.stringMatching(/schedule\/StepwellRuntime-Stepwell-Timers-Group.*\/\*$/)]);
+    expect(Resource).toEqual([expect.stringMatching(/schedule\/Stepwell-l-Timers-[0-9A-F]+-<AWS::StackId part 2>\/\*$/)]);
   const noting = grants.filter(({ Condition }) => JSON.stringify(Condition).includes('"*#schedules"'));
   expect(noting.map(({ role, Action }) => [role.replace(/^StepwellFunctions|Role.*/g, ''), Action])).toEqual([
     ['Worker', ['dynamodb:GetItem', 'dynamodb:UpdateItem']],

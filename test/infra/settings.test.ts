@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
 import { byId, ofType, stacksWith, synthesize } from './synthesized.ts';
 
@@ -102,4 +103,25 @@ test('without account and region the stacks fit any', () => {
 test('memory and time of single functions follow their settings', () => {
   const { runtime } = synthesize({ memoryMb: { worker: 2_048 }, workerTimeoutSeconds: 120 });
   expect(byId(runtime, 'StepwellFunctionsWorkerFunction').Properties).toMatchObject({ MemorySize: 2_048, Timeout: 120 });
+});
+
+describe('the preset for small accounts', () => {
+  const concurrency = z.looseObject({ ScalingConfig: z.object({ MaximumConcurrency: z.number() }) });
+  const bounds = (settings: Readonly<Record<string, unknown>>): readonly number[] =>
+    ofType(synthesize(settings).runtime, 'Lambda::EventSourceMapping').map(
+      ({ Properties }) => concurrency.parse(Properties).ScalingConfig.MaximumConcurrency,
+    );
+  const sum = (all: readonly number[]): number => all.reduce((one, other) => one + other, 0);
+
+  test('works every queue at the least that Lambda takes, and streams two at once', () => {
+    expect(sum(bounds({}))).toBe(370);
+    expect(bounds({ preset: 'small' })).toEqual(Array.from({ length: 10 }, () => 2));
+    expect(byId(synthesize({ preset: 'small' }).runtime, 'StepwellFunctionsEventsFunction').Properties).toMatchObject({
+      Environment: { Variables: { STEPWELL_WATCHERS: '2' } },
+    });
+  });
+
+  test('leaves alone what is set', () => {
+    expect(sum(bounds({ preset: 'small', resultConcurrency: 3 }))).toBe(21);
+  });
 });

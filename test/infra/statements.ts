@@ -36,10 +36,16 @@ export const actionsOn = (grants: readonly Granted[], role: string, resource: Re
     .flatMap((grant) => grant.Action)
     .toSorted();
 
+const selected = z.object({
+  'Fn::Select': z.tuple([z.number(), z.object({ 'Fn::Split': z.tuple([z.string(), z.unknown()]) })]),
+});
+
 /** `{ 'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, ':s3']] }` → `arn:<AWS::Partition>:s3` */
 export function written(value: unknown): string {
   const { data: join } = z.object({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) }).safeParse(value);
   if (join !== undefined) return join['Fn::Join'][1].map(written).join(join['Fn::Join'][0]);
+  const { data: part } = selected.safeParse(value);
+  if (part !== undefined) return `${written(part['Fn::Select'][1]['Fn::Split'][1]).slice(0, -1)} part ${part['Fn::Select'][0]}>`;
   const { data: imported } = z.object({ 'Fn::ImportValue': z.string() }).safeParse(value);
   if (imported !== undefined) return `<${imported['Fn::ImportValue']}>`;
   if (typeof value === 'string') return value;

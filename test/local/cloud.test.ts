@@ -32,7 +32,7 @@ const sources = {
       const id = event.pathParameters?.id ?? event.requestContext.requestId;
       if (event.httpMethod === 'GET') {
         const { Item } = await ddb('GetItem', { Key: { pk: { S: id } }, ConsistentRead: true });
-        return { statusCode: Item ? 200 : 404, headers: { 'x-one': 1 }, multiValueHeaders: { 'set-cookie': ['a', 'b'] }, body: Item?.state.S ?? '' };
+        return { statusCode: Item ? 200 : 404, headers: { 'x-one': 1, 'WWW-Authenticate': 'Bearer', 'Content-Length': '3' }, multiValueHeaders: { 'set-cookie': ['a', 'b'] }, body: Item?.state.S ?? '' };
       }
       if (event.body === 'throw') throw new Error('as asked');
       if (event.body === 'nonsense') return 'nonsense';
@@ -48,7 +48,7 @@ const sources = {
       return { batchItemFailures: [] };
     };`,
   stream: `export const handler = awslambda.streamifyResponse(async (event, stream) => {
-      const out = awslambda.HttpResponseStream.from(stream, { statusCode: 200, headers: { 'content-type': 'text/event-stream' } });
+      const out = awslambda.HttpResponseStream.from(stream, { statusCode: 200, headers: { 'content-type': 'text/event-stream', 'www-authenticate': 'Bearer' } });
       for (const n of [1, 2, 3]) { out.write('data: ' + n + '\\n\\n'); await new Promise((r) => setTimeout(r, 5)); }
       if (event.queryStringParameters?.fail) throw new Error('midway');
       out.end();
@@ -146,6 +146,12 @@ describe('the embedded cloud', patience, () => {
     await vi.waitFor(async () => expect(await get('tick')).toBe('Scheduled Event'), patience);
     const seen = await fetch(`${cloud.url}/runs/${id}`);
     expect([seen.headers.get('x-one'), seen.headers.getSetCookie()]).toEqual(['1', ['a', 'b']]);
+    // As API Gateway does: a client sees these headers of a function under another name only.
+    expect([seen.headers.get('www-authenticate'), seen.headers.get('x-amzn-remapped-www-authenticate')]).toEqual([
+      null,
+      'Bearer',
+    ]);
+    expect(seen.headers.get('x-amzn-remapped-content-length')).toBe('3');
   });
 
   test('keeps everything over a restart', async () => {
@@ -178,6 +184,7 @@ describe('the embedded cloud', patience, () => {
     const { cloud } = await start();
     const stream = await fetch(`${cloud.url}/stream`);
     expect(stream.headers.get('content-type')).toBe('text/event-stream');
+    expect(stream.headers.has('www-authenticate')).toBe(false);
     expect(await stream.text()).toBe('data: 1\n\ndata: 2\n\ndata: 3\n\n');
     await expect(fetch(`${cloud.url}/stream?fail=1`).then((response) => response.text())).rejects.toThrow();
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { deployCustomResources } from '../../lib/local/deploy/custom-resources.ts';
+import { defaultAsyncInvokeConfig } from '../../lib/local/lambda/async-invoke.ts';
 import type { LambdaFunction } from '../../lib/local/lambda/function.ts';
 import { freshFolder, templateOf } from './stacks.ts';
 
@@ -36,6 +37,7 @@ const cloud = (answer: (event: Event) => Promise<unknown>, directory = folder())
     arn: 'arn:keeper',
     concurrency: 1,
     timeoutMs: 3_000,
+    asyncInvoke: defaultAsyncInvokeConfig,
     warm: () => undefined,
     loopFault: () => undefined,
     stop: async () => undefined,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { startFauxqs, type Fauxqs } from '../../lib/local/emulators/fauxqs.ts';
+import { defaultAsyncInvokeConfig } from '../../lib/local/lambda/async-invoke.ts';
 import type { LambdaFunction } from '../../lib/local/lambda/function.ts';
 import type { InvokeOutcome } from '../../lib/local/lambda/thread.ts';
 import type { Mapping } from '../../lib/local/pollers/mapping.ts';
@@ -47,6 +48,7 @@ function poll(
     arn: 'arn:fn',
     concurrency: 4,
     timeoutMs: 1_000,
+    asyncInvoke: defaultAsyncInvokeConfig,
     warm: () => {},
     loopFault: () => undefined,
     async invoke(event) {

@@ -5,6 +5,7 @@ import { ApiGatewayManagementApiClient, PostToConnectionCommand } from '@aws-sdk
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { executeApi } from '../../lib/local/aws/execute-api.ts';
+import { defaultAsyncInvokeConfig } from '../../lib/local/lambda/async-invoke.ts';
 import type { LambdaFunction } from '../../lib/local/lambda/function.ts';
 import { createConnections, newConnectionId } from '../../lib/local/sockets/connections.ts';
 import { FrameLengths } from '../../lib/local/sockets/frames.ts';
@@ -177,6 +178,7 @@ describe('the gateway', () => {
     arn: 'arn',
     concurrency: 1,
     timeoutMs: 1_000,
+    asyncInvoke: defaultAsyncInvokeConfig,
     warm: () => undefined,
     stop: async () => undefined,
     loopFault: () => undefined,

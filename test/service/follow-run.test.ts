@@ -13,6 +13,7 @@ import {
 } from '../../lib/engine/ids.ts';
 import { publicEvents } from '../../lib/engine/log/public-event.ts';
 import { type DurationMs, after, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
+import { MemorySeats } from '../../lib/memory/seats.ts';
 import type { Reader } from '../../lib/ports/seats.ts';
 import type { Streams } from '../../lib/ports/streams.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -328,10 +329,7 @@ describe('a stream', () => {
   test('goes on while its seat cannot be read', async () => {
     const { home, run } = await begun();
     const reader = { run, keyId: keyId('0123456789'), name: 'ann' };
-    const seats = {
-      give: async (): Promise<void> => {},
-      holder: () => Promise.reject(new Unavailable('seats')),
-    };
+    const seats = Object.assign(new MemorySeats(), { holder: () => Promise.reject(new Unavailable('seats')) });
     const since = home.world.clock.now();
     const hasSeat = await takeSeat({ ...home.deps, seats }, reader);
     await rest(home, watchRun(home.deps, await opened(home.deps, run), 0, always, hasSeat));

@@ -4,7 +4,7 @@ import type { KeyId } from '../../../lib/engine/ids.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { beginFollowing, isAllSeen } from '../../../lib/service/follow-run.ts';
 import { listEvents } from '../../../lib/service/list-events.ts';
-import { takeSeat } from '../../../lib/service/take-seat.ts';
+import { takeSeat, takeStreamSlot } from '../../../lib/service/take-seat.ts';
 import { watchRun } from '../../../lib/service/watch-run.ts';
 import { type Operations, refuse } from '../operation.ts';
 import { formAsked } from '../pipeline/accept.ts';
@@ -39,10 +39,21 @@ export const eventOperations = ({ decider: { deps }, authenticator }: Tools): Op
     const { reader } = query;
     const hasSeat =
       reader === undefined || caller === undefined ? undefined : await takeSeat(deps, { run, keyId: caller, name: reader });
-    const stream = framesOf(params.runId, watchRun(deps, followed, after, isAllowed, hasSeat));
+    // After the seat: a reader that comes back first ends the stream that it left, which holds a slot.
+    const freeSlot = await takeStreamSlot(deps);
+    const seen = watchRun(deps, followed, after, isAllowed, hasSeat);
+    const stream = framesOf(params.runId, finallyDone(seen, freeSlot));
     return { status: 200, stream, headers: { ...eventStreamHeaders, ...open } };
   },
 });
+
+async function* finallyDone<One>(all: AsyncIterable<One>, done: () => Promise<void>): AsyncGenerator<One, void, undefined> {
+  try {
+    yield* all;
+  } finally {
+    await done();
+  }
+}
 
 /**
  * A browser that reconnects sends the address it began with and the last id it saw; so the larger one is where it is. An

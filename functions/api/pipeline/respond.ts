@@ -25,13 +25,6 @@ const refusal = ({ refused, details, headers }: Refusal, correlationId: string):
   body: JSON.stringify(envelope(refused, correlationId, details)),
 });
 
-const headersOf = (code: ErrorCode): Readonly<Record<string, string>> => {
-  switch (code) {
-    case 'unauthorized':
-      return { 'www-authenticate': 'Bearer' };
-    case 'unavailable':
-      return { 'retry-after': String(retryAfterSeconds) };
-    default:
-      return {};
-  }
-};
+/** No `www-authenticate` on a 401: API Gateway renames that header of a function's answer, so that no client would find it. */
+const headersOf = (code: ErrorCode): Readonly<Record<string, string>> =>
+  code === 'unavailable' ? { 'retry-after': String(retryAfterSeconds) } : {};

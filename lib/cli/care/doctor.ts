@@ -1,5 +1,7 @@
 /** Looks at this machine and the installation, and says for each thing whether it is well. */
-import { type Action, type Connection, type ExitCode, type Shell, exitCodes } from '../command.ts';
+import * as z from 'zod';
+import { type Action, type Connection, type ExitCode, type Outcome, type Shell, exitCodes, usageFault } from '../command.ts';
+import { optionsIn } from '../given.ts';
 import { status } from '../words.ts';
 import { checkAnswers, checkDeployment, checkHealth } from './doctor-service.ts';
 import { checkFolder, checkNode, checkPort } from './doctor-machine.ts';
@@ -11,7 +13,20 @@ export interface Check {
   readonly message: string;
 }
 
-export const doctor: Action = async (_given, shell) => {
+const optionsShape = z.object({
+  aws: z.boolean().default(false),
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]+$/, 'must be a region, such as eu-west-1')
+    .optional(),
+  preset: z.enum(['small']).optional(),
+});
+
+export const doctor: Action = async (given, shell) => {
+  const { aws, ...options } = optionsIn(given, optionsShape);
+  // The SDK of AWS takes long to load, and nothing else here needs it.
+  if (aws) return outcomeOf(shell, await (await import('./doctor-account.ts')).checkAccount(shell, options));
+  if (options.region !== undefined || options.preset !== undefined) throw usageFault('--region and --preset belong to --aws.');
   const checks: Check[] = [checkNode(process.versions.node), checkFolder(shell), await checkPort(shell)];
   const connection = await found(shell, checks);
   if (connection !== undefined) {
@@ -24,9 +39,13 @@ export const doctor: Action = async (_given, shell) => {
       if (keyChecks.every(({ verdict }) => verdict !== 'fail')) checks.push(await checkDeployment(shell, connection));
     }
   }
+  return outcomeOf(shell, checks);
+};
+
+function outcomeOf(shell: Shell, checks: readonly Check[]): Outcome {
   const lines = checks.map(({ name, verdict, message }) => `${status(shell, verdict).padEnd(7)} ${name}: ${message}`);
   return { data: { checks }, text: lines.join('\n'), exitCode: worst(checks) };
-};
+}
 
 async function found(shell: Shell, checks: Check[]): Promise<Connection | undefined> {
   const name = 'connection';

@@ -42,6 +42,12 @@ runs that failed for that reason and runs them again, each as a new run.`,
   program
     .command('doctor')
     .description('look for what is wrong with this machine and the installation; 1 if something is, 2 for warnings only')
+    .option(
+      '--aws',
+      'look at the AWS account instead, before a deployment or after it: its quotas against the settings in cdk.json',
+    )
+    .option('--region <region>', 'with --aws: that of the installation, where it is not the one of the AWS configuration')
+    .addOption(new Option('--preset <preset>', 'with --aws: as if the settings had this preset').choices(['small']))
     .action(act(async () => (await import('../care/doctor.ts')).doctor));
 
   program

@@ -1,29 +1,11 @@
 /** Lambda's Invoke, by one function of another and by schedules. */
 import { arns, lastPart } from '../place.ts';
+import { invokeAsync } from '../lambda/async-invoke.ts';
 import { limits } from '../lambda/limits.ts';
-import type { InvocationCause, LambdaFunction } from '../lambda/function.ts';
+import type { LambdaFunction } from '../lambda/function.ts';
 import { jsonResponse, unknownOperation, type Service, type WireResponse } from './wire.ts';
 
 export type FindFunction = (nameOrArn: string) => LambdaFunction | undefined;
-
-/** How long Lambda waits before it repeats a failed asynchronous invocation, for each of its two repetitions. */
-const repeatAfterMs = [60_000, 120_000] as const;
-
-/** Accepts an event and lets the function have it afterwards. */
-export function invokeLater(
-  target: LambdaFunction,
-  event: string,
-  cause: Pick<InvocationCause, 'traceHeaders'> = {},
-  repetition = 0,
-): void {
-  const waitMs = repeatAfterMs[repetition];
-  const repeat = (): void => {
-    if (waitMs !== undefined) setTimeout(() => invokeLater(target, event, cause, repetition + 1), waitMs).unref();
-  };
-  target.invoke(event, cause).then((outcome) => {
-    if (outcome.kind === 'failed' || (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException')) repeat();
-  }, repeat);
-}
 
 const fault = (status: number, code: string, message: string): WireResponse => {
   const response = jsonResponse(status, { Type: 'User', Message: message, message }, 'application/json');
@@ -32,7 +14,7 @@ const fault = (status: number, code: string, message: string): WireResponse => {
 
 const invokePath = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
 
-export function lambda(find: FindFunction): Service {
+export function lambda(find: FindFunction, warn: (line: string) => void): Service {
   return {
     name: 'lambda',
     read({ method, path }) {
@@ -54,7 +36,7 @@ export function lambda(find: FindFunction): Service {
       if (request.headers['x-amz-invocation-type'] === 'Event') {
         if (request.body.length > limits.asyncPayloadBytes)
           return fault(413, 'RequestTooLargeException', 'Request must be smaller');
-        invokeLater(target, event, cause);
+        invokeAsync(target, event, warn, cause);
         return { status: 202, headers: {}, body: Buffer.alloc(0) };
       }
       const outcome = await target.invoke(event, cause);

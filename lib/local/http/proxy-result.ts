@@ -15,7 +15,20 @@ const resultShape = headShape.extend({ body: z.string().nullish(), isBase64Encod
 
 export type ResponseHead = z.infer<typeof headShape>;
 
-const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
+const dropped: ReadonlySet<string> = new Set(['keep-alive', 'transfer-encoding']);
+
+/**
+ * API Gateway keeps the names of these for itself, and sends what a function answered under another one: a client never sees them.
+ * https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-known-issues.html
+ */
+const remapped: ReadonlySet<string> = new Set(['authorization', 'connection', 'content-length', 'date', 'www-authenticate']);
+
+/** The name under which a client sees a header; undefined: it does not. */
+function nameSeen(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  if (dropped.has(lower)) return undefined;
+  return remapped.has(lower) ? `x-amzn-remapped-${lower}` : lower;
+}
 
 const parse = (text: string): unknown => {
   try {
@@ -37,11 +50,9 @@ export function parseResult(payload: string): { readonly head: ResponseHead; rea
 
 export function writeHead(response: ServerResponse, head: ResponseHead, requestId: string): void {
   const headers: Record<string, string | string[]> = { 'x-amzn-requestid': requestId };
-  for (const [name, value] of Object.entries(head.headers ?? {})) {
-    if (!hopByHop.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
-  }
-  for (const [name, values] of Object.entries(head.multiValueHeaders ?? {})) {
-    if (!hopByHop.has(name.toLowerCase())) headers[name.toLowerCase()] = values;
+  for (const [name, value] of [...Object.entries(head.headers ?? {}), ...Object.entries(head.multiValueHeaders ?? {})]) {
+    const seen = nameSeen(name);
+    if (seen !== undefined) headers[seen] = value;
   }
   if (head.cookies !== undefined && head.cookies !== null) headers['set-cookie'] = head.cookies;
   headers['content-type'] ??= 'application/json';

@@ -17,6 +17,8 @@ export interface Routes {
   readonly binaryMediaTypes: readonly string[];
   /** the ARNs of the functions that answer in one piece */
   readonly bufferedFunctions: ReadonlySet<string>;
+  /** the ARNs of the functions that only stream */
+  readonly streamingFunctions: ReadonlySet<string>;
   find(httpMethod: string, path: string): Route | undefined;
 }
 
@@ -61,15 +63,16 @@ export function readRoutes(template: Template): Routes | undefined {
   if (others.length > 0) throw new TemplateFault('the embedded cloud serves one REST API, and the template has more');
   const root = buildTree(template, api);
   const types = api.properties['BinaryMediaTypes'];
+  const methods = methodsBelow(root);
+  const functionsThat = (isMeant: (method: Method) => boolean): ReadonlySet<string> =>
+    new Set(methods.filter(isMeant).map(({ functionArn }) => functionArn));
+  const bufferedFunctions = functionsThat(({ streams }) => !streams);
   return {
     apiId: api.ref,
     stage: template.of('AWS::ApiGateway::Stage')[0]?.name ?? 'prod',
     binaryMediaTypes: Array.isArray(types) ? types.map(String) : [],
-    bufferedFunctions: new Set(
-      methodsBelow(root)
-        .filter(({ streams }) => !streams)
-        .map(({ functionArn }) => functionArn),
-    ),
+    bufferedFunctions,
+    streamingFunctions: functionsThat(({ functionArn }) => !bufferedFunctions.has(functionArn)),
     find(httpMethod, path) {
       const found = descend(
         root,

@@ -1,5 +1,6 @@
 /** A function of the template with its threads: made on demand, used again while they live, replaced when they die. */
 import { randomUUID } from 'node:crypto';
+import { type AsyncInvokeConfig, defaultAsyncInvokeConfig } from './async-invoke.ts';
 import { limits } from './limits.ts';
 import { headerOfInvocation, invocationsIn, mostInvocationsInAChain } from './lineage.ts';
 import { startThread, type ChunkReader, type InvokeOutcome, type Thread, type ThreadSettings } from './thread.ts';
@@ -13,6 +14,8 @@ export interface FunctionSettings extends ThreadSettings {
   readonly isReserved: boolean;
   /** what the template says of loops in which the function takes part; Lambda ends them unless it says otherwise */
   readonly recursiveLoop: 'Allow' | 'Terminate';
+  /** Default: what Lambda does without an EventInvokeConfig. */
+  readonly asyncInvoke?: AsyncInvokeConfig;
   /** a short line for the person at the terminal */
   readonly warn: (line: string) => void;
   readonly onInvoked: (invocation: { readonly tookMs: number; readonly requestBytes: number; readonly failed: boolean }) => void;
@@ -37,6 +40,8 @@ export interface LambdaFunction {
   readonly arn: string;
   readonly concurrency: number;
   readonly timeoutMs: number;
+  /** what becomes of its asynchronous events */
+  readonly asyncInvoke: AsyncInvokeConfig;
   /** Has a thread load the module, so that the first invocation need not wait for it. */
   warm(): void;
   /** Why Lambda would not invoke the function with what came with this trace header; undefined: it would. */
@@ -108,6 +113,7 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     arn: settings.arn,
     concurrency: settings.concurrency,
     timeoutMs: settings.timeoutMs,
+    asyncInvoke: settings.asyncInvoke ?? defaultAsyncInvokeConfig,
     warm() {
       const thread = take();
       idle.push({ thread, since: performance.now() });

@@ -10,7 +10,9 @@ import type { Recorder } from '../recorder/recorder.ts';
 import type { Assembly } from '../template/assembly.ts';
 import type { Resource, Template } from '../template/template.ts';
 import { TemplateFault } from '../template/template-fault.ts';
+import { type AsyncInvokeConfig, defaultAsyncInvokeConfig, readAsyncInvokeConfigs } from './async-invoke.ts';
 import { createFunction, type LambdaFunction } from './function.ts';
+import { limits } from './limits.ts';
 import type { Logs } from './logs.ts';
 
 const shape = z.looseObject({
@@ -38,7 +40,30 @@ export interface FunctionParts {
   readonly ephemeral?: string;
   /** threads per function where the template reserves no concurrency */
   readonly threads: number;
+  /** ARNs of functions that only stream: an open stream holds a thread that mostly waits */
+  readonly streaming?: ReadonlySet<string>;
+  /** the account's quota of concurrent executions. Default: that of a new account */
+  readonly accountConcurrency?: number;
   readonly warn: (line: string) => void;
+}
+
+/** More streams than anybody has open on a laptop; each thread takes 60 MB once it is used. */
+const streamThreads = 64;
+
+/**
+ * Lambda refuses a reservation that leaves too little to the functions that have none, and the deployment rolls back.
+ * https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
+ */
+function refuseReservations(template: Template, accountConcurrency: number): void {
+  const least = Math.min(limits.leastUnreserved, accountConcurrency);
+  let unreserved = accountConcurrency;
+  for (const { logicalId, properties } of template.of('AWS::Lambda::Function')) {
+    unreserved -= Number(properties['ReservedConcurrentExecutions'] ?? 0);
+    if (unreserved >= least) continue;
+    throw new TemplateFault(
+      `${logicalId}: Specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its minimum value of [${least}]. The account has ${accountConcurrency}: STEPWELL_ACCOUNT_CONCURRENCY`,
+    );
+  }
 }
 
 /** The module of a handler such as `index.handler`: ES modules first, as Lambda looks for them. */
@@ -51,7 +76,7 @@ function moduleOf(folder: string, file: string, logicalId: string): string {
 /** What a person calls the function: its logical id without the hash. */
 const label = ({ logicalId }: Resource): string => logicalId.replace(/[0-9A-F]{8}$/, '');
 
-function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
+function createOne(resource: Resource, asyncInvoke: AsyncInvokeConfig, parts: FunctionParts): LambdaFunction {
   const { name, arn = '', logicalId } = resource;
   const parsed = shape.safeParse(resource.properties);
   if (!parsed.success) throw new TemplateFault(`${logicalId}: the function is not understood: ${z.prettifyError(parsed.error)}`);
@@ -86,9 +111,10 @@ function createOne(resource: Resource, parts: FunctionParts): LambdaFunction {
     },
     timeoutMs: Timeout * 1_000,
     ...(parts.ephemeral === undefined ? {} : { ephemeral: parts.ephemeral }),
-    concurrency: ReservedConcurrentExecutions ?? parts.threads,
+    concurrency: ReservedConcurrentExecutions ?? (parts.streaming?.has(arn) === true ? streamThreads : parts.threads),
     isReserved: ReservedConcurrentExecutions !== undefined,
     recursiveLoop: RecursiveLoop,
+    asyncInvoke,
     print: parts.logs.of(called),
     warn: (line) => parts.warn(line.replace(name, called)),
     onInvoked: ({ tookMs, requestBytes, failed }) =>
@@ -145,5 +171,14 @@ const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: 
 
 /** Functions by name. */
 export function createFunctions(parts: FunctionParts): ReadonlyMap<string, LambdaFunction> {
-  return new Map(parts.template.of('AWS::Lambda::Function').map((resource) => [resource.name, createOne(resource, parts)]));
+  refuseReservations(parts.template, parts.accountConcurrency ?? limits.accountConcurrency);
+  const asyncInvokes = readAsyncInvokeConfigs(parts.template);
+  return new Map(
+    parts.template
+      .of('AWS::Lambda::Function')
+      .map((resource) => [
+        resource.name,
+        createOne(resource, asyncInvokes.get(resource.name) ?? defaultAsyncInvokeConfig, parts),
+      ]),
+  );
 }

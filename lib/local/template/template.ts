@@ -30,6 +30,18 @@ export interface Template {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** An ARN names one resource: AWS refuses to create a second one, in another stack too. */
+function refuseSharedNames(resources: readonly Resource[]): void {
+  const byArn = new Map<string, Resource>();
+  for (const resource of resources) {
+    const { arn, stack, logicalId, name } = resource;
+    const other = arn === undefined ? undefined : byArn.get(arn);
+    if (other !== undefined)
+      throw new TemplateFault(`both ${other.stack}/${other.logicalId} and ${stack}/${logicalId} have the name '${name}'`);
+    if (arn !== undefined) byArn.set(arn, resource);
+  }
+}
+
 /** Reads the assembly's stacks as CloudFormation would after a deploy to this machine. `endpoint` is the gateway's URL,
  * `sockets` where sockets are opened. */
 export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: string, sockets = endpoint): Template {
@@ -134,5 +146,6 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
   if (unknownTypes.size > 0) {
     throw new TemplateFault(`the embedded cloud does not know these resource types: ${[...unknownTypes].join(', ')}`);
   }
+  refuseSharedNames(all);
   return { all, of: (...types) => all.filter((resource) => types.includes(resource.type)), outputs, ignored };
 }

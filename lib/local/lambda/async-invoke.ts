@@ -1,0 +1,86 @@
+/**
+ * Asynchronous invocation, as Lambda does it: an accepted event waits in a queue of its function's. A throttled event goes back
+ * to the queue until it is too old; one whose invocation failed is retried a few times. After that Lambda drops it:
+ * https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
+ */
+import * as z from 'zod';
+import { lastPart } from '../place.ts';
+import type { Template } from '../template/template.ts';
+import { TemplateFault } from '../template/template-fault.ts';
+import type { InvocationCause, LambdaFunction } from './function.ts';
+
+/** What the EventInvokeConfig of a function says, or the defaults of Lambda. */
+export interface AsyncInvokeConfig {
+  /** retries after an invocation that failed */
+  readonly retries: number;
+  readonly maxAgeMs: number;
+}
+
+export const defaultAsyncInvokeConfig: AsyncInvokeConfig = { retries: 2, maxAgeMs: 21_600_000 };
+
+/** Lambda refuses what is not within these bounds. */
+const configShape = z.strictObject({
+  FunctionName: z.string(),
+  Qualifier: z.literal('$LATEST'),
+  MaximumRetryAttempts: z.number().int().min(0).max(2).default(defaultAsyncInvokeConfig.retries),
+  MaximumEventAgeInSeconds: z
+    .number()
+    .int()
+    .min(60)
+    .max(21_600)
+    .default(defaultAsyncInvokeConfig.maxAgeMs / 1_000),
+});
+
+/** By the names of the functions; a function without a config has the defaults. */
+export function readAsyncInvokeConfigs(template: Template): ReadonlyMap<string, AsyncInvokeConfig> {
+  return new Map(
+    template.of('AWS::Lambda::EventInvokeConfig').map(({ logicalId, properties }) => {
+      const parsed = configShape.safeParse(properties);
+      if (!parsed.success)
+        throw new TemplateFault(`${logicalId}: the EventInvokeConfig is not understood: ${z.prettifyError(parsed.error)}`);
+      const { FunctionName, MaximumRetryAttempts, MaximumEventAgeInSeconds } = parsed.data;
+      return [lastPart(FunctionName), { retries: MaximumRetryAttempts, maxAgeMs: MaximumEventAgeInSeconds * 1_000 }];
+    }),
+  );
+}
+
+/** One minute before the first retry of a failed invocation, two before the second. */
+const afterFailureMs = [60_000, 120_000] as const;
+/** A throttled event is tried again after 1 s, 2 s, 4 s and so on, at most every five minutes. */
+const afterThrottleMs = (throttles: number): number => Math.min(300_000, 1_000 * 2 ** (throttles - 1));
+
+type AsyncTarget = Pick<LambdaFunction, 'name' | 'invoke' | 'asyncInvoke'>;
+
+/** Accepts an event and lets the function have it afterwards. `warn` hears of an event that is dropped. */
+export function invokeAsync(
+  target: AsyncTarget,
+  event: string,
+  warn: (line: string) => void,
+  cause: Pick<InvocationCause, 'traceHeaders'> = {},
+): void {
+  const acceptedAt = Date.now();
+  const { retries, maxAgeMs } = target.asyncInvoke;
+  let failures = 0;
+  let throttles = 0;
+
+  const drop = (why: string): void => warn(`${target.name}: an asynchronous event was dropped: ${why}`);
+  const again = (waitMs: number): void => {
+    if (Date.now() + waitMs - acceptedAt > maxAgeMs) drop(`it is older than ${maxAgeMs / 1_000} s`);
+    // A process that stops does not wait for it: what is in the queue is lost with the embedded cloud.
+    else setTimeout(attempt, waitMs).unref();
+  };
+  const failed = (): void => {
+    const waitMs = afterFailureMs[failures];
+    failures += 1;
+    if (failures > retries || waitMs === undefined) drop(`the function failed, and ${retries} retries are configured`);
+    else again(waitMs);
+  };
+  function attempt(): void {
+    target.invoke(event, cause).then((outcome) => {
+      if (outcome.kind === 'failed') failed();
+      else if (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException') again(afterThrottleMs(++throttles));
+      else if (outcome.kind === 'refused') drop(outcome.message);
+    }, failed);
+  }
+  attempt();
+}

@@ -1,0 +1,200 @@
+/** `doctor --aws`, against what AWS answers for a small and for a normal account. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
+// Loaded before anything is tested: the SDK of AWS sets a global when it is loaded.
+import '../../lib/cli/care/doctor-account.ts';
+import { isSigned } from '../../lib/local/aws/signature.ts';
+import { dataIn, errorIn, freshFolder, typist } from './cli-here.ts';
+
+/** The answers as AWS documents them: Lambda GetAccountSettings, API Gateway GetAccount, Service Quotas ListServiceQuotas. */
+const answersOf = (concurrency: number, more: { unreserved?: number; rate?: number; logRole?: boolean } = {}) => ({
+  lambda: {
+    AccountLimit: {
+      TotalCodeSize: 80_530_636_800,
+      CodeSizeUnzipped: 262_144_000,
+      CodeSizeZipped: 52_428_800,
+      ConcurrentExecutions: concurrency,
+      UnreservedConcurrentExecutions: more.unreserved ?? concurrency,
+    },
+    AccountUsage: { TotalCodeSize: 9_000, FunctionCount: 3 },
+  },
+  apigateway: {
+    apiKeyVersion: '4',
+    ...(more.logRole === true ? { cloudwatchRoleArn: 'arn:aws:iam::111122223333:role/logs' } : {}),
+    features: ['UsagePlans'],
+    throttleSettings: { burstLimit: (more.rate ?? 10_000) / 2, rateLimit: more.rate ?? 10_000 },
+  },
+  servicequotas: {
+    first: { Quotas: [{ ServiceCode: 'scheduler', QuotaName: 'Schedule groups', Value: 500 }], NextToken: 'next' },
+    next: { Quotas: [{ ServiceCode: 'scheduler', QuotaName: 'Number of schedules', Value: 10_000_000 }] },
+  },
+});
+const small = answersOf(10);
+const normal = answersOf(1_000);
+
+const now = Date.UTC(2026, 10, 23, 12);
+const secret = 'wJalrXUtnFEMI';
+
+const shape = z.strictObject({
+  checks: z.array(z.strictObject({ name: z.string(), verdict: z.enum(['ok', 'warn', 'fail']), message: z.string() })),
+});
+
+beforeEach(() => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'operator');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', secret);
+  vi.stubEnv('AWS_REGION', 'eu-west-1');
+});
+afterEach(() => vi.unstubAllEnvs());
+
+const bodyOf = ({ body }: RequestInit): string => z.string().default('').parse(body);
+
+interface Asked {
+  readonly url: string;
+  readonly init: RequestInit;
+}
+
+function account(answers: ReturnType<typeof answersOf> | number, context: Readonly<Record<string, unknown>> = {}) {
+  const asked: Asked[] = [];
+  const cwd = freshFolder();
+  const own = Object.fromEntries(Object.entries(context).map(([name, value]) => [`stepwell:${name}`, value]));
+  writeFileSync(join(cwd, 'cdk.json'), JSON.stringify({ context: { ...own, '@aws-cdk/core:something': true } }));
+  const { type } = typist({
+    cwd,
+    env: { HOME: cwd },
+    now: () => now,
+    fetch: async (url, init = {}) => {
+      asked.push({ url, init });
+      if (typeof answers === 'number') return new Response('{"message":"not authorized"}', { status: answers });
+      const { host } = new URL(url);
+      if (host.startsWith('lambda.')) return Response.json(answers.lambda);
+      if (host.startsWith('apigateway.')) return Response.json(answers.apigateway);
+      return Response.json(bodyOf(init).includes('NextToken') ? answers.servicequotas.next : answers.servicequotas.first);
+    },
+  });
+  return { type, asked };
+}
+
+async function examined(
+  answers: ReturnType<typeof answersOf>,
+  context: Readonly<Record<string, unknown>> = {},
+  ...options: readonly string[]
+) {
+  const { type, asked } = account(answers, context);
+  const printed = await type('doctor', '--aws', '--json', ...options);
+  const { checks } = dataIn(printed, shape);
+  return { exitCode: printed.exitCode, asked, of: (name: string) => checks.find((check) => check.name === name), checks };
+}
+
+test('a normal account has what the default settings ask for', async () => {
+  const { exitCode, checks } = await examined(normal);
+  expect(checks.map(({ name, verdict }) => [name, verdict])).toEqual(
+    ['region', 'concurrency', 'reservation', 'api gateway', 'log role', 'schedules'].map((name) => [name, 'ok']),
+  );
+  expect(exitCode).toBe(0);
+});
+
+describe('a small account', () => {
+  test('fails with the default settings, and is told which to change', async () => {
+    const { exitCode, of } = await examined(small);
+    expect(of('concurrency')).toMatchObject({
+      verdict: 'fail',
+      message: expect.stringMatching(/10 concurrent.*370.*preset to small.*L-B99A9384/),
+    });
+    expect(exitCode).toBe(1);
+  });
+
+  test.each([
+    ['in cdk.json', { preset: 'small' }, []],
+    ['tried out', {}, ['--preset', 'small']],
+  ])('takes the preset, with a warning: %s', async (_where, context, options) => {
+    const { exitCode, of } = await examined(small, context, ...options);
+    expect(of('concurrency')).toMatchObject({ verdict: 'warn', message: expect.stringContaining('which is the least') });
+    expect(exitCode).toBe(2);
+  });
+
+  test('can reserve nothing', async () => {
+    const { exitCode, of } = await examined(small, { preset: 'small', reservesWatchers: 'true' });
+    expect(of('reservation')).toMatchObject({ verdict: 'fail', message: expect.stringMatching(/rolls back.*reservesWatchers/) });
+    expect(exitCode).toBe(1);
+  });
+});
+
+describe('a reservation', () => {
+  test.each([
+    [answersOf(150), 'ok'],
+    [answersOf(149), 'fail'],
+    // After the deployment, or where others have reserved as much: only the operator can tell.
+    [answersOf(150, { unreserved: 100 }), 'warn'],
+  ])('%#: leaves 100 to all others, or fails', async (answers, verdict) => {
+    expect((await examined(answers, { reservesWatchers: true })).of('reservation')?.verdict).toBe(verdict);
+  });
+});
+
+test('a stage that promises more requests than the account may have is warned about', async () => {
+  const { of } = await examined(answersOf(1_000, { rate: 2_500 }), { requestsPerSecond: '5000' });
+  expect(of('api gateway')).toMatchObject({
+    verdict: 'warn',
+    message: expect.stringMatching(/2500 requests a second.*requestsPerSecond \(5000\) and requestBurst \(2000\)/),
+  });
+});
+
+test('without the account’s log role the deployment fails, unless it sets it', async () => {
+  const own = { setsAccountLogRole: false };
+  expect((await examined(normal, own)).of('log role')).toMatchObject({
+    verdict: 'fail',
+    message: expect.stringContaining('setsAccountLogRole'),
+  });
+  expect((await examined(answersOf(1_000, { logRole: true }), own)).of('log role')?.verdict).toBe('ok');
+});
+
+test('every request is signed as AWS asks, in the region that was given', async () => {
+  const { asked } = await examined(normal, {}, '--region', 'ap-south-1');
+  expect(asked.map(({ url }) => url)).toEqual([
+    'https://lambda.ap-south-1.amazonaws.com/2016-08-19/account-settings',
+    'https://apigateway.ap-south-1.amazonaws.com/account',
+    'https://servicequotas.ap-south-1.amazonaws.com/',
+    'https://servicequotas.ap-south-1.amazonaws.com/',
+  ]);
+  for (const { url, init } of asked) {
+    const headers = Object.fromEntries(new Headers(init.headers));
+    const [, scope = '', signed = '', signature = ''] =
+      /Credential=operator\/(\S+), SignedHeaders=(\S+), Signature=([0-9a-f]{64})$/.exec(headers['authorization'] ?? '') ?? [];
+    const { pathname, searchParams: query } = new URL(url);
+    const request = { method: init.method ?? '', url: pathname, query, headers, body: Buffer.from(bodyOf(init)) };
+    const terms = { scope, date: headers['x-amz-date'] ?? '', signedHeaders: signed.split(';') };
+    expect(isSigned(request, terms, signature, secret), url).toBe(true);
+    expect(isSigned(request, terms, signature, 'another'), url).toBe(false);
+  }
+});
+
+test('without credentials it says so, and asks nobody', async () => {
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
+  for (const file of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(file, join(freshFolder(), 'none'));
+  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+  const { type, asked } = account(normal);
+  const printed = await type('doctor', '--aws', '--json');
+  expect([printed.exitCode, errorIn(printed)]).toEqual([
+    1,
+    expect.objectContaining({
+      code: 'aws_not_configured',
+      message: expect.stringMatching(/^No AWS credentials or no region: .*AWS_PROFILE/),
+    }),
+  ]);
+  expect(asked).toEqual([]);
+});
+
+test('what AWS refuses is passed on', async () => {
+  const printed = await account(403).type('doctor', '--aws', '--json');
+  expect([printed.exitCode, errorIn(printed)]).toEqual([
+    1,
+    expect.objectContaining({ code: 'aws', message: expect.stringMatching(/lambda answered 403.*not authorized/) }),
+  ]);
+  const unreachable = typist({ cwd: freshFolder(), fetch: () => Promise.reject(new TypeError('fetch failed')) });
+  expect((await unreachable.type('doctor', '--aws', '--json')).exitCode).toBe(4);
+});
+
+test('its options belong to it', async () => {
+  expect((await account(normal).type('doctor', '--region', 'eu-west-1')).exitCode).toBe(3);
+});

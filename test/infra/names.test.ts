@@ -1,0 +1,107 @@
+/** Two installations in one account and region share no name, and no alarm of one looks at the other. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { type Stack, loadAssembly } from '../../lib/local/template/assembly.ts';
+import { readTemplate } from '../../lib/local/template/template.ts';
+import { type Resource, byId, ofType, stacksWith, synthesize } from './synthesized.ts';
+
+/** Names that hold within another resource, or name another one. */
+const scoped: ReadonlySet<string> = new Set([
+  'AWS::IAM::Policy PolicyName',
+  'AWS::ApiGateway::Stage StageName',
+  'AWS::ApiGatewayV2::Stage StageName',
+  'AWS::CloudWatch::Alarm MetricName',
+]);
+
+/** Names that stand in the template as text. What CloudFormation makes up is unique already. */
+const namesIn = (resources: readonly Resource[]): readonly string[] =>
+  resources.flatMap(({ Type, Properties }) =>
+    Object.entries(Properties)
+      .filter(([key, value]) => key.endsWith('Name') && typeof value === 'string' && !scoped.has(`${Type} ${key}`))
+      .map(([key, value]) => `${Type} ${key} ${String(value)}`),
+  );
+
+const dimensions = z.array(z.object({ Name: z.string(), Value: z.unknown() })).default([]);
+const alarmShape = z.looseObject({
+  Dimensions: dimensions,
+  Metrics: z
+    .array(z.looseObject({ MetricStat: z.looseObject({ Metric: z.looseObject({ Dimensions: dimensions }) }).exactOptional() }))
+    .default([]),
+});
+
+const dimensionsIn = (resources: readonly Resource[]): readonly string[] =>
+  ofType(resources, 'CloudWatch::Alarm').flatMap(({ Properties }) => {
+    const { Dimensions, Metrics } = alarmShape.parse(Properties);
+    const all = [...Dimensions, ...Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric.Dimensions ?? [])];
+    // The operations of a table are the same words everywhere.
+    return all.filter(({ Value }) => typeof Value === 'string').map(({ Name, Value }) => `${Name} ${String(Value)}`);
+  });
+
+const shared = (one: readonly string[], other: readonly string[]): readonly string[] =>
+  one.filter((name) => other.includes(name));
+
+describe('two installations', () => {
+  const first = synthesize();
+  const second = synthesize({ name: 'Second' });
+
+  test('have no physical name in common', () => {
+    const names = namesIn([...first.data, ...first.runtime]);
+    expect(names.length).toBeGreaterThan(2);
+    expect(shared(names, namesIn([...second.data, ...second.runtime]))).toEqual([]);
+  });
+
+  test('have no dimension of an alarm in common', () => {
+    expect(dimensionsIn(first.runtime)).not.toEqual([]);
+    expect(shared(dimensionsIn(first.runtime), dimensionsIn(second.runtime))).toEqual([]);
+  });
+
+  test('name their APIs after themselves', () => {
+    for (const type of ['ApiGateway::RestApi', 'ApiGatewayV2::Api']) {
+      expect(ofType(first.runtime, type).map(({ Properties }) => Properties['Name'])).toEqual([
+        expect.stringMatching(/^Stepwell-Runtime-/),
+      ]);
+      expect(ofType(second.runtime, type).map(({ Properties }) => Properties['Name'])).toEqual([
+        expect.stringMatching(/^Second-Runtime-/),
+      ]);
+    }
+  });
+});
+
+test('a group of schedules is named after its stack and the one time that it was created', () => {
+  // A deleted group keeps its name while it is DELETING: the stack that is created next needs another one.
+  const { Name } = byId(synthesize().runtime, 'StepwellTimersGroup').Properties;
+  expect(Name).toEqual({
+    'Fn::Join': [
+      '',
+      [expect.stringMatching(/^Stepwell.{1,18}-$/), { 'Fn::Select': [2, { 'Fn::Split': ['/', { Ref: 'AWS::StackId' }] }] }],
+    ],
+  });
+});
+
+describe('the embedded cloud', () => {
+  let stacks: readonly Stack[];
+  beforeAll(() => {
+    const read = (settings: Readonly<Record<string, unknown>>) => loadAssembly(stacksWith(settings).app.synth().directory).stacks;
+    stacks = [...read({}), ...read({ name: 'Second' })];
+  });
+
+  test('takes two installations at once', () => {
+    expect(readTemplate({ stacks }, 'http://127.0.0.1:9').of('AWS::Scheduler::ScheduleGroup')).toHaveLength(2);
+  });
+
+  test('refuses two that share the name of a group of schedules', () => {
+    const planted = stacks.map(({ name, template }) => ({
+      name,
+      template: {
+        ...template,
+        Resources: Object.fromEntries(
+          Object.entries(template.Resources).map(([id, resource]) => [
+            id,
+            resource.Type === 'AWS::Scheduler::ScheduleGroup' ? { ...resource, Properties: { Name: 'timers' } } : resource,
+          ]),
+        ),
+      },
+    }));
+    expect(() => readTemplate({ stacks: planted }, 'http://127.0.0.1:9')).toThrow(/both .* have the name 'timers'/);
+  });
+});
