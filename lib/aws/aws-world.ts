@@ -73,7 +73,7 @@ export const awsWorld = (settings: Settings): World => {
     },
   };
   // Whoever only notes how far the sweep is has no table of runs.
-  const index = once(() => new DynamoRunIndex(tables, { head: (run) => log().head(run) }));
+  const index = once(() => new DynamoRunIndex(tables, { heads: (runs) => log().heads(runs) }));
   const jobs = once(
     () =>
       new SqsJobs(

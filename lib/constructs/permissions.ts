@@ -68,6 +68,7 @@ export const permissions = {
         ['dynamodb:Query'],
         [runsTableKeys.byProject, runsTableKeys.byState].map((index) => `${storage.runsTable.tableArn}/index/${index.name}`),
       ),
+      allow(['dynamodb:BatchGetItem'], [storage.runsTable.tableArn]),
     ],
   },
   'read control records': {

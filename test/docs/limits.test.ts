@@ -266,6 +266,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Deadline of a test run': [`${days(longestTest)}`, 'lib/service/begin-run.ts'],
   'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/expiry.ts'],
   'Runs read for a page of a list': [count(mostRowsRead), 'lib/service/list-runs.ts'],
+  'Commits of open runs read together': [
+    count(numberIn('lib/service/list-runs.ts', 'const commitsReadTogether = ')),
+    'lib/service/list-runs.ts',
+  ],
   'Retention of a test run': [`${days(testRetention)}`, 'lib/service/begin-run.ts'],
   "Body of a widget's configuration": [
     bytes(numberIn('lib/api/test-run-routes.ts', 'const viewLimitBytes = ')),

@@ -71,9 +71,10 @@ test('only the scheduler, for its group in this account, may take the roles of s
   }
 });
 
-test('two functions may delete from the Runs table, what runs wrote and when they are due; none may scan or batch', () => {
+test('two functions may delete from the Runs table, what runs wrote and when they are due; none may scan', () => {
   const actions = new Set(grants.flatMap(({ Action }) => Action).filter((action) => action.startsWith('dynamodb:')));
   expect([...actions].toSorted()).toEqual([
+    'dynamodb:BatchGetItem',
     'dynamodb:DeleteItem',
     'dynamodb:GetItem',
     'dynamodb:PutItem',
@@ -300,6 +301,14 @@ test('the API lists runs, and the sweep those of a project', () => {
     ['Api', ['byProject', 'byState']],
     ['Sweep', ['byProject']],
   ]);
+});
+
+test('whoever lists runs reads their items in batches, and nobody else; no batch writes', () => {
+  const batching = grants.filter(({ Action }) => Action.some((action) => action.includes('Batch')));
+  expect(batching.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual(['Api', 'Sweep']);
+  const batches = batching.flatMap(({ Action }) => Action).filter((action) => action.includes('Batch'));
+  expect(batches).toEqual(['dynamodb:BatchGetItem', 'dynamodb:BatchGetItem']);
+  for (const { Resource } of batching) expect(Resource).toEqual([expect.stringMatching(runsTable)]);
 });
 
 test('the schedule of the sweep may start the sweep and nothing else', () => {
