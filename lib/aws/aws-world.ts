@@ -90,7 +90,7 @@ export const awsWorld = (settings: Settings): World => {
   const schedules = once(() => new DynamoSchedules(control()));
   const recurrences = once(() => new SchedulerRecurrences(schedulerClient(), scheduling(), clock));
   const bucket = once(bucketClient);
-  const blobs = once(() => new S3Blobs(bucket(), settings.bucket));
+  const blobs = once(() => new S3Blobs(bucket(), settings.bucket, clock));
   const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName, settings.startedEvents));
   const metrics = once(() => (settings.metrics ? new EmfMetrics((line) => void process.stdout.write(`${line}\n`)) : noMetrics));
   const workflows = once(() => dynamoWorkflows(control()));

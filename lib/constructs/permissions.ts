@@ -132,7 +132,8 @@ export const permissions = {
   },
   'write payloads': {
     environment: ['bucket'],
-    statements: (places) => [allow(['s3:PutObject'], [payloadsArn(places)])],
+    // The tag says when the bucket is to delete it.
+    statements: (places) => [allow(['s3:PutObject', 's3:PutObjectTagging'], [payloadsArn(places)])],
   },
   /** Signing an upload hands on this permission, for one object and one digest and a quarter of an hour. */
   'keep artifacts': {

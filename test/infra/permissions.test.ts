@@ -235,6 +235,16 @@ test('only the function of deployments puts and removes artifacts, and it reads 
   expect(actionsOn(grants, 'StepwellFunctionsDeploymentsRole', runsTable)).toEqual(['dynamodb:GetItem', 'dynamodb:Query']);
 });
 
+test('whoever writes payloads says when they expire, and nobody else tags objects', () => {
+  const tagging = grants.filter(({ Action }) => Action.includes('s3:PutObjectTagging'));
+  const putting = grants.filter(
+    ({ Action, Resource }) => Action.includes('s3:PutObject') && Resource.some((one) => /payloads/.test(one)),
+  );
+  expect(tagging.map(({ role }) => role)).toEqual(putting.map(({ role }) => role));
+  expect(tagging.length).toBeGreaterThan(3);
+  for (const { Resource } of tagging) expect(Resource).toEqual([expect.stringMatching(/payloads\/\*$/)]);
+});
+
 test('a watcher writes nothing about runs and sends nothing', () => {
   const events = 'StepwellFunctionsEventsRole';
   expect(actionsOn(grants, events, runsTable)).toEqual(['dynamodb:GetItem', 'dynamodb:Query']);

@@ -291,6 +291,13 @@ describe('the gateway, for SQS', () => {
 describe('the gateway, for S3', () => {
   const at = (Key: string) => ({ Bucket: 'app-files', Key });
 
+  test('lets nobody tag what it puts who may only put', async () => {
+    const client = new S3Client(settings());
+    const tagged = new PutObjectCommand({ ...at('payloads/tagged'), Body: 'x', Tagging: 'days=1' });
+    expect(await nameOf(client.send(tagged))).toBe('AccessDenied');
+    expect(warned.at(-1)).toContain('s3:PutObjectTagging');
+  });
+
   test('stores and reads, and puts what must not be there only once', async () => {
     const client = new S3Client(settings());
     const put = () => client.send(new PutObjectCommand({ ...at('payloads/a b/ü.json'), Body: '{"a":1}', IfNoneMatch: '*' }));
