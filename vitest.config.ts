@@ -10,7 +10,7 @@ const together = { isolate: false, setupFiles: './test/nothing-left-behind.ts' }
 /** They run the whole product as those of `test/e2e` do, and so have its synthesis from there. */
 const onTheProduct = [
   'test/scripts/build-package.test.ts',
-  'test/bench/golden-{counts,loops}.test.ts',
+  'test/bench/golden-{counts,lists,loops}.test.ts',
   'test/bench/peers.test.ts',
 ];
 const withoutThose = { exclude: [...configDefaults.exclude, ...onTheProduct] };

@@ -2,8 +2,8 @@
 import * as z from 'zod';
 import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
 import type { Template } from '../lib/local/template/template.ts';
-import { getUnits, indexUnits, queryUnits, tableOf, writeUnits } from './capacity.ts';
-import { itemBytes, wireItem } from './item-size.ts';
+import { batchUnits, getUnits, indexUnits, queryUnits, tableOf, writeUnits } from './capacity.ts';
+import { type WireItem, itemBytes, wireItem } from './item-size.ts';
 import { ItemShadow, type Change } from './item-shadow.ts';
 import { partOf, textOf } from './parts.ts';
 import { readQueueCall } from './queue-requests.ts';
@@ -106,6 +106,11 @@ export class Meter {
         operation === 'GetItem' ? [partOfGet(input), getUnits(input, output)] : [partOfQuery(input), queryUnits(input, output)];
       return [line('readUnits', part, units, by, named)];
     }
+    if (operation === 'BatchGetItem') {
+      return status === 200
+        ? batchUnits(input, output).map(([key, units]) => line('readUnits', partOfKey(key), units, by, named))
+        : [];
+    }
     const change = this.#shadow.follow(operation, input, status, output);
     return change === undefined ? [] : linesOf(operation, change, by, named);
   }
@@ -166,10 +171,8 @@ const partOfWrite = (operation: string, part: string): string => {
   return part === 'head' && operation === 'UpdateItem' ? 'end' : part;
 };
 
-const partOfGet = (input: unknown): string => {
-  const { Key } = getKeys.parse(input);
-  return partOf(textOf(Key, 'pk'), textOf(Key, 'sk'));
-};
+const partOfKey = (key: WireItem): string => partOf(textOf(key, 'pk'), textOf(key, 'sk'));
+const partOfGet = (input: unknown): string => partOfKey(getKeys.parse(input).Key);
 
 function partOfQuery(input: unknown): string {
   const { IndexName, ExpressionAttributeValues } = queryKeys.parse(input);

@@ -83,6 +83,29 @@ export function getUnits(input: unknown, output: unknown): number {
   return readUnits(Item === undefined ? 0 : itemBytes(Item), getInput.parse(input).ConsistentRead);
 }
 
+const batchInput = z.looseObject({
+  RequestItems: z.record(z.string(), z.looseObject({ ConsistentRead: z.boolean().default(false), Keys: z.array(wireItem) })),
+});
+const batchOutput = z.looseObject({
+  Responses: z.record(z.string(), z.array(wireItem)),
+  // Keys that were left over are not billed, and no emulator leaves any.
+  UnprocessedKeys: z.strictObject({}).optional(),
+});
+
+/** A batch is billed as so many single reads: the keys that it names, with what each costs. */
+export function batchUnits(input: unknown, output: unknown): readonly (readonly [key: WireItem, units: number])[] {
+  const { Responses } = batchOutput.parse(output);
+  return Object.entries(batchInput.parse(input).RequestItems).flatMap(([table, { Keys, ConsistentRead }]) =>
+    Keys.map((key) => {
+      const names = Object.keys(key);
+      const item = Responses[table]?.find((one) =>
+        names.every((name) => JSON.stringify(one[name]) === JSON.stringify(key[name])),
+      );
+      return [key, readUnits(item === undefined ? 0 : itemBytes(item), ConsistentRead)] as const;
+    }),
+  );
+}
+
 /** A query is billed by the sum of what it looked at; what a filter takes away is not in its answer, and is counted by the mean. */
 export function queryUnits(input: unknown, output: unknown): number {
   const { Items, Count, ScannedCount } = queryOutput.parse(output);

@@ -82,7 +82,7 @@ export const awsWorld = (settings: Settings, around = nothing): World => {
     },
   };
   // Whoever only notes how far the sweep is has no table of runs.
-  const index = once(() => new DynamoRunIndex(tables, { head: (run) => log().head(run) }));
+  const index = once(() => new DynamoRunIndex(tables, { heads: (runs) => log().heads(runs) }));
   const shares = once(() => sharesIn(settings));
   const jobs = once(() => around.jobs(new SqsJobs(queueClient(), queues, shares)));
   const scheduling = (): ScheduleSettings => {
@@ -93,7 +93,7 @@ export const awsWorld = (settings: Settings, around = nothing): World => {
   const schedules = once(() => new DynamoSchedules(control()));
   const recurrences = once(() => new SchedulerRecurrences(schedulerClient(), scheduling(), clock));
   const bucket = once(bucketClient);
-  const blobs = once(() => new S3Blobs(bucket(), settings.bucket));
+  const blobs = once(() => new S3Blobs(bucket(), settings.bucket, clock));
   const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName, settings.startedEvents));
   const metrics = once(() => (settings.metrics ? printedMetrics() : noMetrics));
   const workflows = once(() => dynamoWorkflows(control()));

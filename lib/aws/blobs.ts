@@ -10,24 +10,32 @@ import {
 } from '@aws-sdk/client-s3';
 import { jsonValue } from '../codec/events.ts';
 import { readJson } from '../codec/unreadable.ts';
+import { payloadLifetimeTag, payloadLifetimes } from '../contract/payload-lifetimes.ts';
 import type { Scope } from '../engine/ids.ts';
+import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
+import { type Instant, days, minutes } from '../engine/time.ts';
 import type { Blobs } from '../ports/blobs.ts';
+import type { Clock } from '../ports/clock.ts';
 import { reach } from './reach.ts';
 
 export class S3Blobs implements Blobs {
   readonly #client: S3Client;
   readonly #bucket: string;
+  readonly #clock: Pick<Clock, 'now'>;
 
-  constructor(client: S3Client, bucket: string) {
+  constructor(client: S3Client, bucket: string, clock: Pick<Clock, 'now'>) {
     this.#client = client;
     this.#bucket = bucket;
+    this.#clock = clock;
   }
 
-  async put(scope: Scope, key: string, value: JsonValue): Promise<void> {
+  async put(scope: Scope, key: string, value: JsonValue, expiresAt: Instant): Promise<void> {
     const command = new PutObjectCommand({
       Bucket: this.#bucket,
       Key: objectKey(scope, key),
+      // A rule of the bucket deletes what has this tag. The days count from this very put, also where it replaces an earlier one.
+      Tagging: `${payloadLifetimeTag}=${payloadLifetime(expiresAt, this.#clock.now())}`,
       Body: gzipSync(JSON.stringify(value)),
       ContentType: 'application/json',
       ContentEncoding: 'gzip',
@@ -66,3 +74,18 @@ export class S3Blobs implements Blobs {
 }
 
 const objectKey = (scope: Scope, key: string): string => `payloads/${scope.projectId}/${scope.environment}/${key}`;
+
+/** The bucket notes the creation by a clock of its own. */
+const clocksApart = minutes(15);
+
+/**
+ * The lifetime of a payload that is written now and needed until `expiresAt`. The bucket adds the days to the time of its creation,
+ * goes on to the next midnight (UTC), and deletes: so never before `expiresAt`, and less than two days after it, up to 730 days.
+ */
+export function payloadLifetime(expiresAt: Instant, now: Instant): number {
+  const dayOfCreation = Math.floor((now - clocksApart) / days(1));
+  const needed = Math.ceil(expiresAt / days(1)) - dayOfCreation - 1;
+  const lifetime = payloadLifetimes.find((each) => each >= needed);
+  invariant(lifetime !== undefined, () => `no payload is kept for ${needed} days`);
+  return lifetime;
+}

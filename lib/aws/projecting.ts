@@ -5,7 +5,7 @@ import type { HeadProjection } from '../engine/log/head.ts';
 import { listedState } from '../ports/run-index.ts';
 import { text } from './attributes.ts';
 import { optionalProjectionNames, projectionAttributes } from './head-item.ts';
-import { statePartition } from './run-keys.ts';
+import { statePartitionOf } from './run-keys.ts';
 import type { Expression } from './table.ts';
 
 const { byProject, byState } = runsTableKeys;
@@ -29,7 +29,7 @@ export const projecting = (run: RunAddress, projection: HeadProjection): Express
     },
     values: {
       ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
-      ...(state !== undefined && { ':sp': text(statePartition(run, state)) }),
+      ...(state !== undefined && { ':sp': text(statePartitionOf(run, state)) }),
     },
   };
 };

@@ -49,6 +49,8 @@ interface Listing {
   readonly after?: ListPosition;
 }
 
+type ListIndex = (typeof runsTableKeys)['byProject' | 'byState'];
+
 interface Row {
   readonly run: RunAddress;
   /** creation time and run id as the index sorts them */
@@ -66,20 +68,19 @@ const sweptKey: Key = { pk: '~sweep', sk: 'minute' };
 
 export class DynamoRunIndex implements RunIndex {
   readonly #tables: Tables;
-  readonly #log: Pick<RunLog, 'head'>;
+  readonly #log: Pick<RunLog, 'heads'>;
 
-  constructor(tables: Tables, log: Pick<RunLog, 'head'>) {
+  constructor(tables: Tables, log: Pick<RunLog, 'heads'>) {
     this.#tables = tables;
     this.#log = log;
   }
 
   async list(scope: Scope, options: Listing): Promise<RunPage> {
-    const parts = shards.map((shard) => this.#rows(runsTableKeys.byProject, projectPartition(scope, shard), options));
-    return this.#page((await Promise.all(parts)).flat(), options.limit);
+    return this.#page(runsTableKeys.byProject, (shard) => projectPartition(scope, shard), options);
   }
 
   async listByState(scope: Scope, state: ListedState, options: Listing): Promise<RunPage> {
-    const page = await this.#page(await this.#rows(runsTableKeys.byState, statePartition(scope, state), options), options.limit);
+    const page = await this.#page(runsTableKeys.byState, (shard) => statePartition(scope, state, shard), options);
     // The index may be late, the heads are not: a run that has moved on is not shown where it was.
     return { ...page, heads: page.heads.filter((head) => listedState(head.projection) === state) };
   }
@@ -165,11 +166,7 @@ export class DynamoRunIndex implements RunIndex {
   }
 
   /** One row more than asked for, so that it is known whether the list goes on. */
-  async #rows(
-    index: (typeof runsTableKeys)['byProject' | 'byState'],
-    partition: string,
-    { limit, after }: Listing,
-  ): Promise<readonly Row[]> {
+  async #rows(index: ListIndex, partition: string, { limit, after }: Listing): Promise<readonly Row[]> {
     const items = this.#tables.runs.query({
       IndexName: index.name,
       ScanIndexForward: false,
@@ -181,10 +178,13 @@ export class DynamoRunIndex implements RunIndex {
     return (await firstOf(items, limit + 1)).map((item) => rowIn(item, index.sort));
   }
 
-  async #page(rows: readonly Row[], limit: number): Promise<RunPage> {
-    const newest = rows.toSorted((one, other) => (one.sort < other.sort ? 1 : -1));
+  /** The newest of all shards, of which each could hold the whole page. */
+  async #page(index: ListIndex, partitionOf: (shard: number) => string, options: Listing): Promise<RunPage> {
+    const { limit } = options;
+    const rows = await Promise.all(shards.map((shard) => this.#rows(index, partitionOf(shard), options)));
+    const newest = rows.flat().toSorted((one, other) => (one.sort < other.sort ? 1 : -1));
     const given = newest.slice(0, limit);
-    const heads = (await Promise.all(given.map(({ run }) => this.#log.head(run)))).filter((head) => head !== undefined);
+    const heads = (await this.#log.heads(given.map(({ run }) => run))).filter((head) => head !== undefined);
     const last = given.at(-1);
     return newest.length > limit && last !== undefined ? { heads, next: positionOfSort(last.sort) } : { heads };
   }

@@ -42,7 +42,7 @@ export const dueNoteKey = (run: RunAddress, minute: number): Key => ({ pk: runPa
 export const minuteNoted = (sort: string): number => Number(sort.slice(dueNoteSorts.length));
 export const isLogSort = (sort: string): boolean => sort.startsWith(logPrefix);
 
-/** Eight partitions for what many runs write at once: a minute's due entries, a project's newest runs. */
+/** Eight partitions for what many runs write at once: a minute's due entries, a project's newest runs, those of a state. */
 export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const shardOf = (run: RunAddress): number => createHash('sha256').update(run.runId).digest().readUInt8(0) % shards.length;
 
@@ -74,7 +74,8 @@ const addressOf = ([projectId, environment, runId]: readonly string[]): RunAddre
 
 export const projectPartition = (scope: Scope, shard: number): string => `${scopeKey(scope)}#${shard}`;
 export const projectPartitionOf = (run: RunAddress): string => projectPartition(run, shardOf(run));
-export const statePartition = (scope: Scope, state: ListedState): string => `${scopeKey(scope)}#${state}`;
+export const statePartition = (scope: Scope, state: ListedState, shard: number): string => `${scopeKey(scope)}#${state}#${shard}`;
+export const statePartitionOf = (run: RunAddress, state: ListedState): string => statePartition(run, state, shardOf(run));
 
 /** ISO times of the years 0 to 9999 sort as text. */
 export const creationSort = (createdAt: Instant, runId: string): string => `${iso(createdAt)}#${runId}`;

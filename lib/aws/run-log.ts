@@ -5,8 +5,8 @@ import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { type Head, type HeadProjection, type RunCreation, terminalStatuses } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Beat, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
-import { number, text } from './attributes.ts';
+import type { Beat, LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import { type Item, number, text } from './attributes.ts';
 import { commitIn, logAttributes, nonceIn } from './commit-item.ts';
 import { forgetRun, isForgottenItem } from './forget-run.ts';
 import { headAttributes, headIn } from './head-item.ts';
@@ -43,8 +43,19 @@ export class DynamoRunLog implements RunLog {
   }
 
   async head(run: RunAddress): Promise<Head | undefined> {
-    const item = await this.#table.get(headKey(run));
-    return item === undefined || isForgottenItem(item) ? undefined : headIn(item);
+    return headOf(await this.#table.get(headKey(run)));
+  }
+
+  async heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]> {
+    return (await this.#table.getAll(runs.map(headKey))).map(headOf);
+  }
+
+  async nextCommits(tails: readonly LogTail[], most: number): Promise<readonly (readonly Commit[])[]> {
+    const keys = tails.map(({ run, after }) => Array.from({ length: most }, (_, index) => logKey(run, after + 1 + index)));
+    const items = await this.#table.getAll(keys.flat());
+    return tails.map((_, index) =>
+      items.slice(index * most, (index + 1) * most).flatMap((item) => (item === undefined ? [] : [commitIn(item)])),
+    );
   }
 
   async commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]> {
@@ -108,5 +119,8 @@ export class DynamoRunLog implements RunLog {
     return forgetRun(this.#table, run, expiresAt);
   }
 }
+
+const headOf = (item: Item | undefined): Head | undefined =>
+  item === undefined || isForgottenItem(item) ? undefined : headIn(item);
 
 const putResult = (put: Put): PutResult => (put.kind === 'stored' ? put : { kind: 'occupied', nonce: nonceIn(put.standing) });

@@ -1,5 +1,7 @@
-/** One DynamoDB table with `pk` and `sk`: the few operations the product uses, always read strongly, written on conditions. */
+/** One DynamoDB table with `pk` and `sk`: the few operations the product uses, always read strongly, written one by one on conditions. */
+import { setTimeout as delay } from 'node:timers/promises';
 import {
+  BatchGetItemCommand,
   ConditionalCheckFailedException,
   DeleteItemCommand,
   type DynamoDBClient,
@@ -9,9 +11,11 @@ import {
   type QueryCommandInput,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod';
 import { controlTableKeys } from '../contract/environment.ts';
+import { read } from '../codec/unreadable.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { type Item, text } from './attributes.ts';
+import { type Item, text, textAttribute } from './attributes.ts';
 import { reach } from './reach.ts';
 
 export interface Key {
@@ -26,6 +30,8 @@ export interface Expression {
   readonly values?: Item;
 }
 
+const keyShape = z.object({ pk: textAttribute, sk: textAttribute });
+
 export type Put = { readonly kind: 'stored' } | { readonly kind: 'refused'; readonly standing: Item };
 
 export const keyOf = ({ pk, sk }: Key): Item => ({
@@ -33,9 +39,15 @@ export const keyOf = ({ pk, sk }: Key): Item => ({
   [controlTableKeys.sort]: text(sk),
 });
 
+const keyIn = (item: Item): Key => read('the key of an item', keyShape, item);
+const nameOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
+
 export const isThere: Expression = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
 
 export const isFree: Expression = { expression: 'attribute_not_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
+
+/** DynamoDB refuses a request for more. */
+const mostKeysInBatch = 100;
 
 /** How often an item that is in the way may vanish again before it is called trouble. */
 const vanishings = 5;
@@ -54,6 +66,18 @@ export class Table {
       this.#client.send(new GetItemCommand({ TableName: this.name, Key: keyOf(key), ConsistentRead: true })),
     );
     return answer.Item;
+  }
+
+  /** The items of these keys, each once, in the order of the keys; undefined where there is none. */
+  async getAll(keys: readonly Key[]): Promise<readonly (Item | undefined)[]> {
+    // DynamoDB refuses a request that names a key twice.
+    const distinct = [...new Map(keys.map((key) => [nameOf(key), key])).values()];
+    const batches = Array.from({ length: Math.ceil(distinct.length / mostKeysInBatch) }, (_, index) =>
+      distinct.slice(index * mostKeysInBatch, (index + 1) * mostKeysInBatch),
+    );
+    const items = (await Promise.all(batches.map((batch) => this.#getBatch(batch)))).flat();
+    const byKey = new Map(items.map((item) => [nameOf(keyIn(item)), item]));
+    return keys.map((key) => byKey.get(nameOf(key)));
   }
 
   /** Writes the item; where the condition refuses, what stands there instead. */
@@ -102,6 +126,46 @@ export class Table {
       yield* answer.Items ?? [];
       start = answer.LastEvaluatedKey;
     } while (start !== undefined);
+  }
+
+  /** DynamoDB may answer a part of a batch, where it is throttled or the answer would be too large; the rest is asked for again. */
+  async #getBatch(keys: readonly Key[]): Promise<readonly Item[]> {
+    const items: Item[] = [];
+    let left: readonly Item[] = keys.map(keyOf);
+    let backoff = await this.#backoff();
+    for (;;) {
+      const request = { RequestItems: { [this.name]: { Keys: [...left], ConsistentRead: true } } };
+      const answer = await this.#ask(() => this.#client.send(new BatchGetItemCommand(request)));
+      const found = answer.Responses?.[this.name] ?? [];
+      items.push(...found);
+      const unprocessed = answer.UnprocessedKeys?.[this.name]?.Keys ?? [];
+      // What came back is a success, as every answer is to the client: only batches in a row that bring nothing are given up.
+      if (unprocessed.length < left.length) {
+        backoff.succeed();
+        backoff = await this.#backoff();
+      }
+      if (unprocessed.length === 0) return items;
+      left = unprocessed;
+      await backoff.wait();
+    }
+  }
+
+  /** The waits of the client's own retries, which know nothing of keys that were left over. Throws when it has no retry left. */
+  async #backoff(): Promise<{ readonly wait: () => Promise<void>; readonly succeed: () => void }> {
+    const strategy = await this.#client.config.retryStrategy();
+    if (!('acquireInitialRetryToken' in strategy)) throw new TypeError('the client has no strategy for retries');
+    let token = await strategy.acquireInitialRetryToken(this.name);
+    return {
+      wait: async () => {
+        try {
+          token = await strategy.refreshRetryTokenForRetry(token, { errorType: 'THROTTLING' });
+        } catch (cause) {
+          throw new Unavailable(`table ${this.name}`, { cause });
+        }
+        await delay(token.getRetryDelay());
+      },
+      succeed: () => strategy.recordSuccess(token),
+    };
   }
 
   #ask<Answer>(ask: () => Promise<Answer>): Promise<Answer> {

@@ -32,6 +32,7 @@ export const deletionPermissions = {
     environment: ['runsTable', 'controlTable'],
     statements: ({ storage }) => [
       allow(['dynamodb:Query'], [`${storage.runsTable.tableArn}/index/${runsTableKeys.byProject.name}`]),
+      allow(['dynamodb:BatchGetItem'], [storage.runsTable.tableArn]),
       allow(
         ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
         [storage.controlTable.tableArn],

@@ -68,6 +68,7 @@ export const permissions = {
         ['dynamodb:Query'],
         [runsTableKeys.byProject, runsTableKeys.byState].map((index) => `${storage.runsTable.tableArn}/index/${index.name}`),
       ),
+      allow(['dynamodb:BatchGetItem'], [storage.runsTable.tableArn]),
     ],
   },
   'read control records': {
@@ -142,7 +143,8 @@ export const permissions = {
   },
   'write payloads': {
     environment: ['bucket'],
-    statements: (places) => [allow(['s3:PutObject'], [payloadsArn(places)])],
+    // The tag says when the bucket is to delete it.
+    statements: (places) => [allow(['s3:PutObject', 's3:PutObjectTagging'], [payloadsArn(places)])],
   },
   /** Signing an upload hands on this permission, for one object and one digest and a quarter of an hour. */
   'keep artifacts': {

@@ -6,10 +6,8 @@ import * as s3 from 'aws-cdk-lib/aws-s3';
 import * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { controlTableKeys, installationTag, runsTableKeys } from '../contract/environment.ts';
+import { payloadLifetimeTag, payloadLifetimes } from '../contract/payload-lifetimes.ts';
 import { checkRanges } from './ranges.ts';
-
-/** The longest deadline a workflow may declare, in days: what a run wrote is needed until then, and through its retention. */
-const longestDeadlineDays = 365;
 
 export interface StorageProps {
   /** Days for which an ended run is kept after its latest end, a day after its deadline: 1 to 3650. Default: 30. */
@@ -110,11 +108,15 @@ export class Storage extends Construct {
         : { serverAccessLogsBucket: props.accessLogsBucket, serverAccessLogsPrefix: 'stepwell/' }),
       lifecycleRules: [
         { id: 'incomplete-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
-        {
-          id: 'payloads-of-expired-runs',
+        // Whoever writes a payload says by a tag how long it is needed; no rule depends on the retention, which may change.
+        ...payloadLifetimes.map((days) => ({
+          id: `payloads-${days}-days`,
           prefix: payloadPrefix,
-          expiration: Duration.days(longestDeadlineDays + this.retentionDays + 1),
-        },
+          tagFilters: { [payloadLifetimeTag]: String(days) },
+          expiration: Duration.days(days),
+        })),
+        // Nothing stays for good. The shortest lifetime that fits counts, so this one shortens none.
+        { id: 'payloads-without-lifetime', prefix: payloadPrefix, expiration: Duration.days(Math.max(...payloadLifetimes)) },
       ],
     });
     if (props.accessLogsBucket === undefined) {

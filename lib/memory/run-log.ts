@@ -5,7 +5,7 @@ import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { forgottenCommit, forgottenNonce } from '../engine/log/forgotten.ts';
 import { type Head, type HeadProjection, type RunCreation, firstProjection, terminalStatuses } from '../engine/log/head.ts';
-import type { Beat, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import type { Beat, LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { kept } from './kept.ts';
 import type { MemoryRuns } from './runs.ts';
 
@@ -38,6 +38,14 @@ export class MemoryRunLog implements RunLog {
 
   async head(run: RunAddress): Promise<Head | undefined> {
     return this.#runs.record(run).head;
+  }
+
+  async heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]> {
+    return Promise.all(runs.map((run) => this.head(run)));
+  }
+
+  async nextCommits(tails: readonly LogTail[], most: number): Promise<readonly (readonly Commit[])[]> {
+    return Promise.all(tails.map(({ run, after }) => this.commitsAfter(run, after, after + most)));
   }
 
   async commitsAfter(run: RunAddress, after: CommitNo, through: number = Infinity): Promise<readonly Commit[]> {

@@ -28,6 +28,12 @@ export interface Snapshot {
   readonly state: JsonValue;
 }
 
+/** What is above a commit of a run. */
+export interface LogTail {
+  readonly run: RunAddress;
+  readonly after: CommitNo;
+}
+
 export interface RunLog {
   /** Writes commit 1, on the condition that the run does not exist. */
   create(run: RunCreation): Promise<PutResult>;
@@ -35,11 +41,15 @@ export interface RunLog {
   put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult>;
   /** The head, read strongly; undefined where no such run exists in this scope. */
   head(run: RunAddress): Promise<Head | undefined>;
+  /** The heads of these runs, in their order, each as `head` gives it; in few requests. */
+  heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]>;
   /**
    * The commits above `after` (not commit 1), in order of number, read strongly. May be torn: a number can be missing.
    * @param through those above it are not wanted
    */
   commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]>;
+  /** Of each tail, the first `most` commits above its `after`, as `commitsAfter` gives them; of many runs in few requests. */
+  nextCommits(tails: readonly LogTail[], most: number): Promise<readonly (readonly Commit[])[]>;
   /** Updates the projection where it is not newer (`asOf <= :n`) and not terminal; otherwise changes nothing. */
   project(run: RunAddress, projection: HeadProjection): Promise<void>;
 

@@ -8,7 +8,6 @@ import type { LoadedPayloads } from '../engine/graph/context-at.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import { type Commit, nextCommitNo } from '../engine/log/commit.ts';
-import type { RunAddress } from '../engine/ids.ts';
 import type { Failure, RunEvent } from '../engine/log/events.ts';
 import { applyCommit } from '../engine/log/fold.ts';
 import { type DurationMs, durationMs } from '../engine/time.ts';
@@ -52,7 +51,7 @@ export async function append(
     const commit: Commit = {
       number: nextCommitNo(asOf),
       firstEventId: fold.state.nextEventId,
-      events: await fitting(deps, fold.head.address, decided, instead),
+      events: await fitting(deps, fold.head, decided, instead),
       at: deps.clock.now(),
       by,
       nonce: deps.ids.nonce(),
@@ -74,7 +73,7 @@ export async function append(
 
 async function fitting(
   deps: Deps,
-  run: RunAddress,
+  run: RunFold['head'],
   events: readonly RunEvent[],
   instead: (failure: Failure) => readonly RunEvent[],
 ): Promise<readonly RunEvent[]> {

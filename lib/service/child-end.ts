@@ -7,7 +7,7 @@ import type { RunFold } from './read-log.ts';
 
 /** @returns undefined while it is open */
 export async function childEnd(
-  deps: Pick<Deps, 'log' | 'blobs'>,
+  deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   { head, state: { progress } }: RunFold,
 ): Promise<ChildEnd | undefined> {
   if (!isTerminal(progress)) return undefined;

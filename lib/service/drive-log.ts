@@ -216,7 +216,7 @@ export class DriveLog {
     invariant(state.asOf !== 0, 'a run without its first commit cannot go on');
     const { address: run } = head;
     const number = nextCommitNo(state.asOf);
-    const events = await spillEvents(deps, run, decided).catch((error: unknown) => {
+    const events = await spillEvents(deps, head, decided).catch((error: unknown) => {
       if (error instanceof CommitTooLarge) return error;
       throw error;
     });

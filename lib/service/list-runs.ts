@@ -4,10 +4,12 @@
  */
 import type { RunId, Scope, WorkflowName } from '../engine/ids.ts';
 import { type Head, type RunStatus, isTestRun, terminalStatuses } from '../engine/log/head.ts';
+import type { Commit } from '../engine/log/commit.ts';
 import type { RunEvent } from '../engine/log/events.ts';
 import { rerunOf } from '../engine/log/lineage.ts';
 import type { Instant } from '../engine/time.ts';
 import type { ListPosition, ListedState, RunPage } from '../ports/run-index.ts';
+import type { RunLog } from '../ports/run-log.ts';
 import type { Deps } from './deps.ts';
 
 export interface RunFilters {
@@ -40,6 +42,9 @@ export const mostRowsRead = 1_000;
 /** Where the first rows do not fill the page, each further read is twice as large as the one before, up to this. */
 const largestRead = 100;
 
+/** Commits that are read of all open runs together: for 50 runs two requests. The log of a run that has more is read by itself. */
+const commitsReadTogether = 4;
+
 export async function listRuns(
   deps: Pick<Deps, 'index' | 'log'>,
   scope: Scope,
@@ -52,14 +57,16 @@ export async function listRuns(
   let position = after ?? start;
   for (let [rowsRead, size] = [0, limit]; rowsRead < mostRowsRead;) {
     const page = await readPage(deps, scope, filters, { limit: size, ...(position === undefined ? {} : { after: position }) });
-    const wanted = page.heads.map(async (head) => (isWanted(head, filters) ? withStatus(deps, head) : undefined));
-    for (const [index, run] of (await Promise.all(wanted)).entries()) {
-      const head = page.heads[index];
-      if (head === undefined) continue;
+    const statuses = await statusesOf(
+      deps,
+      page.heads.filter((head) => isWanted(head, filters)),
+    );
+    for (const [index, head] of page.heads.entries()) {
       if (filters.createdAfter !== undefined && head.createdAt < filters.createdAfter) return { runs };
       position = { createdAt: head.createdAt, runId: head.address.runId };
-      if (run === undefined || !passes(run, filters)) continue;
-      runs.push(run);
+      const status = statuses.get(head);
+      if (status === undefined || !passes({ head, status }, filters)) continue;
+      runs.push({ head, status });
       const isLast = index === page.heads.length - 1 && page.next === undefined;
       if (runs.length === limit) return isLast ? { runs } : { runs, next: position };
     }
@@ -98,13 +105,29 @@ const passes = ({ head, status }: ListedRun, filters: RunFilters): boolean =>
 
 const isEnded = (status: RunStatus): boolean => terminalStatuses.some((ended) => ended === status);
 
-async function withStatus({ log }: Pick<Deps, 'log'>, head: Head): Promise<ListedRun> {
+/** What the heads say, and of those that are open what the next few commits say. */
+async function statusesOf({ log }: Pick<Deps, 'log'>, heads: readonly Head[]): Promise<ReadonlyMap<Head, RunStatus>> {
+  const open = heads.filter(({ projection }) => !isEnded(projection.status));
+  const tails = open.map(({ address, projection }) => ({ run: address, after: projection.asOf }));
+  const next = open.length === 0 ? [] : await log.nextCommits(tails, commitsReadTogether);
+  const statuses = open.map(
+    async (head, index) => [head, statusAfter(head, await readOn(log, head, next[index] ?? []))] as const,
+  );
+  return new Map([...heads.map((head) => [head, head.projection.status] as const), ...(await Promise.all(statuses))]);
+}
+
+/** The commits, and those after them where there may be more. */
+async function readOn(log: Pick<RunLog, 'commitsAfter'>, { address }: Head, next: readonly Commit[]): Promise<readonly Commit[]> {
+  const last = next.at(-1);
+  if (last === undefined || next.length < commitsReadTogether) return next;
+  return [...next, ...(await log.commitsAfter(address, last.number))];
+}
+
+function statusAfter(head: Head, tail: readonly Commit[]): RunStatus {
   const { status, asOf } = head.projection;
-  if (isEnded(status)) return { head, status };
-  const tail = await log.commitsAfter(head.address, asOf);
   const events = [...head.commit.events, ...tail.flatMap((commit) => commit.events)];
   const known = events.map(statusSaidBy).findLast((said) => said !== undefined);
-  return { head, status: known ?? (status === 'pending' && (asOf > 1 || tail.length > 0) ? 'running' : status) };
+  return known ?? (status === 'pending' && (asOf > 1 || tail.length > 0) ? 'running' : status);
 }
 
 const statusSaidBy = (event: RunEvent): RunStatus | undefined => {

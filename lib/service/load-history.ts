@@ -9,7 +9,7 @@ import type { RunFold } from './read-log.ts';
 
 /** @param loaded what was loaded before: a drive is told its history more than once */
 export async function loadHistory(
-  deps: Pick<Deps, 'blobs' | 'log'>,
+  deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   { head, state }: Pick<RunFold, 'head' | 'state'>,
   loaded: Map<PayloadRef, JsonValue>,
 ): Promise<History<JsonValue>> {

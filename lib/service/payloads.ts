@@ -9,8 +9,7 @@ import type { JsonValue, Payload, PayloadRef } from '../engine/json.ts';
 import { boundEvent } from '../engine/log/event-limits.ts';
 import type { Failure, RunEvent } from '../engine/log/events.ts';
 import { toldFailure } from '../engine/log/failure-limits.ts';
-import { isTestRun } from '../engine/log/head.ts';
-import type { Instant } from '../engine/time.ts';
+import { type Head, isTestRun } from '../engine/log/head.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
 
@@ -28,10 +27,13 @@ const compressedSizeOf = (text: string): number => gzipSync(text, { level: 1 }).
 const isSmall = (text: string, limitBytes = largestInItemBytes): boolean =>
   sizeOf(text) <= limitBytes || (sizeOf(text) <= largestUnpackedBytes && compressedSizeOf(text) <= limitBytes);
 
+/** The run that a value is stored for, and goes with. */
+type Owner = Pick<Head, 'address' | 'expiresAt'>;
+
 /** The payload to put into the log for a value: itself, or a reference to where it now stands. */
 export async function spill(
   deps: Pick<Deps, 'blobs'>,
-  run: RunAddress,
+  run: Owner,
   payload: Payload,
   limitBytes = largestInItemBytes,
 ): Promise<Payload> {
@@ -39,22 +41,17 @@ export async function spill(
   const text = JSON.stringify(payload.value);
   if (isSmall(text, limitBytes)) return payload;
   // The name is the content: the same value is stored once, and a repeated put changes nothing.
-  const key = `${run.runId}/${createHash('sha256').update(text).digest('hex')}`;
-  await deps.blobs.put(run, key, payload.value);
+  const key = `${run.address.runId}/${createHash('sha256').update(text).digest('hex')}`;
+  await deps.blobs.put(run.address, key, payload.value, run.expiresAt);
   return { ref: `blob:${key}`, bytes: sizeOf(text) };
 }
 
 /** The run's input: in the head where it is small, an item of its own where it fits one, else an object of the bucket. */
-export async function spillInput(
-  deps: Pick<Deps, 'blobs' | 'log'>,
-  run: RunAddress,
-  input: JsonValue,
-  expiresAt: Instant,
-): Promise<Payload> {
+export async function spillInput(deps: Pick<Deps, 'blobs' | 'log'>, run: Owner, input: JsonValue): Promise<Payload> {
   const text = JSON.stringify(input);
   if (sizeOf(text) <= largestInHeadBytes) return { value: input };
   if (!isSmall(text)) return spill(deps, run, { value: input });
-  return { ref: await deps.log.attach(run, 'input', input, expiresAt), bytes: sizeOf(text) };
+  return { ref: await deps.log.attach(run.address, 'input', input, run.expiresAt), bytes: sizeOf(text) };
 }
 
 /** Where many values are small and all together are not: what is left in the commit is made smaller and smaller. */
@@ -81,7 +78,7 @@ export class CommitTooLarge extends Error {
  */
 export async function spillEvents(
   deps: Pick<Deps, 'blobs'>,
-  run: RunAddress,
+  run: Owner,
   events: readonly RunEvent[],
 ): Promise<readonly RunEvent[]> {
   let spilled: readonly RunEvent[] = events.map(boundEvent);
@@ -113,7 +110,7 @@ export async function spillEvents(
 const largestKeptInItemBytes = 256;
 
 /** The items of a loop: in place where all of them are small together. */
-async function spillPages(deps: Pick<Deps, 'blobs'>, run: RunAddress, pages: readonly Payload[]): Promise<readonly Payload[]> {
+async function spillPages(deps: Pick<Deps, 'blobs'>, run: Owner, pages: readonly Payload[]): Promise<readonly Payload[]> {
   if (isSmall(JSON.stringify(pages))) return pages;
   return Promise.all(pages.map((page) => spill(deps, run, page, 0)));
 }
@@ -123,9 +120,10 @@ const isSmallCommit = (text: string): boolean =>
 
 /**
  * Loads a stored value. That it is gone is our bug: nothing of a run expires before the run.
- * @throws Unavailable where the run is a test that is being stopped: whoever comes again finds no run
+ * @throws Unavailable where the run is a test that is being stopped, or has expired: the bucket may delete its values before the
+ * table deletes its items, and a later request finds no run
  */
-export async function load(deps: Pick<Deps, 'blobs' | 'log'>, run: RunAddress, ref: PayloadRef): Promise<JsonValue> {
+export async function load(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>, run: RunAddress, ref: PayloadRef): Promise<JsonValue> {
   const [place, name] = [ref.slice(0, ref.indexOf(':')), ref.slice(ref.indexOf(':') + 1)];
   const value = await (place === 'item' ? deps.log.attached(run, name) : deps.blobs.get(run, name));
   if (value === undefined && (await isBeingForgotten(deps, run))) throw new Unavailable(`the value ${ref} of ${run.runId}`);
@@ -133,9 +131,9 @@ export async function load(deps: Pick<Deps, 'blobs' | 'log'>, run: RunAddress, r
   return value;
 }
 
-async function isBeingForgotten({ log }: Pick<Deps, 'log'>, run: RunAddress): Promise<boolean> {
+async function isBeingForgotten({ clock, log }: Pick<Deps, 'clock' | 'log'>, run: RunAddress): Promise<boolean> {
   const head = await log.head(run);
-  return head === undefined || isTestRun(head);
+  return head === undefined || isTestRun(head) || head.expiresAt <= clock.now();
 }
 /** A function has few connections, and others need some. */
 const mostLoadsTogether = 10;
@@ -145,7 +143,7 @@ const mostLoadsTogether = 10;
  * The question must read before it acts: it starts anew each time.
  */
 export async function withPayloads<Answer>(
-  deps: Pick<Deps, 'blobs' | 'log'>,
+  deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   run: RunAddress,
   question: (loaded: LoadedPayloads) => Answer,
   loaded: Map<PayloadRef, JsonValue> = new Map(),
@@ -162,7 +160,7 @@ export async function withPayloads<Answer>(
 
 /** Loads what is not there yet. */
 export async function loadAll(
-  deps: Pick<Deps, 'blobs' | 'log'>,
+  deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   run: RunAddress,
   refs: readonly PayloadRef[],
   loaded: Map<PayloadRef, JsonValue>,

@@ -6,7 +6,7 @@ import type { Deps } from './deps.ts';
 import { load } from './payloads.ts';
 
 export async function inputOf(
-  deps: Pick<Deps, 'blobs' | 'log'>,
+  deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   { address, commit }: Pick<Head, 'address' | 'commit'>,
 ): Promise<JsonValue> {
   const given = commit.events.find((event) => event.type === 'INPUT_SET')?.input;

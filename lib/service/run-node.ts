@@ -4,7 +4,7 @@
  */
 import type { Fact } from '../engine/graph/facts.ts';
 import type { Plan, PlanNode } from '../engine/graph/plan.ts';
-import { type Attempt, type NodeRef, type RunAddress, nodeKey, workflowName } from '../engine/ids.ts';
+import { type Attempt, type NodeRef, nodeKey, workflowName } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import type { Deliveries } from '../engine/log/deliveries.ts';
@@ -239,14 +239,13 @@ async function moveToSlowLane(
 /** A message holds 1 MB, and ten of them travel together: a large output is stored before, as it would be by its commit. */
 async function sendResult({ deps }: Worker, fold: RunFold, open: OpenNode, ended: NodeEnded): Promise<void> {
   const { node, kind: _kind, outcome, ...times } = ended;
-  const run = fold.head.address;
-  const small = await smallOutcome(deps, run, outcome);
+  const small = await smallOutcome(deps, fold.head, outcome);
   await deps.jobs.sendResult({ ...ofRun(fold.head), commit: open.dispatchedIn, ...node, ...times, outcome: small });
 }
 
 async function smallOutcome(
   deps: Decider['deps'],
-  run: RunAddress,
+  run: RunFold['head'],
   outcome: NodeEnded['outcome'],
 ): Promise<NodeEnded['outcome']> {
   if (outcome.kind === 'finished') return { ...outcome, output: await spill(deps, run, outcome.output) };

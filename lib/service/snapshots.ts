@@ -61,7 +61,7 @@ export async function saveSnapshot(deps: Pick<Deps, 'log' | 'blobs' | 'settings'
     } else {
       // The same commits fold to the same state, whoever writes it.
       const key = `${run.runId}/snapshot-${foldSchema}-${asOf}`;
-      await deps.blobs.put(run, key, body);
+      await deps.blobs.put(run, key, body, expiresAt);
       await deps.log.saveSnapshot(run, { asOf, schema: schemaApart, state: key }, expiresAt);
     }
   } catch (trouble) {

@@ -53,7 +53,7 @@ export const deltaFrame = (delta: PublicDelta, { node, delta: { index } }: Heard
 });
 
 export async function frameOf(
-  deps: Pick<Deps, 'log' | 'blobs'>,
+  deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   run: RunAddress,
   { event, fact }: PublicFact,
 ): Promise<SocketFrame> {
@@ -66,7 +66,7 @@ export async function frameOf(
 }
 
 async function nodeText(
-  deps: Pick<Deps, 'log' | 'blobs'>,
+  deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   run: RunAddress,
   event: PublicEvent,
   { nodeId, iteration, status, attempt, output, error }: NodeUpdate,
@@ -83,7 +83,7 @@ async function nodeText(
 }
 
 async function statusText(
-  deps: Pick<Deps, 'log' | 'blobs'>,
+  deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   run: RunAddress,
   event: PublicEvent,
   { status, error }: StatusUpdate,
@@ -114,14 +114,14 @@ const shown = (name: string, fitting: Fitting): JsonObject =>
 const sizeOf = (payload: Payload): number =>
   'ref' in payload ? payload.bytes : Buffer.byteLength(JSON.stringify(payload.value));
 
-async function within(deps: Pick<Deps, 'log' | 'blobs'>, run: RunAddress, payload: Payload): Promise<Fitting> {
+async function within(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>, run: RunAddress, payload: Payload): Promise<Fitting> {
   const bytes = sizeOf(payload);
   if (bytes > largestFrameValueBytes) return { omittedBytes: bytes };
   return { value: 'ref' in payload ? await load(deps, run, payload.ref) : payload.value };
 }
 
 /** What templates saw once this event had happened, without what is the system's own. Nothing of a run that is no more. */
-async function contextAfter(deps: Pick<Deps, 'log' | 'blobs'>, run: RunAddress, id: number): Promise<Fitting> {
+async function contextAfter(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>, run: RunAddress, id: number): Promise<Fitting> {
   const fold = await readRun(deps, run);
   if (fold === undefined) return { value: null };
   const before = eventId(id + 1);

@@ -32,7 +32,11 @@ const refused = (code: ViewFault['code'], message: string): ViewAnswer => ({
   faults: [{ place: '/config', code, message }],
 });
 
-export async function viewRun(deps: Pick<Deps, 'log' | 'blobs'>, run: RunAddress, config: JsonValue): Promise<ViewAnswer> {
+export async function viewRun(
+  deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
+  run: RunAddress,
+  config: JsonValue,
+): Promise<ViewAnswer> {
   const faults = faultsOf(config).map(({ place, message }) => ({
     place: `/config${place}`,
     code: 'template_invalid' as const,

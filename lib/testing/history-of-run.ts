@@ -9,7 +9,7 @@ import { firstCommit } from '../engine/ids.ts';
 import type { Deps } from '../service/deps.ts';
 import { load } from '../service/payloads.ts';
 
-export async function historyOfRun(deps: Pick<Deps, 'log' | 'blobs'>, address: RunAddress): Promise<HistoryDocument> {
+export async function historyOfRun(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>, address: RunAddress): Promise<HistoryDocument> {
   const head = await deps.log.head(address);
   invariant(head !== undefined, `run ${address.runId} is gone`);
   const commits = [head.commit, ...(await deps.log.commitsAfter(address, firstCommit))];

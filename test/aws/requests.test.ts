@@ -17,7 +17,8 @@ import { commit, creation, expiresAt, fetchNode, freshRun, manifestOf, noon } fr
 
 const attribute = z.looseObject({ S: z.string().optional(), N: z.string().optional() });
 const request = z.looseObject({
-  TableName: z.string(),
+  TableName: z.string().optional(),
+  RequestItems: z.record(z.string(), z.unknown()).optional(),
   ConsistentRead: z.boolean().optional(),
   IndexName: z.string().optional(),
   ConditionExpression: z.string().optional(),
@@ -43,6 +44,8 @@ beforeAll(async () => {
   await log.put(run, commit(2), expiresAt);
   await log.head(run);
   await log.commitsAfter(run, firstCommit);
+  await log.heads([run]);
+  await log.nextCommits([{ run, after: firstCommit }], 2);
   await log.project(run, { status: 'running', asOf: commitNo(2), attention: 'waiting' });
   await log.attach(run, 'input', 1, expiresAt);
   await log.attached(run, 'input');
@@ -115,9 +118,9 @@ afterAll(() => recorder.close());
 
 const of = (...operations: readonly string[]) => requests.filter(({ operation }) => operations.includes(operation));
 
-test('only single items are written, and nothing is scanned, batched or put into a transaction', () => {
+test('only single items are written, and nothing is scanned or put into a transaction; batches only read', () => {
   expect(new Set(requests.map(({ operation }) => operation))).toEqual(
-    new Set(['PutItem', 'UpdateItem', 'DeleteItem', 'GetItem', 'Query']),
+    new Set(['PutItem', 'UpdateItem', 'DeleteItem', 'GetItem', 'BatchGetItem', 'Query']),
   );
 });
 
@@ -128,6 +131,21 @@ test('everything is read strongly, but the two indexes', () => {
   expect(new Set(weak?.map(({ IndexName }) => IndexName))).toEqual(new Set(['byProject', 'byState']));
   expect(strong?.every(({ IndexName }) => IndexName === undefined)).toBe(true);
   expect(strong?.length).toBeGreaterThan(10);
+});
+
+test('the runs of a project and those of a state are spread over eight partitions each', () => {
+  for (const index of ['byProject', 'byState']) {
+    const read = of('Query').filter(({ IndexName }) => IndexName === index);
+    const partitions = read.map(({ ExpressionAttributeValues: values }) => values?.[':p']?.S ?? '');
+    expect(new Set(partitions.map((partition) => partition.split('#').at(-1)))).toEqual(new Set('01234567'));
+  }
+  const projected = of('UpdateItem').find(({ ExpressionAttributeValues: values }) => values?.[':sp'] !== undefined);
+  expect(projected?.ExpressionAttributeValues?.[':sp']?.S).toMatch(/#production#waiting#[0-7]$/);
+});
+
+test('batches are read strongly', () => {
+  expect(of('BatchGetItem')).toHaveLength(2);
+  for (const { RequestItems } of of('BatchGetItem')) expect(RequestItems).toMatchObject({ runs: { ConsistentRead: true } });
 });
 
 test('every item of the runs table expires by itself', () => {
@@ -152,7 +170,7 @@ test('what comes and goes in the control table expires, and what is to stay does
 
 test('every write that could undo another’s has a condition', () => {
   const free = requests.filter(
-    ({ operation, ConditionExpression }) => !['GetItem', 'Query'].includes(operation) && !ConditionExpression,
+    ({ operation, ConditionExpression }) => !['GetItem', 'BatchGetItem', 'Query'].includes(operation) && !ConditionExpression,
   );
   // Last one wins: a beat. Twice is once: a due entry, a pointer to a key, an audit entry, a deployment's entry, a run's hold on one. Only adds: a rate window.
   const sortKeys = free.map(({ Item }) => (Item?.['sk']?.S ?? 'an addition').replace(/#?wrun_.*|Z#one$/, ''));

@@ -52,6 +52,46 @@ test('an item that keeps coming and going is trouble', async () => {
   await expect(table.put(key, {}, isFree)).rejects.toThrow(Unavailable);
 });
 
+const keys = (count: number) => Array.from({ length: count }, (_, index) => ({ pk: `p${index}`, sk: 's' }));
+const itemOf = ({ pk, sk }: { readonly pk: string; readonly sk: string }) => ({ pk: { S: pk }, sk: { S: sk } });
+const batch = (found: readonly object[], left: readonly object[] = []): Answer =>
+  ok({ Responses: { runs: found }, UnprocessedKeys: left.length === 0 ? {} : { runs: { Keys: left, ConsistentRead: true } } });
+const asksFor = (request: number): readonly unknown[] =>
+  JSON.parse(recorder.requests[request]?.body ?? '').RequestItems.runs.Keys;
+
+test('items of many keys are read strongly, a hundred with a request, in the order of the keys, and a key twice is asked for once', async () => {
+  const all = keys(101);
+  const [first, second] = [all.slice(0, 100), all.slice(100)];
+  answers = [batch(first.map(itemOf).toReversed()), batch(second.map(itemOf))];
+  const items = await table.getAll([...all, ...all.slice(0, 1)]);
+  expect(items).toEqual([...all, ...all.slice(0, 1)].map(itemOf));
+  expect(asked()).toEqual(['BatchGetItem', 'BatchGetItem']);
+  expect(asksFor(0)).toHaveLength(100);
+  expect(asksFor(1)).toHaveLength(1);
+  expect(JSON.parse(recorder.requests[0]?.body ?? '')).toMatchObject({ RequestItems: { runs: { ConsistentRead: true } } });
+});
+
+test('keys that a batch leaves over are asked for again, and they alone', async () => {
+  const all = keys(3);
+  const [one, two, three] = all.map(itemOf);
+  answers = [batch([{ ...one }], [{ ...two }, { ...three }]), batch([], [{ ...two }, { ...three }]), batch([{ ...three }])];
+  expect(await table.getAll(all)).toEqual([one, undefined, three]);
+  expect([0, 1, 2].map((request) => asksFor(request).length)).toEqual([3, 2, 2]);
+});
+
+test('a batch that answers none of its keys again and again is unavailable, after as many tries as any request has', async () => {
+  const all = keys(2);
+  answers = Array.from({ length: 9 }, () => batch([], all.map(itemOf)));
+  const patient = new Table(dynamoAt(recorder.endpoint, { maxAttempts: 3 }), 'runs');
+  await expect(patient.getAll(all)).rejects.toThrow(Unavailable);
+  expect(asked()).toEqual(['BatchGetItem', 'BatchGetItem', 'BatchGetItem']);
+});
+
+test('no keys cost no request', async () => {
+  expect(await table.getAll([])).toEqual([]);
+  expect(asked()).toEqual([]);
+});
+
 test('a put that was lost on its way is repeated as it was', async () => {
   answers = [{ status: 500, body: {} }, ok()];
   expect(await table.put(key, { n: { S: 'mine' } }, isFree)).toEqual({ kind: 'stored' });

@@ -97,7 +97,7 @@ export const startAwsPlaces = async (implementation = usualTables): Promise<AwsP
         jobs: queues.jobs,
         timers: new SchedulerTimers(scheduler, names, clock),
         notices: new EventBridgeNotices(bus, 'bus', false),
-        blobs: new S3Blobs(services.s3, bucket),
+        blobs: new S3Blobs(services.s3, bucket, clock),
         artifacts: new S3Artifacts(services.s3, bucket, clock),
         workflows: dynamoWorkflows(control),
         keys: new DynamoKeys(control),

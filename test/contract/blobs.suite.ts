@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import type { Blobs } from '../../lib/ports/blobs.ts';
-import { freshScope } from './samples.ts';
+import { expiresAt, freshScope } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
 export const blobsSuite = ({ name, open }: Subject<Blobs>) =>
@@ -25,20 +25,20 @@ export const blobsSuite = ({ name, open }: Subject<Blobs>) =>
     ];
     test.for(values)('%s comes back as it was stored', async ([, value]) => {
       const scope = freshScope();
-      await blobs.put(scope, 'run/value', value);
+      await blobs.put(scope, 'run/value', value, expiresAt);
       expect(await blobs.get(scope, 'run/value')).toEqual(value);
     });
 
     test('storing the same again changes nothing', async () => {
       const scope = freshScope();
-      for (let count = 0; count < 2; count += 1) await blobs.put(scope, 'key', [1, 2]);
+      for (let count = 0; count < 2; count += 1) await blobs.put(scope, 'key', [1, 2], expiresAt);
       expect(await blobs.get(scope, 'key')).toEqual([1, 2]);
     });
 
     test('what begins alike is removed together, and nothing else of this scope or another', async () => {
       const [scope, other] = [freshScope(), freshScope()];
-      for (const key of ['run1/a', 'run1/b', 'run10/a']) await blobs.put(scope, key, key);
-      await blobs.put(other, 'run1/a', 'theirs');
+      for (const key of ['run1/a', 'run1/b', 'run10/a']) await blobs.put(scope, key, key, expiresAt);
+      await blobs.put(other, 'run1/a', 'theirs', expiresAt);
       for (let count = 0; count < 2; count += 1) await blobs.removeAll(scope, 'run1/');
       expect(await Promise.all(['run1/a', 'run1/b', 'run10/a'].map((key) => blobs.get(scope, key)))).toEqual([
         undefined,
@@ -50,7 +50,7 @@ export const blobsSuite = ({ name, open }: Subject<Blobs>) =>
 
     test('a key under which nothing is stored has no value, in this scope or another', async () => {
       const scope = freshScope();
-      await blobs.put(scope, 'key', 1);
+      await blobs.put(scope, 'key', 1, expiresAt);
       expect(await blobs.get(scope, 'ke')).toBeUndefined();
       expect(await blobs.get(freshScope(), 'key')).toBeUndefined();
       expect(await blobs.get({ ...scope, environment: environment('staging') }, 'key')).toBeUndefined();

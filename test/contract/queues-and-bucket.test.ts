@@ -17,6 +17,7 @@ import { watchesSuite } from './watches.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { type QueuesAndBucket, startQueuesAndBucket } from './emulators/fauxqs.ts';
 import { type Queues, childResultOf, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
+import { SystemClock } from '../../lib/aws/system-clock.ts';
 import { freshRun, noon } from './samples.ts';
 import { workQueueSuite } from './work-queue.suite.ts';
 
@@ -161,7 +162,7 @@ test('an upload is signed over its length and its digest, which are headers, for
   expect(headers).toEqual({ 'content-length': '3', 'x-amz-checksum-sha256': digest });
 });
 
-blobsSuite({ name: 'S3', open: async () => ({ port: new S3Blobs(services.s3, 'payloads-bucket'), close }) });
+blobsSuite({ name: 'S3', open: async () => ({ port: new S3Blobs(services.s3, 'payloads-bucket', new SystemClock()), close }) });
 
 describe('groups and duplicates', () => {
   test('the same job sent twice is one message, and sent again under a new number it is another, in a group of its own', async () => {

@@ -118,6 +118,21 @@ export const runIndexSuite = ({ name, open }: Subject<Found>) =>
         expect(idsOf(await index.listByState(scope, 'waiting', { limit: 9 }))).toEqual([]);
       });
 
+      test('gives each run once, in order, over the pages of all its partitions', async () => {
+        const scope = freshScope();
+        const runs: string[] = [];
+        for (let count = 0; count < 40; count += 1) {
+          const run = await created(scope, after(noon, minutes(count)));
+          await project(run, 2, { status: 'cancelled', endedAt: noon });
+          runs.unshift(run.runId);
+        }
+        const pages = await walk((position) =>
+          index.listByState(scope, 'cancelled', { limit: 9, ...(position && { after: position }) }),
+        );
+        expect(pages.map((page) => page.length)).toEqual([9, 9, 9, 9, 4]);
+        expect(pages.flat()).toEqual(runs);
+      });
+
       test('is newest first, page by page, and of its scope alone', async () => {
         const scope = freshScope();
         const other = freshScope();

@@ -137,6 +137,31 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(numbersOf(await log.commitsAfter(run.address, firstCommit))).toEqual([2]);
       });
 
+      test('many heads are read at once, in the order of their runs, and one that is not there is undefined', async () => {
+        const runs = Array.from({ length: 120 }, () => creation(freshRun()));
+        for (const run of runs) await log.create(run);
+        await log.forget(runs[7]?.address ?? freshRun(), expiresAt);
+        const addresses = [...runs.map(({ address }) => address), freshRun()].toReversed();
+        expect(await log.heads(addresses)).toEqual(await Promise.all(addresses.map((address) => log.head(address))));
+        expect((await log.heads(addresses)).filter((head) => head === undefined)).toHaveLength(2);
+        expect(await log.heads([])).toEqual([]);
+      });
+
+      test('the next commits of many runs are read at once: above the named one, at most so many', async () => {
+        const [long, short, none] = [creation(freshRun()), creation(freshRun()), creation(freshRun())];
+        for (const run of [long, short, none]) await log.create(run);
+        for (const number of [2, 3, 4, 5, 6]) await log.put(long.address, commit(number), expiresAt);
+        await log.put(short.address, commit(2), expiresAt);
+        const tails = [
+          { run: long.address, after: commitNo(2) },
+          { run: none.address, after: firstCommit },
+          { run: short.address, after: firstCommit },
+        ];
+        const found = await log.nextCommits(tails, 3);
+        expect(found.map(numbersOf)).toEqual([[3, 4, 5], [], [2]]);
+        expect(found[0]).toEqual((await log.commitsAfter(long.address, commitNo(2))).slice(0, 3));
+      });
+
       test('a run that was never created has no head, and a projection makes none', async () => {
         const run = freshRun();
         await log.project(run, { status: 'running', asOf: commitNo(2) });

@@ -1,4 +1,5 @@
 /** docs/LIMITS.md says what the code does: each number in it is looked up where it says that it is set. */
+import { payloadLifetimes } from '../../lib/contract/payload-lifetimes.ts';
 import { latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts';
 import { failureLimits } from '../../lib/engine/log/failure-limits.ts';
 import { describe, expect, test } from 'vitest';
@@ -270,6 +271,19 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Deadline of a test run': [`${days(longestTest)}`, 'lib/service/begin-run.ts'],
   'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/expiry.ts'],
   'Runs read for a page of a list': [count(mostRowsRead), 'lib/service/list-runs.ts'],
+  'Commits of open runs read together': [
+    count(numberIn('lib/service/list-runs.ts', 'const commitsReadTogether = ')),
+    'lib/service/list-runs.ts',
+  ],
+  'Payload of an expired run': [
+    `${(payloadLifetimes[1] ?? 0) - (payloadLifetimes[0] ?? 0) + 1} days`,
+    'lib/contract/payload-lifetimes.ts',
+  ],
+  'Such a payload, of a far expiry': [
+    `${numberIn('lib/contract/payload-lifetimes.ts', 'every: ') + 2} days`,
+    'lib/contract/payload-lifetimes.ts',
+  ],
+  'Rules of the bucket': [count(payloadLifetimes.length + 2), 'lib/constructs/storage.ts'],
   'Retention of a test run': [`${days(testRetention)}`, 'lib/service/begin-run.ts'],
   "Body of a widget's configuration": [
     bytes(numberIn('lib/api/test-run-routes.ts', 'const viewLimitBytes = ')),

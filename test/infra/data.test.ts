@@ -109,16 +109,6 @@ test('the bucket refuses whoever comes without TLS', () => {
   });
 });
 
-test('payloads are kept for longer than any run that could need them', () => {
-  const longestDeadlineDays = 365;
-  for (const retentionDays of [30, 400]) {
-    const [bucket] = ofType(synthesize({ retentionDays }).data, 'S3::Bucket');
-    expect(bucket?.Properties['LifecycleConfiguration']).toMatchObject({
-      Rules: [{}, { Prefix: 'payloads/', ExpirationInDays: longestDeadlineDays + retentionDays + 1 }],
-    });
-  }
-});
-
 test('only whoever says so gets a stack that takes its data along', () => {
   const { data: loose, manifest: written } = synthesize({ keepsDataOnDelete: 'false' });
   for (const resource of loose.filter(({ Type }) => holdsData.includes(Type))) {

@@ -71,9 +71,10 @@ test('only the scheduler, for its group in this account, may take the roles of s
   }
 });
 
-test('two functions may delete from the Runs table, what runs wrote and when they are due; none may scan or batch', () => {
+test('two functions may delete from the Runs table, what runs wrote and when they are due; none may scan', () => {
   const actions = new Set(grants.flatMap(({ Action }) => Action).filter((action) => action.startsWith('dynamodb:')));
   expect([...actions].toSorted()).toEqual([
+    'dynamodb:BatchGetItem',
     'dynamodb:DeleteItem',
     'dynamodb:GetItem',
     'dynamodb:PutItem',
@@ -241,6 +242,16 @@ test('only the function of deployments puts and removes artifacts, and it reads 
   expect(actionsOn(grants, 'StepwellFunctionsDeploymentsRole', runsTable)).toEqual(['dynamodb:GetItem', 'dynamodb:Query']);
 });
 
+test('whoever writes payloads says when they expire, and nobody else tags objects', () => {
+  const tagging = grants.filter(({ Action }) => Action.includes('s3:PutObjectTagging'));
+  const putting = grants.filter(
+    ({ Action, Resource }) => Action.includes('s3:PutObject') && Resource.some((one) => /payloads/.test(one)),
+  );
+  expect(tagging.map(({ role }) => role)).toEqual(putting.map(({ role }) => role));
+  expect(tagging.length).toBeGreaterThan(3);
+  for (const { Resource } of tagging) expect(Resource).toEqual([expect.stringMatching(/payloads\/\*$/)]);
+});
+
 test('a watcher writes nothing about runs and sends nothing', () => {
   const events = 'StepwellFunctionsEventsRole';
   expect(actionsOn(grants, events, runsTable)).toEqual(['dynamodb:GetItem', 'dynamodb:Query']);
@@ -307,6 +318,14 @@ test('the API lists runs, and the sweep those of a project', () => {
     ['Api', ['byProject', 'byState']],
     ['Sweep', ['byProject']],
   ]);
+});
+
+test('whoever lists runs reads their items in batches, and nobody else; no batch writes', () => {
+  const batching = grants.filter(({ Action }) => Action.some((action) => action.includes('Batch')));
+  expect(batching.map(({ role }) => role.replace(/^StepwellFunctions|Role.*/g, ''))).toEqual(['Api', 'Sweep']);
+  const batches = batching.flatMap(({ Action }) => Action).filter((action) => action.includes('Batch'));
+  expect(batches).toEqual(['dynamodb:BatchGetItem', 'dynamodb:BatchGetItem']);
+  for (const { Resource } of batching) expect(Resource).toEqual([expect.stringMatching(runsTable)]);
 });
 
 test('the schedule of the sweep may start the sweep and nothing else', () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { request as open } from 'node:http';
 import {
+  BatchGetItemCommand,
   DeleteItemCommand,
   DynamoDBClient,
   GetItemCommand,
@@ -72,12 +73,16 @@ const resources = {
   ...functionOf('Fn', 'a', [
     allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'], att('Runs')),
     allow('dynamodb:Query', { 'Fn::Sub': '${Runs.Arn}/index/byProject' }),
-    allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:Query', 'dynamodb:Scan'], att('Held'), {
-      Condition: {
-        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['*#held'] },
-        Null: { 'dynamodb:LeadingKeys': 'false' },
+    allow(
+      ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:Query', 'dynamodb:Scan'],
+      att('Held'),
+      {
+        Condition: {
+          'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['*#held'] },
+          Null: { 'dynamodb:LeadingKeys': 'false' },
+        },
       },
-    }),
+    ),
     allow(['sqs:SendMessage', 'sqs:ReceiveMessage', 'sqs:GetQueueUrl'], att('Jobs')),
     allow(['s3:GetObject', 's3:PutObject'], { 'Fn::Sub': '${Files.Arn}/payloads/*' }),
     allow('s3:ListBucket', att('Files')),
@@ -184,6 +189,13 @@ describe('the gateway, for DynamoDB', () => {
     expect(await nameOf(transaction('App-Secret'))).toBe('AccessDeniedException');
   });
 
+  test('lets nobody read a batch who may only read single items', async () => {
+    const client = new DynamoDBClient(settings());
+    const batch = (table: string) => new BatchGetItemCommand({ RequestItems: { [table]: { Keys: [item] } } });
+    expect(await nameOf(client.send(batch('App-Runs')))).toBe('AccessDeniedException');
+    expect(warned.at(-1)).toContain('dynamodb:BatchGetItem');
+  });
+
   test('looks at the partition where a grant is for some of them', async () => {
     const client = new DynamoDBClient(settings());
     const TableName = 'App-Held';
@@ -205,6 +217,16 @@ describe('the gateway, for DynamoDB', () => {
     expect(await asked('mine#held')).toEqual(Array.from({ length: 5 }, () => 'allowed'));
     expect(await asked('mine#kept')).toEqual(Array.from({ length: 5 }, () => 'AccessDeniedException'));
     expect(await nameOf(client.send(new ScanCommand({ TableName })))).toBe('AccessDeniedException');
+    const together = (...partitions: readonly string[]) =>
+      nameOf(
+        client.send(
+          new BatchGetItemCommand({
+            RequestItems: { [TableName]: { Keys: partitions.map((pk) => ({ pk: { S: pk }, sk: { S: 's' } })) } },
+          }),
+        ),
+      );
+    expect(await together('mine#held', 'yours#held')).toBe('allowed');
+    expect(await together('mine#held', 'mine#kept')).toBe('AccessDeniedException');
   });
 
   test('takes nobody’s word for a key: the request must be signed with its secret, as it came', async () => {
@@ -268,6 +290,13 @@ describe('the gateway, for SQS', () => {
 
 describe('the gateway, for S3', () => {
   const at = (Key: string) => ({ Bucket: 'app-files', Key });
+
+  test('lets nobody tag what it puts who may only put', async () => {
+    const client = new S3Client(settings());
+    const tagged = new PutObjectCommand({ ...at('payloads/tagged'), Body: 'x', Tagging: 'days=1' });
+    expect(await nameOf(client.send(tagged))).toBe('AccessDenied');
+    expect(warned.at(-1)).toContain('s3:PutObjectTagging');
+  });
 
   test('stores and reads, and puts what must not be there only once', async () => {
     const client = new S3Client(settings());

@@ -53,7 +53,7 @@ export async function leaveMore({ world }: House, run: RunAddress): Promise<void
   );
   await world.log.saveSnapshot(run, { asOf: firstCommit, schema: 0, state: null }, expiresAt);
   await world.log.attach(run, 'input', 'again', expiresAt);
-  await world.blobs.put(run, `${runId}/stray`, 'again');
+  await world.blobs.put(run, `${runId}/stray`, 'again', expiresAt);
 }
 
 /** Every trace of the run; due entries hold its address alone, and expire. */

@@ -31,6 +31,9 @@ function recordingHouse(answer?: Parameters<typeof house>[0] extends (infer Opti
       beat: (run, beat, expiresAt) => note(expiresAt, deps.log.beat(run, beat, expiresAt)),
       saveSnapshot: (run, snapshot, expiresAt) => note(expiresAt, deps.log.saveSnapshot(run, snapshot, expiresAt)),
     }),
+    blobs: replaced(deps.blobs, {
+      put: (run, key, value, expiresAt) => note(expiresAt, deps.blobs.put(run, key, value, expiresAt)),
+    }),
   });
   return { home: house({ ...answer, wrap }), expiries };
 }

@@ -9,6 +9,7 @@ import type { RunAttempt } from '../../lib/service/graph.ts';
 import { largestPageBytes, listEvents } from '../../lib/service/list-events.ts';
 import { largestCommitBytes, largestInItemBytes, spillEvents } from '../../lib/service/payloads.ts';
 import { house, scope, workflow } from './house.ts';
+import { expiresAt } from '../contract/samples.ts';
 
 const run = { ...scope, runId: runId('wrun_01KDVDNA0001ZPGCE7HQSG6B6B') };
 let seed = 1;
@@ -35,7 +36,8 @@ const refs = (events: readonly RunEvent[]): number =>
   events.filter((event) => event.type === 'NODE_COMPLETED' && 'ref' in event.output).length;
 
 describe('the events of one commit', () => {
-  const storedOf = (events: readonly RunEvent[]) => spillEvents({ blobs: new MemoryBlobs() }, run, events);
+  const storedOf = (events: readonly RunEvent[]) =>
+    spillEvents({ blobs: new MemoryBlobs() }, { address: run, expiresAt }, events);
 
   it('keep their values where all of them fit one item', async () => {
     expect(refs(await storedOf([completed('a', noise(5_000)), completed('b', noise(5_000))]))).toBe(0);

@@ -113,7 +113,7 @@ describe('a page of runs', () => {
   it('reads the log of no run that its name leaves out', async () => {
     const world = memoryWorld({ seed: 1 });
     const { heads } = listing(40, []);
-    const log = replaced(world.log, { commitsAfter: () => Promise.reject(new Error('the log was read')) });
+    const log = replaced(world.log, { nextCommits: () => Promise.reject(new Error('the log was read')) });
     const open = heads.map((head): Head => ({ ...head, projection: firstProjection }));
     const index = replaced(world.index, { list: async () => ({ heads: open }) });
     expect(await listRuns({ log, index }, scope, { workflowName: workflowName('old') }, { limit: 20 })).toEqual({ runs: [] });

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { InvariantViolation } from '../../lib/engine/invariant.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
+import { after, days, instant } from '../../lib/engine/time.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { RunAttempt } from '../../lib/service/graph.ts';
+import { load } from '../../lib/service/payloads.ts';
+import { creation, freshRun } from '../contract/samples.ts';
 import { finished, house, scope, workflow } from './house.ts';
 import { replaced } from './replaced.ts';
 
@@ -95,5 +100,18 @@ describe('a value too large for a commit', () => {
     if (job === undefined) throw new Error('no job was sent');
     await expect(home.take(job, { worker: { ...home.worker, deps, runAttempt } })).rejects.toThrow('is gone');
     expect((await home.fold({ ...scope, runId: answer.runId })).state.asOf).toBe(1);
+  });
+});
+
+describe('a stored value that is gone', () => {
+  it('is a fault of ours while its run is kept, and unavailable once the run has expired: its items may outlive its values', async () => {
+    const { world } = house();
+    const run = creation(freshRun(), { createdAt: world.clock.now(), expiresAt: after(world.clock.now(), days(38)) });
+    await world.log.create(run);
+    const gone = () => load(world, run.address, 'blob:gone');
+    world.clock.set(instant(run.expiresAt - 1));
+    await expect(gone()).rejects.toThrow(InvariantViolation);
+    world.clock.set(run.expiresAt);
+    await expect(gone()).rejects.toThrow(Unavailable);
   });
 });

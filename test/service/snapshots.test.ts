@@ -95,9 +95,9 @@ describe('a snapshot that fits no item', () => {
     const { blobs } = home.world;
     const keys: string[] = [];
     const put = blobs.put.bind(blobs);
-    blobs.put = (scope, key, value) => {
+    blobs.put = (scope, key, ...given) => {
       keys.push(key);
-      return put(scope, key, value);
+      return put(scope, key, ...given);
     };
     return keys;
   };

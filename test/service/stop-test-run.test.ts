@@ -139,9 +139,9 @@ describe('whoever still holds a part of a stopped run', () => {
     const run = await tested(home, drawn('draft', 'a>b b>d'));
     const put: string[] = [];
     const seen = home.world.blobs.put.bind(home.world.blobs);
-    home.world.blobs.put = async (of, name, value) => {
+    home.world.blobs.put = async (of, name, ...given) => {
       put.push(name);
-      return seen(of, name, value);
+      return seen(of, name, ...given);
     };
     stop = async () => void (await stopTestRun(home.worker, run));
     await home.settle();

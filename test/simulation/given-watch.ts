@@ -36,7 +36,7 @@ export class GivenWatch {
 
   /** @param versionOf what a run is of, where it is of a graph */
   async judge(
-    { log, blobs }: Pick<MemoryWorld, 'log' | 'blobs'>,
+    { log, blobs, clock }: Pick<MemoryWorld, 'log' | 'blobs' | 'clock'>,
     runs: readonly { readonly address: RunAddress }[],
     versionOf: (run: RunAddress) => Promise<WorkflowVersion | undefined>,
   ): Promise<void> {
@@ -45,7 +45,7 @@ export class GivenWatch {
       const head = await log.head(address);
       if (version === undefined || head === undefined) continue;
       const commits = [head.commit, ...(await log.commitsAfter(address, head.commit.number))];
-      const values = await loadedFrom(commits, (ref) => load({ log, blobs }, address, ref));
+      const values = await loadedFrom(commits, (ref) => load({ log, blobs, clock }, address, ref));
       const judge = new RunGiven(address.runId, version, values);
       for (const { events } of commits) for (const event of events) judge.saw(event);
       this.judged += judge.judged;

@@ -24,7 +24,7 @@ const inputShape = z.looseObject({
   KeyConditionExpression: z.string().optional(),
   ExpressionAttributeNames: z.record(z.string(), z.string()).optional(),
   ExpressionAttributeValues: item.optional(),
-  RequestItems: z.record(z.string(), z.unknown()).optional(),
+  RequestItems: z.record(z.string(), z.looseObject({ Keys: z.array(item).optional() })).optional(),
   TransactItems: z.array(z.record(z.string(), z.looseObject({ TableName: z.string() }))).optional(),
 });
 
@@ -50,8 +50,8 @@ const tableArn = (name: string): string => arns.table(lastPart(name));
 const { partition } = runsTableKeys;
 
 /**
- * The partitions that a request names, for conditions on them. None where it names none that can be told (a scan, a batch, a
- * transaction, an index): a condition on them then does not hold.
+ * The partitions that a request names, for conditions on them. None where it names none that can be told (a scan, a batch of
+ * writes, a transaction, an index): a condition on them then does not hold.
  */
 function leadingKeys(input: z.infer<typeof inputShape>): RequestContext {
   const { Key, Item, IndexName, KeyConditionExpression = '' } = input;
@@ -59,13 +59,20 @@ function leadingKeys(input: z.infer<typeof inputShape>): RequestContext {
   const isPartition = IndexName === undefined && (input.ExpressionAttributeNames?.[name] ?? name) === partition;
   const queried = isPartition ? input.ExpressionAttributeValues?.[value] : undefined;
   const { S: key } = Key?.[partition] ?? Item?.[partition] ?? queried ?? {};
-  return key === undefined ? {} : { 'dynamodb:leadingkeys': [key] };
+  return contextOf(key === undefined ? [] : [key]);
 }
+
+const contextOf = (partitions: readonly string[]): RequestContext =>
+  partitions.length === 0 ? {} : { 'dynamodb:leadingkeys': [...new Set(partitions)] };
 
 function needsOf(operation: string, input: z.infer<typeof inputShape>): readonly Need[] {
   const action = `dynamodb:${operation}`;
   if (input.RequestItems !== undefined) {
-    return Object.keys(input.RequestItems).map((table) => ({ action, resource: tableArn(table) }));
+    return Object.entries(input.RequestItems).map(([table, { Keys = [] }]) => ({
+      action,
+      resource: tableArn(table),
+      context: contextOf(Keys.flatMap((key) => key[partition]?.S ?? [])),
+    }));
   }
   if (input.TransactItems !== undefined) {
     return input.TransactItems.flatMap((item) =>

@@ -33,7 +33,9 @@ function read(request: WireRequest): Operation | ServiceFault {
   const [, bucket = '', ...rest] = decodeURIComponent(request.path).split('/');
   const key = rest.join('/');
   const operation = (named: Named, resource: string): Operation => {
-    const needs: readonly Need[] = [{ action: `s3:${named.permission}`, resource }];
+    const tagging =
+      named.permission === 'PutObject' && request.headers['x-amz-tagging'] !== undefined ? ['PutObjectTagging'] : [];
+    const needs: readonly Need[] = [named.permission, ...tagging].map((permission) => ({ action: `s3:${permission}`, resource }));
     return { name: named.name, input: undefined, needs };
   };
   if (key === '') {

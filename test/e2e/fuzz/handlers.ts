@@ -83,7 +83,7 @@ export const openHandlers = async (): Promise<OpenDoor> => {
     metrics,
     schedules: new DynamoSchedules(control),
     notices,
-    blobs: new S3Blobs(services.s3, bucket),
+    blobs: new S3Blobs(services.s3, bucket, clock),
     artifacts: new S3Artifacts(services.s3, bucket, clock),
     workflows: dynamoWorkflows(control),
     queries: dynamoQueries(control),

@@ -170,7 +170,8 @@ function readingOf(items: readonly RawItem[], byProject: readonly RawItem[], byS
     byProject: byProject.map((item) => addressOf(entryShape.parse(item).pk).runId),
     byState: byState.map((item) => {
       const { pk, sp = '' } = entryShape.parse(item);
-      return `${sp.split('#').at(-1)}/${addressOf(pk).runId}`;
+      // <project>#<environment>#<state>#<shard>
+      return `${sp.split('#').at(-2)}/${addressOf(pk).runId}`;
     }),
   };
 }

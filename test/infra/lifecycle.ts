@@ -1,0 +1,39 @@
+/**
+ * When S3 deletes an object by the rules of a template. From
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/intro-lifecycle-rules.html and lifecycle-conflicts.html: the days are added to
+ * the time of creation, the result goes on to the next midnight UTC, and of several rules the one that deletes first counts.
+ */
+import * as z from 'zod';
+import { type Instant, days, instant } from '../../lib/engine/time.ts';
+
+const rule = z.strictObject({
+  Id: z.string().min(1).max(255),
+  Status: z.enum(['Enabled', 'Disabled']),
+  Prefix: z.string().default(''),
+  TagFilters: z.array(z.strictObject({ Key: z.string(), Value: z.string() })).default([]),
+  ExpirationInDays: z.number().int().min(1).optional(),
+  AbortIncompleteMultipartUpload: z.unknown().optional(),
+});
+export type LifecycleRule = z.output<typeof rule>;
+
+/** The rules of a bucket, by its properties in a template. */
+export const lifecycleRules = (bucket: Readonly<Record<string, unknown>> | undefined): readonly LifecycleRule[] =>
+  z.looseObject({ LifecycleConfiguration: z.strictObject({ Rules: z.array(rule) }) }).parse(bucket).LifecycleConfiguration.Rules;
+
+export interface StoredObject {
+  readonly key: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly createdAt: Instant;
+}
+
+/** undefined: it stays. */
+export function deletedAt(rules: readonly LifecycleRule[], { key, tags, createdAt }: StoredObject): Instant | undefined {
+  const fitting = rules.filter(
+    ({ Status, Prefix, TagFilters }) =>
+      Status === 'Enabled' && key.startsWith(Prefix) && TagFilters.every(({ Key, Value }) => tags[Key] === Value),
+  );
+  const times = fitting.flatMap(({ ExpirationInDays }) =>
+    ExpirationInDays === undefined ? [] : [(Math.floor(createdAt / days(1)) + ExpirationInDays + 1) * days(1)],
+  );
+  return times.length === 0 ? undefined : instant(Math.min(...times));
+}

@@ -1,0 +1,130 @@
+/** The rules of the template's bucket and what the product writes into it, held against the lives of runs. */
+import { S3Client } from '@aws-sdk/client-s3';
+import { expect, test } from 'vitest';
+import { S3Blobs, payloadLifetime } from '../../lib/aws/blobs.ts';
+import { payloadLifetimeTag } from '../../lib/contract/payload-lifetimes.ts';
+import { environment, projectId } from '../../lib/engine/ids.ts';
+import { expiryOf, latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts';
+import { type Instant, after, days, durationMs, instant, minutes } from '../../lib/engine/time.ts';
+import { startRecorder } from '../contract/emulators/recorder.ts';
+import { testCredentials } from '../contract/emulators/dynamo.ts';
+import { type LifecycleRule, deletedAt, lifecycleRules } from './lifecycle.ts';
+import { ofType, synthesize } from './synthesized.ts';
+
+const rulesFor = (settings: Parameters<typeof synthesize>[0] = {}): readonly LifecycleRule[] =>
+  lifecycleRules(ofType(synthesize(settings).data, 'S3::Bucket')[0]?.Properties);
+const rules = rulesFor();
+
+const midnight = instant(Date.UTC(2026, 4, 1));
+const timesOfDay = [0, 1, minutes(10), minutes(600) + 1, days(1) - minutes(10), days(1) - 1].map(durationMs);
+const retentions = [1, 30, 364, 3_650];
+/** days until the run may begin, and from then to its deadline */
+const terms = [
+  { startsIn: 0, deadline: 1 },
+  { startsIn: 0, deadline: 7 },
+  { startsIn: 0, deadline: 365 },
+  { startsIn: 365, deadline: 365 },
+];
+/** Of the run's life until its latest end. */
+const partsOfLife = [0, 0.01, 0.2, 0.5, 0.77, 0.99, 1];
+/** The worker's clock against that of the bucket. */
+const clocksDiffer = [-1, 0, 1].map((side) => side * minutes(10));
+
+const payload = { key: 'payloads/default/prod/wrun_1/ab' };
+const tagged = (lifetime: number) => ({ [payloadLifetimeTag]: String(lifetime) });
+
+/** What is wrong with the time at which each payload is deleted, one sentence each. */
+function faultsOf(given: readonly LifecycleRule[]): readonly string[] {
+  const faults = new Set<string>();
+  const judge = (name: string, expiresAt: Instant, writtenAt: Instant, createdAt: Instant): void => {
+    const tags = tagged(payloadLifetime(expiresAt, writtenAt));
+    const gone = deletedAt(given, { ...payload, tags, createdAt });
+    const isDaily = expiresAt - createdAt <= days(728);
+    const latest = after(expiresAt, isDaily ? days(2) : days(17));
+    if (gone === undefined || gone >= latest) faults.add(`${name}: kept too long`);
+    else if (gone < expiresAt) faults.add(`${name}: deleted before the run expires`);
+  };
+  for (const retention of retentions) {
+    for (const { startsIn, deadline } of terms) {
+      for (const timeOfDay of timesOfDay) {
+        const createdAt = after(midnight, timeOfDay);
+        const deadlineAt = after(after(createdAt, days(startsIn)), days(deadline));
+        const expiresAt = expiryOf({ createdAt, deadlineAt }, days(retention));
+        const life = after(deadlineAt, latestEndAfterDeadline) - createdAt;
+        for (const part of partsOfLife) {
+          const writtenAt = after(createdAt, durationMs(Math.floor(life * part)));
+          for (const differs of clocksDiffer)
+            judge(
+              `retention ${retention}, start in ${startsIn}, deadline ${deadline}`,
+              expiresAt,
+              writtenAt,
+              instant(writtenAt + differs),
+            );
+        }
+      }
+    }
+  }
+  return [...faults].toSorted();
+}
+
+test('no payload is deleted before its run expires, and each is within two days after, or 17 where that is two years away', () => {
+  expect(faultsOf(rules)).toEqual([]);
+});
+
+const without = (days: number) => rules.filter(({ Id }) => Id !== `payloads-${days}-days`);
+const changed = (change: (rule: LifecycleRule) => LifecycleRule) =>
+  rules.map((rule) => (rule.TagFilters.length > 0 ? change(rule) : rule));
+
+const plants: readonly (readonly [what: string, planted: readonly LifecycleRule[], fault: string])[] = [
+  ['a lifetime has no rule', without(37), 'kept too long'],
+  ['a rule is a day short', changed((rule) => ({ ...rule, ExpirationInDays: (rule.ExpirationInDays ?? 0) - 1 })), 'before'],
+  ['a rule is two days long', changed((rule) => ({ ...rule, ExpirationInDays: (rule.ExpirationInDays ?? 0) + 2 })), 'kept'],
+  ['the rules are disabled', changed((rule) => ({ ...rule, Status: 'Disabled' })), 'kept too long'],
+  ['the rules are of another prefix', changed((rule) => ({ ...rule, Prefix: 'values/' })), 'kept too long'],
+  [
+    'all payloads have one lifetime',
+    rules.slice(1, 2).map((rule) => ({ ...rule, TagFilters: [], ExpirationInDays: 396 })),
+    'before',
+  ],
+];
+test.each(plants)('a template in which %s is found out', (_what, planted, fault) => {
+  expect(faultsOf(planted)).toEqual(expect.arrayContaining([expect.stringContaining(fault)]));
+});
+
+test('the bucket takes the rules: at most 1,000, and no two of one name', () => {
+  expect(rules.length).toBeLessThanOrEqual(1_000);
+  expect(new Set(rules.map(({ Id }) => Id)).size).toBe(rules.length);
+});
+
+test('another retention changes no rule, so it changes nothing of the payloads that are stored', () => {
+  expect(rulesFor({ retentionDays: 400 })).toEqual(rules);
+});
+
+test('a payload without a lifetime is deleted when the longest one is over, and archives of deployments never', () => {
+  const gone = deletedAt(rules, { ...payload, tags: {}, createdAt: midnight });
+  const longest = Math.max(...rules.map(({ ExpirationInDays }) => ExpirationInDays ?? 0));
+  expect(gone).toBe(after(midnight, days(longest + 1)));
+  const archive = { key: 'artifacts/default/prod/dep_1/ab.tgz', tags: tagged(1), createdAt: midnight };
+  expect(deletedAt(rules, archive)).toBeUndefined();
+});
+
+test('a payload is written with its lifetime as a tag, by the time of that very write', async () => {
+  const recorder = await startRecorder(() => ({ status: 200, body: {} }));
+  const client = new S3Client({
+    endpoint: recorder.endpoint,
+    region: 'eu-central-1',
+    credentials: testCredentials,
+    forcePathStyle: true,
+  });
+  const scope = { projectId: projectId('default'), environment: environment('prod') };
+  const expiresAt = after(midnight, days(38));
+  for (const passed of [days(0), days(7), days(37)]) {
+    const blobs = new S3Blobs(client, 'bucket', { now: () => after(midnight, durationMs(passed + minutes(60))) });
+    await blobs.put(scope, 'wrun_1/ab', 1, expiresAt);
+  }
+  expect(recorder.requests.map(({ headers }) => headers['x-amz-tagging'])).toEqual(
+    [37, 30, 1].map((lifetime) => `${payloadLifetimeTag}=${lifetime}`),
+  );
+  client.destroy();
+  await recorder.close();
+});
