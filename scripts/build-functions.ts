@@ -46,6 +46,19 @@ const environmentCredentials: Plugin = {
   },
 };
 
+/**
+ * DynamoDB's client has a cache for endpoints that it may be told of, which nobody here switches on, with the largest dependency
+ * of the client. One key for the function's own credentials is all that it would ever keep: a map does.
+ */
+const mapForEndpoints: Plugin = {
+  name: 'map-for-endpoints',
+  setup(build) {
+    build.onLoad({ filter: /mnemonist[\\/]lru-cache\.js$/ }, () => ({
+      contents: 'export default class extends Map { constructor() { super(); } peek(key) { return this.get(key); } }',
+    }));
+  },
+};
+
 const bundling = {
   write: false,
   outExtension: { '.js': '.mjs' },
@@ -109,7 +122,7 @@ export async function buildFunctions(
   const runsScripts = names.includes(scripting);
   const { outputFiles } = await bundle({
     ...bundling,
-    plugins: [...(options.plugins ?? []), oneLanguage, environmentCredentials],
+    plugins: [...(options.plugins ?? []), oneLanguage, environmentCredentials, mapForEndpoints],
     entryPoints: [
       ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
       ...names.flatMap((name) =>
