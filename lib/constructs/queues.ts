@@ -9,6 +9,8 @@ export type NodeQueueKind = 'fifo' | 'standard';
 
 export interface QueuesProps {
   readonly nodeQueue: NodeQueueKind;
+  /** in percent */
+  readonly maxProjectShare: number;
   /** The worker's time-out: a message must stay invisible for longer, or two workers hold it at once. */
   readonly workerTimeoutSeconds: number;
   /** The same for the function that runs deployments. */
@@ -44,6 +46,7 @@ export class Queues extends Construct {
 
   constructor(scope: Construct, id: string, props: QueuesProps) {
     super(scope, id);
+    this.node.addValidation({ validate: () => (isShareInVain(props) ? [shareInVain] : []) });
     const worked = {
       visibilitySeconds: props.workerTimeoutSeconds + visibilityMarginSeconds,
       encryptionKey: props.encryptionKey,
@@ -72,6 +75,10 @@ export class Queues extends Construct {
     return this.all.flatMap((queue) => (queue.deadLetterQueue === undefined ? [] : [queue.deadLetterQueue.queue]));
   }
 }
+
+const isShareInVain = ({ nodeQueue, maxProjectShare }: QueuesProps): boolean => nodeQueue === 'standard' && maxProjectShare < 100;
+const shareInVain =
+  'maxProjectShare below 100 needs nodeQueue: fifo, because a standard queue has no message groups to bound a project by';
 
 function withDeadLetters(scope: Construct, id: string, shape: QueueShape): sqs.Queue {
   const deadLetters = new sqs.Queue(scope, `${id}DeadLetters`, {

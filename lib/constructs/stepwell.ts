@@ -162,19 +162,12 @@ export class Stepwell extends Construct {
   constructor(scope: Construct, id: string, props: StepwellProps = {}) {
     super(scope, id);
     checkRanges(this, rangesOf(props));
-    this.node.addValidation({
-      validate: () =>
-        props.nodeQueue === 'standard' && (props.maxProjectShare ?? 100) < 100
-          ? [
-              'maxProjectShare below 100 needs nodeQueue: fifo, because a standard queue has no message groups to bound a project by',
-            ]
-          : [],
-    });
     this.storage = props.storage instanceof Storage ? props.storage : new Storage(this, 'Storage', props.storage);
     const encryptionKey = (this.encryptionKey = props.encryptionKey ?? this.storage.encryptionKey);
     const workerTimeoutSeconds = props.workerTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
     const codeTimeoutSeconds = props.codeTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
     const logRetention = props.logRetention ?? logs.RetentionDays.ONE_MONTH;
+    const maxProjectShare = props.maxProjectShare ?? 100;
 
     const seeds = seedKeys.parse(props.seedKeys ?? []);
     const webhooks = webhookProviders.parse(props.webhooks ?? {});
@@ -205,6 +198,7 @@ export class Stepwell extends Construct {
 
     this.queues = new Queues(this, 'Queues', {
       nodeQueue: props.nodeQueue ?? 'fifo',
+      maxProjectShare,
       workerTimeoutSeconds,
       codeTimeoutSeconds,
       encryptionKey,
@@ -256,7 +250,7 @@ export class Stepwell extends Construct {
       processesRunCode: (props.codeRunsIn ?? 'lambda') !== 'lambda',
       watchedRuns: props.watchedRuns ?? usualConcurrency.watchedRuns,
       nodeConcurrency: props.nodeConcurrency ?? usualConcurrency.nodeConcurrency,
-      maxProjectShare: props.maxProjectShare ?? 100,
+      maxProjectShare,
       resultConcurrency: props.resultConcurrency ?? usualConcurrency.resultConcurrency,
       watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? usualConcurrency.watchers),
       reservesWatchers: props.reservesWatchers ?? false,
