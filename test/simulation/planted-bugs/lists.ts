@@ -7,8 +7,8 @@ export const inLists: readonly PlantedBug[] = [
   {
     name: 'a run is listed as its index has it',
     file: listRuns,
-    find: 'if (isEnded(status)) return { head, status };',
-    replace: 'if (asOf > 0) return { head, status };',
+    find: 'return known ?? (status',
+    replace: 'return asOf > 0 ? status : known ?? (status',
     within: 60,
   },
   {
