@@ -38,6 +38,7 @@ export class LossWatch {
   readonly #delivered = new Map<string, Delivered>();
   /** attempts of steps, by the drive that they were lost with, are not told apart */
   readonly #killing = new Map<string, number>();
+  readonly #endedRuns = new Set<string>();
 
   constructor(rules: LossRules) {
     this.#rules = rules;
@@ -61,6 +62,8 @@ export class LossWatch {
 
   /** An attempt kills the worker that begins it. @param name of the attempt, or of the step */
   kills(name: string, now: number): void {
+    // A worker that began before it could know that its run has ended.
+    if (this.#endedRuns.has(name.slice(0, name.indexOf('/')))) return;
     if (!this.#killing.has(name)) this.#killing.set(name, now);
   }
 
@@ -102,6 +105,7 @@ export class LossWatch {
   }
 
   #endsAll(runId: string): void {
+    this.#endedRuns.add(runId);
     for (const name of this.#killing.keys()) if (name.startsWith(`${runId}/`)) this.#killing.delete(name);
   }
 
