@@ -19,7 +19,7 @@ export async function measureFairShares(bench: BenchCloud): Promise<FairShares> 
   const small = chain(1);
   await bench.publish(small);
   await bench.publish(endless);
-  // threads of the worker and of the sandbox that are cold are nobody's hostility
+  // Warms the threads of the worker and of the sandbox, so that no cold start is measured.
   await timeRuns(bench, small, 'warm');
   const aloneMs = quantilesOf(await timeRuns(bench, small, 'alone')).p50;
   const loops: Promise<string>[] = [];
