@@ -54,6 +54,14 @@ describe('an outage of hours in which deliveries begin, and then find a store un
     return sign?.deliveries?.lost ?? [];
   }
 
+  /** The first delivery records nothing, so it alone may have been a death. */
+  async function goesOnAfterOneLoss(home: House, run: RunAddress, job: Job, node: string): Promise<void> {
+    expect(await lossesOf(home, run, node)).toHaveLength(1);
+    await home.take(job, { isRedelivered: true });
+    await home.settle();
+    expect((await home.fold(run)).state.progress.status).toBe('completed');
+  }
+
   test.each([0, 2])('an attempt, where the record that it was given up is refused %i times as well', async (refused) => {
     let left = 0;
     const home = house({
@@ -75,11 +83,7 @@ describe('an outage of hours in which deliveries begin, and then find a store un
     if (job === undefined) throw new Error('no job was sent');
     const runAttempt: RunAttempt = () => Promise.reject(new Unavailable('the secrets'));
     await deliverThrough(home, job, { ...home.worker, runAttempt });
-    // The first delivery records nothing, so it alone may have been a death.
-    expect(await lossesOf(home, run, 'a')).toHaveLength(1);
-    await home.take(job, { isRedelivered: true });
-    await home.settle();
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+    await goesOnAfterOneLoss(home, run, job, 'a');
     expect(home.attempts).toEqual(['a#1', 'b#1']);
   });
 
@@ -91,10 +95,7 @@ describe('an outage of hours in which deliveries begin, and then find a store un
     if (job === undefined) throw new Error('no job was sent');
     const plans = replaced(home.worker.plans, { of: () => Promise.reject(new Unavailable('the workflows table')) });
     await deliverThrough(home, job, { ...home.worker, plans });
-    expect(await lossesOf(home, run, 'a')).toHaveLength(1);
-    await home.take(job, { isRedelivered: true });
-    await home.settle();
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+    await goesOnAfterOneLoss(home, run, job, 'a');
   });
 
   test('a wake', async () => {
@@ -107,10 +108,7 @@ describe('an outage of hours in which deliveries begin, and then find a store un
     home.world.clock.advance(minutes(10));
     const plans = replaced(home.worker.plans, { of: () => Promise.reject(new Unavailable('the workflows table')) });
     await deliverThrough(home, job, { ...home.worker, plans });
-    expect(await lossesOf(home, run, 'z')).toHaveLength(1);
-    await home.take(job, { isRedelivered: true });
-    await home.settle();
-    expect((await home.fold(run)).state.progress.status).toBe('completed');
+    await goesOnAfterOneLoss(home, run, job, 'z');
   });
 
   test('a result that nobody can collect: who sent it lives', async () => {
