@@ -22,6 +22,7 @@ const terms = exactly<ScheduleTerms>()(
   z.strictObject({
     workflowName,
     version: z.int().min(1).exactOptional(),
+    atVersion: z.int().min(1).exactOptional(),
     input: z.custom<JsonValue>((value) => value !== undefined).exactOptional(),
     timing,
     overlap: z.enum(overlapPolicies),

@@ -1,11 +1,11 @@
 /** Comparisons of values, each linear in what it looks at, whatever an author compares. */
 import { type JsonValue, isJsonArray, isJsonObject } from './json.ts';
 
-/** Told how much is looked at, before it is: characters of texts, items and keys. */
-interface Counter {
+/** Counts how much a comparison looks at, before it does: characters of texts, items and keys. It may throw to end the comparison. */
+export interface Counter {
   looking(parts: number): void;
 }
-const uncounted: Counter = { looking: () => {} };
+export const uncounted: Counter = { looking: () => {} };
 
 /** The same JSON, whatever the order of keys. */
 export function isSameJson(one: JsonValue, other: JsonValue | undefined, counter: Counter = uncounted): boolean {

@@ -12,6 +12,11 @@ export interface ScheduleTerms {
   readonly workflowName: WorkflowName;
   /** pins runs to this version of a graph; absent: the latest at each fire */
   readonly version?: number;
+  /**
+   * The latest version of the graph when the schedule was given its name; absent for deployed code. A graph whose first version is
+   * above this number was published after the deletion of the one that the schedule was made for.
+   */
+  readonly atVersion?: number;
   readonly input?: JsonValue;
   readonly timing: Timing;
   readonly overlap: OverlapPolicy;

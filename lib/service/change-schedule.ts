@@ -10,7 +10,7 @@ import type { Schedule, ScheduleSetting, ScheduleTerms } from '../ports/schedule
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
-import { type ScheduledRefusal, resolveScheduled } from './scheduled-start.ts';
+import { type ScheduledRefusal, atVersionOf, resolveScheduled } from './scheduled-start.ts';
 import { markSettings, settle, settingOf } from './settle-schedules.ts';
 
 /** What is absent stays; null takes it away. */
@@ -80,10 +80,11 @@ type Judged = { readonly kind: 'judged'; readonly terms: ScheduleTerms } | Exclu
 
 async function judge(decider: Decider, { terms, ...schedule }: Schedule, change: ScheduleChange): Promise<Judged> {
   const now = decider.deps.clock.now();
-  const { version: pinned, ...rest } = terms;
+  const { version: pinned, atVersion, ...rest } = terms;
   const version = change.version === undefined ? pinned : change.version;
-  const next: ScheduleTerms = {
+  let next: ScheduleTerms = {
     ...rest,
+    ...(atVersion === undefined ? {} : { atVersion }),
     ...(version === undefined || version === null ? {} : { version }),
     ...(change.workflowName === undefined ? {} : { workflowName: change.workflowName }),
     ...(change.input === undefined ? {} : { input: change.input }),
@@ -92,8 +93,10 @@ async function judge(decider: Decider, { terms, ...schedule }: Schedule, change:
     isPaused: change.isPaused ?? terms.isPaused,
   };
   if (startsOtherwise(change)) {
-    const resolved = await resolveScheduled(decider, schedule, next);
+    const { atVersion: _before, ...wanted } = next;
+    const resolved = await resolveScheduled(decider, schedule, wanted);
     if (resolved.kind !== 'found') return resolved;
+    next = { ...wanted, ...atVersionOf(resolved) };
   }
   if (!isOfTiming(change)) return { kind: 'judged', terms: next };
   const { recurrence } = terms.timing;

@@ -3,10 +3,10 @@ import { type TimingAsked, type TimingFault, judgeTiming } from '../engine/sched
 import type { ScheduleId, Scope } from '../engine/ids.ts';
 import type { Schedule, ScheduleTerms } from '../ports/schedules.ts';
 import type { Decider } from './decide-run.ts';
-import { type ScheduledRefusal, resolveScheduled } from './scheduled-start.ts';
+import { type ScheduledRefusal, atVersionOf, resolveScheduled } from './scheduled-start.ts';
 import { markSettings, settle } from './settle-schedules.ts';
 
-export type TermsAsked = Omit<ScheduleTerms, 'timing'> & { readonly timing: TimingAsked };
+export type TermsAsked = Omit<ScheduleTerms, 'timing' | 'atVersion'> & { readonly timing: TimingAsked };
 
 export interface CreateScheduleRequest {
   readonly scope: Scope;
@@ -41,7 +41,7 @@ export async function createSchedule(decider: Decider, request: CreateScheduleRe
     scheduleId,
     incarnation: deps.ids.nonce(),
     bodyHash,
-    terms: { ...terms, timing: verdict.timing },
+    terms: { ...terms, ...atVersionOf(resolved), timing: verdict.timing },
     setting: 1,
     createdAt: now,
     updatedAt: now,

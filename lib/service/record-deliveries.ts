@@ -66,9 +66,9 @@ export async function recordThrow(
 const triesOfRelease = 4;
 
 /**
- * The worker that recorded its begin lives, and is no longer at the attempt. Without this record the next delivery would take it
- * for dead. A first delivery recorded nothing, so it pays nothing. Where the store refuses for seconds, the next delivery counts a
- * death, and only three of them within an hour or more end an attempt.
+ * Records that the worker gives the attempt up and lives. Without this record the next delivery counts a death. A first delivery
+ * recorded no begin, so the worker writes nothing for it. If the store refuses the record for seconds, the next delivery counts one
+ * death that did not happen. One such death never ends an attempt.
  */
 export async function release(
   { clock, log }: Pick<Deps, 'clock' | 'log'>,

@@ -12,9 +12,12 @@ export type ScheduledRefusal = StartRefusal | { readonly kind: 'version_not_foun
 export async function resolveScheduled(
   decider: Pick<Decider, 'deps' | 'plans'>,
   scope: Scope,
-  { workflowName, version: number, input }: Pick<ScheduleTerms, 'workflowName' | 'version' | 'input'>,
+  { workflowName, version: number, atVersion, input }: Pick<ScheduleTerms, 'workflowName' | 'version' | 'atVersion' | 'input'>,
 ): Promise<Resolved | ScheduledRefusal> {
-  if (number === undefined) return resolveStart(decider, { scope, workflowName, ...(input === undefined ? {} : { input }) });
+  if (number === undefined) {
+    const asked = { scope, workflowName, ...(input === undefined ? {} : { input }) };
+    return resolveStart(decider, atVersion === undefined ? asked : { ...asked, atVersion });
+  }
   const { deps, plans } = decider;
   const summary = await deps.workflows.summary(scope, workflowName);
   if (summary === undefined) return { kind: 'workflow_not_found' };
@@ -29,11 +32,15 @@ export async function resolveScheduled(
     : { kind: 'found', version, input: verdict.input };
 }
 
+/** For the terms of a schedule: which graph of the name it was made for. */
+export const atVersionOf = (resolved: Resolved): Pick<ScheduleTerms, 'atVersion'> =>
+  'deploymentId' in resolved ? {} : { atVersion: resolved.version.version };
+
 /** In words, for the record of a fire that started nothing. */
 export const messageOf = (refusal: ScheduledRefusal | { readonly kind: 'node_not_reached' }): string => {
   switch (refusal.kind) {
     case 'workflow_not_found':
-      return 'there is no workflow of that name';
+      return 'the workflow that the schedule names does not exist, or was deleted; change the schedule to name a workflow that exists';
     case 'workflow_archived':
       return 'the workflow is archived';
     case 'workflow_deleting':

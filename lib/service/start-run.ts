@@ -7,7 +7,7 @@ import { Unavailable } from '../ports/unavailable.ts';
 import { type BeginAnswer, type BeginRequest, type Resolved, beginRun } from './begin-run.ts';
 import type { Decider } from './decide-run.ts';
 import type { Deps } from './deps.ts';
-import { type NameClosed, closedBy } from './open-workflow.ts';
+import { type NameClosed, closedBy, mayHave } from './open-workflow.ts';
 import { type NotReady, readyDeployment } from './ready-deployment.ts';
 
 export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
@@ -20,7 +20,10 @@ export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
 }
 
 /** What a start is looked up by. */
-export type StartAsked = Pick<StartRequest, 'scope' | 'workflowName' | 'input' | 'deploymentId'>;
+export interface StartAsked extends Pick<StartRequest, 'scope' | 'workflowName' | 'input' | 'deploymentId'> {
+  /** a version that the graph had once: where it has begun above it since, that graph was deleted, and this is another one of its name */
+  readonly atVersion?: number;
+}
 
 export type StartRefusal =
   | NotReady
@@ -46,11 +49,11 @@ export async function resolveStart(
   { deps, plans }: Pick<Decider, 'deps' | 'plans'>,
   request: StartAsked,
 ): Promise<Resolved | StartRefusal> {
-  const { scope, workflowName, deploymentId } = request;
+  const { scope, workflowName, deploymentId, atVersion = Infinity } = request;
   if (deploymentId !== undefined) return onDeployment(deps, request, deploymentId);
-  const summary = await deps.workflows.summary(scope, workflowName);
-  const closed = summary && closedBy(summary);
-  if (summary === undefined || closed !== undefined) {
+  const published = await deps.workflows.summary(scope, workflowName);
+  const closed = published && (mayHave(published, atVersion) ? closedBy(published) : 'workflow_not_found');
+  if (published === undefined || closed !== undefined) {
     const active = activeIn(await deps.deployments.pointer(scope));
     if (active === undefined) return { kind: closed ?? 'no_active_deployment' };
     const found = await onDeployment(deps, request, active);
@@ -58,8 +61,8 @@ export async function resolveStart(
     const isElsewhere = found.kind !== 'workflow_not_found' && found.kind !== 'deployment_not_found';
     return isElsewhere ? found : { kind: closed ?? 'workflow_not_found' };
   }
-  const version = await plans.version(deps, scope, { name: summary.name, version: summary.latestVersion });
-  if (version === undefined) throw new Unavailable(`version ${summary.latestVersion} of ${summary.name}`);
+  const version = await plans.version(deps, scope, { name: published.name, version: published.latestVersion });
+  if (version === undefined) throw new Unavailable(`version ${published.latestVersion} of ${published.name}`);
   const verdict = acceptInput(version.options.args, request.input);
   return verdict.kind === 'refused'
     ? { kind: 'input_invalid', faults: verdict.faults }

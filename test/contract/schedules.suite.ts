@@ -14,6 +14,7 @@ export const scheduleOf = (scope: Scope, id = 'nightly', facts: Partial<Schedule
   terms: {
     workflowName: workflowName('order'),
     version: 3,
+    atVersion: 4,
     input: { deep: [1, 'two', null, { '': 0.5 }] },
     timing: {
       recurrence: { kind: 'cron', cron: '0 3 * * ? *', timeZone: 'Europe/Berlin' },

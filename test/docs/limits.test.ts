@@ -372,6 +372,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Words of one decision': [bytes(workLimits.decision.words), 'lib/engine/graph/work.ts'],
   'Matching of one node': [characters(workLimits.node.matching), 'lib/engine/graph/work.ts'],
   'Matching of one decision': [characters(workLimits.decision.matching), 'lib/engine/graph/work.ts'],
+  'Conditions of edges in a decision': [characters(workLimits.decision.edges), 'lib/engine/graph/work.ts'],
   'Regular expressions of a workflow': [
     `${count(definitionLimits.patterns)}, with ${characters(definitionLimits.patternCharacters)}`,
     'lib/engine/graph/findings.ts',

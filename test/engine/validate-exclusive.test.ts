@@ -56,7 +56,7 @@ const play = ({ shape, policies }: Graph, choose: (below: number) => number) => 
         const policy = policies[node];
         if (began.has(node) || ended.has(node) || policy === undefined) continue;
         const edges = (shape.inbound[node] ?? []).map(({ source, handle }) => stateOf(source, handle));
-        const result = edges.length === 0 ? 'fire' : verdict(edges, policy);
+        const result = edges.length === 0 ? 'fire' : verdict(new Set(edges), policy);
         if (result === 'wait') continue;
         isChanged = true;
         if (result === 'fire') began.set(node, (moment += 1));

@@ -21,6 +21,25 @@ const compare = (
   leftValue: JsonValue = '{{ctx.input.value}}',
 ): JsonObject => chain(comparing('c', operator, count, rightValue, leftValue));
 const tooCostly = failedBy('comparison_too_costly', 'invalid');
+/** A script's output goes over edges with conditions, five to each of the nodes behind it. */
+const conditional = (edges: number, code: string, condition: JsonObject): JsonObject => ({
+  name: 'hostile',
+  nodes: [
+    { id: 'start', type: 'start' },
+    { id: 's', type: 'javascript', config: { code } },
+    ...Array.from({ length: edges / 5 }, (_, at) => ({ id: `n${at}`, type: 'delay', config: { delayMs: 0 } })),
+  ],
+  edges: [
+    { source: 'start', target: 's' },
+    ...Array.from({ length: edges }, (_, at) => ({
+      source: 's',
+      target: `n${Math.floor(at / 5)}`,
+      sourceOutputKey: 'value',
+      targetParamLabel: `p${at % 5}`,
+      condition,
+    })),
+  ],
+});
 const zeros = Array.from({ length: 200_000 }, () => 0);
 const beginning = 'a'.repeat(50_000);
 const slow = { withinMs: 20_000 };
@@ -48,6 +67,23 @@ hold('comparisons', stage(), [
         },
       ],
     },
+    completes,
+  ),
+  drawn(
+    'conditions of 9,900 edges that look for a text in one output',
+    conditional(9_900, `return { value: 'a'.repeat(800_000) }`, { type: 'contains', value: `${'a'.repeat(80)}b` }),
+    tooCostly,
+    slow,
+  ),
+  drawn(
+    'conditions of 9,900 edges that look for an item in one output',
+    conditional(9_900, `return { value: Array.from({ length: 100_000 }, () => 0) }`, { type: 'contains', value: 1 }),
+    tooCostly,
+    slow,
+  ),
+  drawn(
+    'conditions of 50 edges that look for a text in one output',
+    conditional(50, `return { value: 'a'.repeat(800_000) }`, { type: 'contains', value: 'b' }),
     completes,
   ),
   drawn('10,000 looks for an item in 200,000', compare('contains', 10_000, 1), tooCostly, { input: { value: zeros }, ...slow }),

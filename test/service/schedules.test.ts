@@ -13,6 +13,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { failLostFire, fireSchedule } from '../../lib/service/fire-schedule.ts';
 import { getSchedule, listSchedules } from '../../lib/service/get-schedule.ts';
 import { settleSchedules } from '../../lib/service/settle-schedules.ts';
+import { create as createAnew, request as requestDeletion, sweep as sweepDeletions } from './deletions.ts';
 import { finished, house, scope, workflow } from './house.ts';
 
 const id = scheduleId('nightly');
@@ -156,6 +157,26 @@ describe('a time that is due', () => {
     const failed = { outcome: 'failed', code: 'workflow_archived', message: 'the workflow is archived' };
     expect(await it.record()).toMatchObject({ fires: [failed], lastFailure: failed });
     expect(it.world.notices.scheduleFailures).toMatchObject([{ code: 'workflow_archived' }]);
+  });
+
+  test('of a workflow that was deleted while the schedule was made starts nothing of a new workflow of its name', async () => {
+    const it = await published();
+    // The deletion looks for schedules before this one is stored.
+    const store = it.world.schedules.create.bind(it.world.schedules);
+    it.world.schedules.create = async (schedule) => {
+      expect(await requestDeletion(it)).toMatchObject({ kind: 'deleting' });
+      return store(schedule);
+    };
+    expect(await it.create()).toMatchObject({ kind: 'created' });
+    await sweepDeletions(it);
+    expect(await createAnew(it)).toMatchObject({ kind: 'published' });
+    await it.fire(it.pass(minutes(61)));
+    expect(await it.record()).toMatchObject({ fires: [{ outcome: 'failed', code: 'workflow_not_found' }] });
+    expect(await it.runs()).toEqual([]);
+    // The schedule is for the new workflow when a change says so.
+    await changeSchedule(it.worker, scope, id, { workflowName: flow });
+    await it.fire(it.pass(hours(1)));
+    expect(await it.outcomes()).toEqual(['failed', 'started']);
   });
 
   test('that no worker could take is on the record, and the next is not held up by it', async () => {

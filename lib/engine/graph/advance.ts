@@ -12,7 +12,7 @@ import { isOpen } from '../log/node-state.ts';
 import { doneHandle } from './bodies.ts';
 import { mayExecute } from './budget.ts';
 import { type Draft, emit, hasEnded, mayKeepOne } from './draft.ts';
-import { edgeState } from './edge-state.ts';
+import { type EdgeState, edgeState, edgeStateUnjudged } from './edge-state.ts';
 import { finish } from './finish.ts';
 import { inputOf } from './inputs.ts';
 import { verdict } from './join.ts';
@@ -20,9 +20,9 @@ import { completed } from './completed.ts';
 import { type Outcome, mainHandle } from './outcome.ts';
 import { beginPasses, endPass, loopAt } from './passes.ts';
 import type { PinnedOutput } from './pins.ts';
-import type { Place } from './plan.ts';
+import type { Place, PlanEdge } from './plan.ts';
 import { fail, settle } from './settle.ts';
-import { DecisionIsFull } from './work.ts';
+import { DecisionIsFull, TooMuchWork } from './work.ts';
 
 /**
  * More open siblings than this, and results go over the results queue: that many direct commits would lose
@@ -38,11 +38,22 @@ interface Round {
   /** decided, and not yet followed */
   readonly work: Place[];
   readonly seen: Set<NodeKey>;
+  /** of the places that were looked at and not decided */
+  readonly inbound: Map<NodeKey, Inbound>;
+}
+
+/** What is known of the edges into one place. Each edge is read, and its condition judged, once in a decision. */
+interface Inbound {
+  readonly unresolved: Set<PlanEdge>;
+  /** their conditions decide between `live` and `dead`, and are not judged yet */
+  readonly unjudged: Set<PlanEdge>;
+  /** of the other edges */
+  readonly states: Set<EdgeState>;
 }
 
 /** Decides all that follows from `begin` (the roots of a new run) or from the places that ended in this draft. */
 export function advance(draft: Draft, ended: readonly Place[], begin: readonly Place[] = []): void {
-  const round: Round = { draft, ready: [], work: [...ended], seen: new Set() };
+  const round: Round = { draft, ready: [], work: [...ended], seen: new Set(), inbound: new Map() };
   for (const place of begin) fire(round, place);
   for (let place = round.work.shift(); place !== undefined && !hasEnded(draft); place = round.work.shift()) {
     // A loop that failed has taken its other passes with it.
@@ -69,7 +80,7 @@ function follow(round: Round, place: Place): void {
   for (const edge of hasJustEnded(draft, place) ? place.node.outbound : []) {
     const node = draft.tools.plan.nodes.get(edge.target);
     invariant(node !== undefined, `the plan has an edge to ${edge.target}, which it does not have`);
-    consider(round, { node, iteration: place.iteration });
+    consider(round, { node, iteration: place.iteration }, edge);
   }
   if (!hasEnded(draft) && isThrough(round, place.iteration)) work.push(endPass(draft, place.iteration));
 }
@@ -118,7 +129,8 @@ const hasJustEnded = (draft: Draft, place: Place): boolean => {
   return state !== undefined && !isOpen(state);
 };
 
-function consider(round: Round, place: Place): void {
+/** @param resolved the edge that leads here from the place that is followed; absent: from a loop into its body */
+function consider(round: Round, place: Place, resolved?: PlanEdge): void {
   const { draft, work, seen } = round;
   const { node, iteration } = place;
   const key = keyOf(place);
@@ -131,7 +143,11 @@ function consider(round: Round, place: Place): void {
     emit(draft, { type: 'NODE_SKIPPED', nodeId: node.id, iteration, reason });
     ended();
   };
-  const edges = node.inbound.map((edge) => edgeState(draft.state, edge, iteration, draft.tools.loaded));
+  const edges = statesInto(round, place, resolved);
+  if (edges instanceof TooMuchWork) {
+    fail(draft, place, { cause: 'invalid', code: edges.code, message: edges.message });
+    return ended();
+  }
   switch (verdict(edges, node.policy)) {
     case 'wait':
       return;
@@ -145,6 +161,41 @@ function consider(round: Round, place: Place): void {
       fail(draft, place, { cause: 'upstream_failure', message: 'upstream_failure', code: 'upstream_failure' });
       return ended();
   }
+}
+
+/** The states that the edges into a place have. Conditions are judged when the answer depends on them. */
+function statesInto(round: Round, place: Place, resolved: PlanEdge | undefined): ReadonlySet<EdgeState> | TooMuchWork {
+  const { state, tools, work } = round.draft;
+  const { node, iteration } = place;
+  const { unresolved, unjudged, states } = inboundOf(round, place, resolved);
+  const isFirstEnough = node.policy.joinMode === 'any';
+  try {
+    for (const edge of isFirstEnough || unresolved.size === 0 ? unjudged : []) {
+      if (isFirstEnough && states.has('live')) break;
+      states.add(edgeState(state, edge, iteration, tools.loaded, work));
+      unjudged.delete(edge);
+    }
+  } catch (trouble) {
+    if (trouble instanceof TooMuchWork) return trouble;
+    throw trouble;
+  }
+  return unresolved.size === 0 ? states : new Set([...states, 'unresolved' as const]);
+}
+
+function inboundOf({ draft, inbound }: Round, place: Place, resolved: PlanEdge | undefined): Inbound {
+  const key = keyOf(place);
+  const known = inbound.get(key);
+  const found: Inbound = known ?? { unresolved: new Set(), unjudged: new Set(), states: new Set() };
+  const toRead =
+    known === undefined ? place.node.inbound : resolved !== undefined && known.unresolved.delete(resolved) ? [resolved] : [];
+  for (const edge of toRead) {
+    const edgeNow = edgeStateUnjudged(draft.state, edge, place.iteration);
+    if (edgeNow === 'unresolved') found.unresolved.add(edge);
+    else if (edgeNow === 'live' && edge.condition !== undefined) found.unjudged.add(edge);
+    else found.states.add(edgeNow);
+  }
+  inbound.set(key, found);
+  return found;
 }
 
 /** A pinned node is not run, whatever it is: it ends with what was pinned. */

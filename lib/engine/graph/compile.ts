@@ -19,13 +19,21 @@ export const compile = (definition: WorkflowVersion, termsOf: (node: NodeDefinit
   const shape = shapeOf(definition, { isLoop, begins: () => false });
   invariant(shape.order.length === definition.nodes.length, `${definition.name} has a cycle`);
 
-  const edges = definition.edges.map(({ id: _id, ...edge }): PlanEdge => edge);
-  const planned = (list: readonly ShapeEdge[] | undefined): readonly PlanEdge[] =>
-    (list ?? []).flatMap(({ index, source, handle }): readonly PlanEdge[] => {
-      const edge = edges[index];
-      if (edge === undefined || !isLoop(source)) return edge === undefined ? [] : [edge];
-      return [{ ...edge, sourceHandle: handle, ...(handle === bodyHandle ? { isEntry: true as const } : {}) }];
-    });
+  const edges = new Map<number, PlanEdge>();
+  // One object for both ends of an edge: a decision knows the edges into a node by their identity.
+  const plannedEdge = ({ index, source, handle }: ShapeEdge): PlanEdge => {
+    const known = edges.get(index);
+    if (known !== undefined) return known;
+    const drawn = definition.edges[index];
+    invariant(drawn !== undefined, `the shape of ${definition.name} has an edge ${index}, which is not in its definition`);
+    const { id: _id, ...edge } = drawn;
+    const planned: PlanEdge = isLoop(source)
+      ? { ...edge, sourceHandle: handle, ...(handle === bodyHandle ? { isEntry: true as const } : {}) }
+      : edge;
+    edges.set(index, planned);
+    return planned;
+  };
+  const planned = (list: readonly ShapeEdge[] | undefined): readonly PlanEdge[] => (list ?? []).map(plannedEdge);
 
   const nodes = definition.nodes.map((drawn, index): PlanNode => {
     const { position: _position, ...node } = drawn;

@@ -2,7 +2,7 @@
  * Conditions on edges. They are judged on what the edge would carry; where it is not met, the edge is dead, as if its source
  * had ended another way. A failure carries nothing, so on an error edge no condition is ever met.
  */
-import { holdsText, isSameJson } from '../compare.ts';
+import { type Counter, holdsText, isSameJson, uncounted } from '../compare.ts';
 import { type JsonValue, isJsonArray, isJsonObject, stepInto } from '../json.ts';
 import type { NodeState } from '../log/node-state.ts';
 import { type LoadedPayloads, valueOf } from './context-at.ts';
@@ -32,17 +32,17 @@ function answerIn(output: JsonValue): { readonly text: string; readonly data: Js
 }
 
 /** Throws `PayloadsNeeded` where the output of the source is stored apart and not loaded yet. */
-export function isConditionMet(edge: Carrying, source: NodeState, loaded: LoadedPayloads): boolean {
+export function isConditionMet(edge: Carrying, source: NodeState, loaded: LoadedPayloads, counter: Counter): boolean {
   if (edge.condition === undefined) return true;
-  return source.status === 'completed' && isMet(edge.condition, carried(edge, valueOf(source.output, loaded)));
+  return source.status === 'completed' && isMet(edge.condition, carried(edge, valueOf(source.output, loaded)), counter);
 }
 
-export function isMet(condition: EdgeCondition, value: JsonValue): boolean {
+export function isMet(condition: EdgeCondition, value: JsonValue, counter: Counter = uncounted): boolean {
   switch (condition.type) {
     case 'equals':
-      return isSameJson(value, condition.value);
+      return isSameJson(value, condition.value, counter);
     case 'contains':
-      return contains(value, condition.value);
+      return contains(value, condition.value, counter);
     case 'present':
       return value !== null;
     case 'truthy':
@@ -51,8 +51,10 @@ export function isMet(condition: EdgeCondition, value: JsonValue): boolean {
 }
 
 /** A part of a text, an item of a list, a key of an object. */
-function contains(value: JsonValue, wanted: JsonValue): boolean {
-  if (isJsonArray(value)) return value.some((item) => isSameJson(item, wanted));
+function contains(value: JsonValue, wanted: JsonValue, counter: Counter): boolean {
+  if (isJsonArray(value)) return value.some((item) => isSameJson(item, wanted, counter));
   if (typeof wanted !== 'string') return false;
-  return typeof value === 'string' ? holdsText(value, wanted) : isJsonObject(value) && Object.hasOwn(value, wanted);
+  if (typeof value !== 'string') return isJsonObject(value) && Object.hasOwn(value, wanted);
+  counter.looking(value.length + wanted.length);
+  return holdsText(value, wanted);
 }

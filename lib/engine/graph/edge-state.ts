@@ -3,6 +3,7 @@ import { type IterationKey, nodeKey } from '../ids.ts';
 import type { RunState } from '../log/fold.ts';
 import { isOpen } from '../log/node-state.ts';
 import type { LoadedPayloads } from './context-at.ts';
+import type { Counter } from '../compare.ts';
 import { isConditionMet } from './edge-condition.ts';
 import { errorHandle, handleMatches } from './outcome.ts';
 import type { PlanEdge } from './plan.ts';
@@ -19,18 +20,37 @@ export type EdgeState =
   /** the source was skipped because of a failure further up */
   | 'starved';
 
-/** Throws `PayloadsNeeded` where a condition looks at an output that is stored apart and not loaded yet. */
-export function edgeState(state: RunState, edge: PlanEdge, iteration: IterationKey, loaded: LoadedPayloads): EdgeState {
+/**
+ * Judges the condition of an edge that has one. Throws `PayloadsNeeded` where the condition looks at an output that is stored apart and
+ * not loaded yet.
+ *
+ * @param counter counts what the condition looks at
+ */
+export function edgeState(
+  state: RunState,
+  edge: PlanEdge,
+  iteration: IterationKey,
+  loaded: LoadedPayloads,
+  counter: Counter,
+): EdgeState {
+  const before = edgeStateUnjudged(state, edge, iteration);
+  if (before !== 'live' || edge.condition === undefined) return before;
+  const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
+  return source !== undefined && isConditionMet(edge, source, loaded, counter) ? 'live' : 'dead';
+}
+
+/** The state of an edge as if it had no condition: `live` means that the condition, if any, decides between `live` and `dead`. */
+export function edgeStateUnjudged(state: RunState, edge: PlanEdge, iteration: IterationKey): EdgeState {
   if (edge.isEntry === true) return 'live';
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
   if (source === undefined || isOpen(source)) return 'unresolved';
   switch (source.status) {
     case 'completed':
-      return handleMatches(edge.sourceHandle, source.handle) && isConditionMet(edge, source, loaded) ? 'live' : 'dead';
+      return handleMatches(edge.sourceHandle, source.handle) ? 'live' : 'dead';
     case 'failed':
     case 'timed_out':
       if (!source.isHandled) return 'broken';
-      return edge.sourceHandle === errorHandle && isConditionMet(edge, source, loaded) ? 'live' : 'dead';
+      return edge.sourceHandle === errorHandle ? 'live' : 'dead';
     case 'skipped':
       return source.reason === 'branch_not_taken' ? 'dead' : 'starved';
     case 'cancelled':

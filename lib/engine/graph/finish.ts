@@ -7,7 +7,7 @@ import type { Failure } from '../log/events.ts';
 import { type NodeState, isOpen } from '../log/node-state.ts';
 import { together, valueOf } from './context-at.ts';
 import { type Draft, emit } from './draft.ts';
-import { type EdgeState, edgeState } from './edge-state.ts';
+import { type EdgeState, edgeStateUnjudged } from './edge-state.ts';
 import { faultOfPayload, payloadLimits } from './payload-limits.ts';
 import type { Place, PlanNode } from './plan.ts';
 
@@ -79,11 +79,7 @@ function causeOf(draft: Draft, from: PlanNode, iteration: IterationKey): Failure
     if (hasFailed && state.failure.cause !== 'upstream_failure') return failureOf(node, state.failure);
     for (const edge of node.inbound) {
       const parent = draft.tools.plan.nodes.get(edge.source);
-      if (
-        parent === undefined ||
-        seen.has(parent.id) ||
-        !carriesFailure(edgeState(draft.state, edge, iteration, draft.tools.loaded))
-      )
+      if (parent === undefined || seen.has(parent.id) || !carriesFailure(edgeStateUnjudged(draft.state, edge, iteration)))
         continue;
       seen.add(parent.id);
       up.push(parent);

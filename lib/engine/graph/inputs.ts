@@ -31,7 +31,9 @@ export function inputOf(
   };
   const brought = groups.map(([label, edges]) => (): Named => {
     const strategy = edges.find((edge) => edge.mergeStrategy !== undefined)?.mergeStrategy ?? strategyOf(node, edges);
-    const contributions = together(edges.map((edge) => () => contribution(plan, edge, iteration, state, before, loaded))).flat();
+    const contributions = together(
+      edges.map((edge) => () => contribution(plan, edge, iteration, state, before, loaded, context.work)),
+    ).flat();
     if (strategy === 'concat') for (const { value } of contributions) context.work.value(value);
     if (contributions.length > 0) return [[label, merge(strategy, contributions)]];
     // With the substitute policy a missing parent stands for an empty text; otherwise the run's input stays.
@@ -82,10 +84,12 @@ function contribution(
   state: RunState,
   before: EventId,
   loaded: LoadedPayloads,
+  work: NodeWork,
 ): readonly Contribution[] {
   if (edge.isEntry === true) return [{ source: nameOf(plan, edge), value: carried(edge, entryOf(state, iteration, loaded)) }];
   const source = state.nodes.get(nodeKey({ nodeId: edge.source, iteration }));
-  if (source === undefined || !endedBefore(source, before) || edgeState(state, edge, iteration, loaded) !== 'live') return [];
+  if (source === undefined || !endedBefore(source, before) || edgeState(state, edge, iteration, loaded, work) !== 'live')
+    return [];
   if (source.status !== 'completed') return [];
   const value = carried(edge, valueOf(source.output, loaded));
   return [{ source: nameOf(plan, edge), value }];

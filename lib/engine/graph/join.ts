@@ -9,8 +9,9 @@ export type Verdict = 'wait' | 'fire' | 'skip_branch' | 'skip_parent' | 'upstrea
  * policy; without one, a single live edge is enough. A node that only a failure further up has cut off is skipped with
  * that reason (so that its run does not count as a success), unless its policy puts a default in the place of the missing.
  */
-export function verdict(edges: readonly EdgeState[], policy: Pick<NodePolicy, 'joinMode' | 'onParentFailure'>): Verdict {
-  const has = (state: EdgeState): boolean => edges.includes(state);
+/** @param edges the states that the node's inbound edges have */
+export function verdict(edges: ReadonlySet<EdgeState>, policy: Pick<NodePolicy, 'joinMode' | 'onParentFailure'>): Verdict {
+  const has = (state: EdgeState): boolean => edges.has(state);
   if (policy.joinMode === 'any' && has('live')) return 'fire';
   if (has('unresolved')) return 'wait';
   if (has('broken')) {

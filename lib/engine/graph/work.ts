@@ -18,6 +18,8 @@ export const workLimits = {
     text: 33_554_432,
     /** about half a second; of an answer's 29 seconds the rest is for the stores */
     matching: 2_000_000,
+    /** that conditions of edges look at: they cannot be deferred, so what is more fails the node that the edge leads to */
+    edges: 20_000_000,
     /**
      * of what no commit can store apart, in bytes: messages, names, printed lines, and a frame for each event. Passes of loops
      * that begin may come to as much again, and with both it stays below what a commit may have
@@ -34,13 +36,13 @@ export class DecisionIsFull extends Error {
 /** Raised where a node goes beyond its own bound; whoever runs nodes makes a failure of it. */
 export class TooMuchWork extends Error {
   override readonly name = 'TooMuchWork';
-  readonly #code: string;
+  readonly code: string;
   /** where in the node's config, from the outside in */
   #steps: readonly (string | number)[] = [];
 
   constructor(code: string, message: string) {
     super(message);
-    this.#code = code;
+    this.code = code;
   }
 
   /** It happened at this place, or below it. */
@@ -51,7 +53,7 @@ export class TooMuchWork extends Error {
 
   get failure(): Failure {
     const path = pointer('config', ...this.#steps);
-    return { cause: 'invalid', code: this.#code, message: this.message, details: { path } };
+    return { cause: 'invalid', code: this.code, message: this.message, details: { path } };
   }
 }
 
@@ -64,10 +66,14 @@ export function placed<Value>(step: string | number, work: () => Value): Value {
   }
 }
 
+/** A part takes 1 to 40 ns, and a step of matching 0.1 to 0.5 µs. */
+const partsOfAStep = 4;
+
 /** What one decision has come to so far. */
 export class DecisionWork {
   #text = 0;
   #matching = 0;
+  #edges = 0;
   #words = 0;
   #begun = 0;
 
@@ -84,6 +90,17 @@ export class DecisionWork {
   matching(steps: number): void {
     this.#matching += steps;
     if (this.#matching > workLimits.decision.matching) throw new DecisionIsFull();
+  }
+
+  /** Before the condition of an edge looks at characters of texts, items and keys. The nodes that follow are deferred by it. */
+  looking(parts: number): void {
+    this.#matching += parts / partsOfAStep;
+    this.#edges += parts / partsOfAStep;
+    if (this.#edges > workLimits.decision.edges) {
+      const message =
+        'the conditions of the edges look at more than one decision may: use fewer of them, or let sourceOutputKey name a smaller part of the output';
+      throw new TooMuchWork('comparison_too_costly', message);
+    }
   }
 
   /** Of an event that stands: it is not undone, and nothing more is decided after it. */
@@ -103,9 +120,6 @@ export class DecisionWork {
     this.#text += characters;
   }
 }
-
-/** A part takes 1 to 40 ns, and a step of matching 0.1 to 0.5 µs. */
-const partsOfAStep = 4;
 
 /** What one node has come to so far. */
 export class NodeWork {

@@ -1,10 +1,11 @@
 /** Conditions on edges: judged on what the edge would carry, and dead where they are not met. */
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it, test, vi } from 'vitest';
 import type { EdgeCondition } from '../../../lib/engine/graph/definition.ts';
 import { carried, isMet } from '../../../lib/engine/graph/edge-condition.ts';
+import { DecisionWork, workLimits } from '../../../lib/engine/graph/work.ts';
 import type { JsonValue } from '../../../lib/engine/json.ts';
-import { ends, failed, finished, graph } from '../graphs.ts';
+import { ends, failed, finished, graph, passes } from '../graphs.ts';
 import { playOut } from '../play-out.ts';
 
 const json: fc.Arbitrary<JsonValue> = fc.json().map((text) => JSON.parse(text));
@@ -147,5 +148,63 @@ describe('in a run', () => {
       b: 'skipped branch_not_taken',
       e: 'skipped branch_not_taken',
     });
+  });
+});
+
+describe('what conditions look at', () => {
+  const ids = Array.from({ length: 100 }, (_, at) => `p${at}`);
+  const unmet = { condition: { type: 'equals' as const, value: 1 } };
+  const judged = (joinMode: 'all' | 'any', isPure: boolean): number => {
+    const looking = vi.spyOn(DecisionWork.prototype, 'looking');
+    const nodes = {
+      start: passes,
+      ...(isPure ? Object.fromEntries(ids.map((id) => [id, { pure: finished(0) }])) : {}),
+      join: { joinMode },
+    };
+    const edges = ids.flatMap((id) => [
+      `start -> ${id}`,
+      { from: `${id} -> join`, ...unmet },
+      { from: `${id} -> join`, ...unmet },
+    ]);
+    const play = playOut(graph({ nodes, edges }), 1, () => finished(0));
+    expect(play.statusOf('join')).toBe('skipped');
+    // `Play` asks each question twice.
+    const calls = looking.mock.calls.length / 2;
+    looking.mockRestore();
+    return calls;
+  };
+
+  it('is looked at once for each edge, however many edges lead to one node', () => {
+    expect(judged('any', true)).toBe(200);
+    expect(judged('all', true)).toBe(200);
+    // A join of all judges its edges in the decision in which the last of its parents ends.
+    expect(judged('all', false)).toBe(200);
+  });
+
+  it('is bounded for a decision: beyond the bound the nodes behind the edges fail, and the run goes on without them', () => {
+    const text = 'x'.repeat(8_000_000);
+    const nodes = { a: { pure: finished(text) }, e: { joinMode: 'any' as const } };
+    const targets = Array.from({ length: 12 }, (_, at) => `t${at}`);
+    const edges = [
+      ...targets.map((id) => when(`a -> ${id}`, { type: 'contains', value: 'y' })),
+      'a -> e',
+      ...targets.map((id) => `${id}/error -> e`),
+    ];
+    const { state } = playOut(graph({ nodes, edges }), 1, (id) => finished(id));
+    const failures = [...state.nodes.entries()].flatMap(([id, node]) =>
+      node.status === 'failed' ? [[id, node.failure.cause, node.failure.code]] : [],
+    );
+    const within = Math.floor((workLimits.decision.edges * 4) / (text.length + 1));
+    expect(failures).toEqual(targets.slice(within).map((id) => [id, 'invalid', 'comparison_too_costly']));
+  });
+
+  it('defers the pure nodes that follow, which are no fault of theirs', () => {
+    const text = 'x'.repeat(workLimits.decision.matching * 4);
+    const nodes = { a: { pure: finished(text) }, b: { pure: finished(1) }, c: { pure: finished(2) } };
+    const edges = [when('a -> b', { type: 'contains', value: 'x' }), 'b -> c'];
+    const play = playOut(graph({ nodes, edges }), 1, (id) => finished(id));
+    expect(play.commits[0]?.events.filter(({ type }) => type === 'NODE_DISPATCHED')).toMatchObject([
+      { nodeId: 'b', isPure: true },
+    ]);
   });
 });

@@ -168,7 +168,9 @@ test('every combination of three edges has the verdict that the rules give it, i
       for (const x of states) {
         for (const y of states) {
           for (const z of states)
-            expect(verdict([x, y, z], { joinMode, onParentFailure })).toBe(expected([z, x, y], { joinMode, onParentFailure }));
+            expect(verdict(new Set([x, y, z]), { joinMode, onParentFailure })).toBe(
+              expected([z, x, y], { joinMode, onParentFailure }),
+            );
         }
       }
     }

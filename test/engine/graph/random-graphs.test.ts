@@ -133,7 +133,7 @@ const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
     return isHandled !== true ? 'broken' : handle === 'error' && isMet ? 'live' : 'dead';
   };
   for (const node of nodes.values()) {
-    const answer = node.inbound.length === 0 ? 'fire' : verdict(node.inbound.map(stateOf), node.policy);
+    const answer = node.inbound.length === 0 ? 'fire' : verdict(new Set(node.inbound.map(stateOf)), node.policy);
     if (answer === 'wait') throw new Error(`${node.id} waits although all its parents have ended`);
     found.set(
       node.id,
