@@ -1,5 +1,5 @@
 /** Scenes: a workflow in which something comes together that hardly a seed draws, and what must hold of it wherever a process dies. */
-import { commitNo } from '../../lib/engine/ids.ts';
+import { commitNo, firstCommit } from '../../lib/engine/ids.ts';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -156,6 +156,34 @@ async function aWaitWhoseWakesAreLost(): Promise<void> {
   runInvariant(11, overdueMs <= longestOverdueMs, `a signal was given ${overdueMs} ms after somebody could`);
 }
 
+const waitSeconds = 30_000;
+/** The sweep leaves a delayed recheck for the deadline of a run that waits. */
+const longestBehindDeadlineMs = seconds(5);
+
+const waitsForNothing: FixedWorkflow = fixedTopology({
+  name: 'waits-for-nothing',
+  says: 'A run that waits for a signal which nobody sends ends at its deadline.',
+  edges: ['start -> wait -> after'],
+  nodes: { wait: { type: 'signal', name: 'paid', correlation: 'order-9' } },
+  options: { deadlineSeconds: waitSeconds },
+  holds: () => {},
+});
+
+/** @throws a violation where a run that waits, and whose timer is lost, ends late, because the checks of its wait are too far apart */
+async function aRunThatWaitsPastItsDeadline(): Promise<void> {
+  let [startedAt, endedAt] = [0, Infinity];
+  await crashRun(waitsForNothing, {
+    // The wait's own timer ends the run otherwise.
+    weather: { seed: 7, rates: { ...noFaults, lostTimer: 1 } },
+    onCommit: ({ number, events }, now) => {
+      if (number === firstCommit) startedAt = now;
+      if (events.some(({ type }) => type === 'RUN_TIMED_OUT')) endedAt = now;
+    },
+  });
+  const lateMs = endedAt - startedAt - waitSeconds * 1_000;
+  runInvariant(5, lateMs <= longestBehindDeadlineMs, `a run that waits ended ${lateMs} ms behind its deadline`);
+}
+
 const naps: FixedWorkflow = fixedTopology({
   name: 'naps',
   says: 'A run whose head is shown as waiting, and as completed when it has ended, whichever of both lands first.',
@@ -264,6 +292,7 @@ export const scenes = {
   'a projection that lands late': aProjectionThatLandsLate,
   'a signal whose messages are lost': aSignalWhoseMessagesAreLost,
   'a wait that its worker does not enter': aWaitThatItsWorkerDoesNotEnter,
+  'a run that waits past its deadline': aRunThatWaitsPastItsDeadline,
   'a wait whose wakes are lost': aWaitWhoseWakesAreLost,
 } as const;
 

@@ -25,8 +25,8 @@ export const inGiven: readonly PlantedBug[] = [
   {
     name: 'an edge that was not taken brings something',
     file: inputs,
-    find: " || edgeState(state, edge, iteration, loaded) !== 'live') return [];",
-    replace: ') return [];\n  void edgeState;',
+    find: " || edgeState(state, edge, iteration, loaded, work) !== 'live')",
+    replace: ' || work === undefined)',
     within: 40,
     options: { code: 0 },
   },

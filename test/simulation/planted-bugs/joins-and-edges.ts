@@ -76,8 +76,8 @@ export const inJoinsAndEdges: readonly PlantedBug[] = [
   {
     name: 'both branches of a choice are taken',
     file: edgeState,
-    find: "handleMatches(edge.sourceHandle, source.handle) && isConditionMet(edge, source, loaded) ? 'live' : 'dead';\n    case 'failed'",
-    replace: "isConditionMet(edge, source, loaded) ? 'live' : 'dead';\n    case 'failed'",
+    find: "return handleMatches(edge.sourceHandle, source.handle) ? 'live' : 'dead';",
+    replace: "return 'live';",
     within: 40,
     options: graphs,
   },

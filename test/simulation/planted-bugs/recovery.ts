@@ -136,9 +136,8 @@ export const inRecovery: readonly PlantedBug[] = [
     file: silence,
     find: 'const looks: Instant[] = [deadlineLook(deadlineAt, now)];',
     replace: 'const looks: Instant[] = [];\n  void deadlineLook;',
-    within: 60,
-    weather: 'calm',
-    options: { code: 0, runs: 8 },
+    scene: 'a run that waits past its deadline',
+    within: 1,
   },
   {
     name: 'a sleeper whose alarm was lost is looked at half a day later',
