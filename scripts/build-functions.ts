@@ -59,6 +59,22 @@ const mapForEndpoints: Plugin = {
   },
 };
 
+/**
+ * The clients of AWS describe each operation by a list. Many have computed keys, which esbuild takes for effects, so it keeps the
+ * lists of operations that no function calls. A list has no effects: what nothing refers to goes.
+ */
+const schemasWithoutEffects: Plugin = {
+  name: 'schemas-without-effects',
+  setup(build) {
+    build.onLoad({ filter: /@aws-sdk[\\/]client-[^\\/]+[\\/]dist-es[\\/]schemas[\\/][^\\/]+\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replaceAll(
+        /^((?:export )?(?:var|const) \w+\$? = )(\[[^]*?\n?\]);$/gm,
+        (_whole, name: string, list: string) => `${name}/* @__PURE__ */ (() => (${list}))();`,
+      ),
+    }));
+  },
+};
+
 const bundling = {
   write: false,
   outExtension: { '.js': '.mjs' },
@@ -122,7 +138,7 @@ export async function buildFunctions(
   const runsScripts = names.includes(scripting);
   const { outputFiles } = await bundle({
     ...bundling,
-    plugins: [...(options.plugins ?? []), oneLanguage, environmentCredentials, mapForEndpoints],
+    plugins: [...(options.plugins ?? []), oneLanguage, environmentCredentials, mapForEndpoints, schemasWithoutEffects],
     entryPoints: [
       ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
       ...names.flatMap((name) =>
