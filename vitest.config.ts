@@ -1,7 +1,20 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { inBothTiers, tier, tierVariable } from './test/tier.ts';
 
-const project = (name: string, include: string[], options: object = {}) => ({ test: { name, include, ...options } });
+const deepFiles = '**/*.deep.test.ts';
+
+/** @param include the files of both tiers: a run takes those of its own */
+const project = (name: string, include: string[], { exclude = [], ...options }: { exclude?: string[] } & object = {}) => ({
+  test: {
+    name,
+    include: tier === 'quick' ? include : [...include.map(deepOf), ...(name === 'simulation' ? [inBothTiers] : [])],
+    exclude: [...configDefaults.exclude, ...exclude, ...(tier === 'quick' ? [deepFiles] : [])],
+    env: { [tierVariable]: tier },
+    ...options,
+  },
+});
+const deepOf = (pattern: string): string => pattern.replace(/(\.deep)?\.test\.ts$/, '.deep.test.ts');
 /**
  * For files that leave nothing behind: one process takes them one after the other, and imports what they share only once.
  * A second of work for each file otherwise, which is most of what most of them need.
@@ -9,11 +22,11 @@ const project = (name: string, include: string[], options: object = {}) => ({ te
 const together = { isolate: false, setupFiles: './test/nothing-left-behind.ts' };
 /** They run the whole product as those of `test/e2e` do, and so have its synthesis from there. */
 const onTheProduct = [
-  'test/scripts/build-package.test.ts',
+  'test/scripts/build-package.deep.test.ts',
   'test/bench/golden-{counts,lists,loops}.test.ts',
   'test/bench/peers.test.ts',
 ];
-const withoutThose = { exclude: [...configDefaults.exclude, ...onTheProduct] };
+const withoutThose = { exclude: onTheProduct };
 
 export default defineConfig({
   test: {

@@ -3,9 +3,10 @@
  * `loss-watch.ts`. More seeds: `npm run simulate -- --poison --seeds 2000`, and `--storm`.
  */
 import { expect, test } from 'vitest';
+import { inTier } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const count = 500;
+const count = inTier({ quick: 80, deep: 500 });
 
 test(`attempts that kill their workers end as lost: ${count} seeds`, async () => {
   const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'poison' });

@@ -3,11 +3,12 @@
  * of them, and what holds of a turn in one commit holds. More seeds: `npm run simulate -- --parts --seeds 2000`.
  */
 import { expect, test } from 'vitest';
+import { inTier } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 import { simulate } from './simulation.ts';
 import { worldOfKind } from './world-of-seed.ts';
 
-const count = 300;
+const count = inTier({ quick: 60, deep: 300 });
 
 test(`turns in the smallest parts break no invariant: ${count} seeds`, { timeout: 300_000 }, async () => {
   const { seeds, failed } = await runSeeds({ from: 1, count, world: 'parts' });

@@ -3,9 +3,10 @@
  * wrong. More seeds: `npm run simulate -- --slow --seeds 2000`.
  */
 import { expect, test } from 'vitest';
+import { inTier } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const count = 300;
+const count = inTier({ quick: 40, deep: 300 });
 
 test(`attempts that move to the slow lane come to their ends: ${count} seeds`, async () => {
   const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'slow' });

@@ -24,10 +24,18 @@ const leastOf: Partial<Record<string, number>> = {
 /** How many seeds a part of the whole has; there are four parts, which run beside each other. */
 export const seedsInPart = plainSeeds / 4;
 
-/** @throws violations by their seeds, each with its invariant */
-export async function holdInRoughWeather(part: number, count = seedsInPart): Promise<void> {
+interface Row {
+  /** the first seed */
+  readonly from: number;
+  readonly count: number;
+}
+
+export const part = (number: number): Row => ({ from: 1 + (number - 1) * seedsInPart, count: seedsInPart });
+
+/** @throws violations by their seeds, each with its invariant and the line that replays it */
+export async function holdInRoughWeather({ from, count }: Row): Promise<void> {
   await using thread = new AskedThread(new URL('./seeds-thread.ts', import.meta.url), tallySchema);
-  const { seeds, failed, faults, seen } = await thread.ask({ from: 1 + (part - 1) * count, count, world: 'drawn' });
+  const { seeds, failed, faults, seen } = await thread.ask({ from, count, world: 'drawn' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);
   // A part that meets nothing shows nothing: what is counted is what the checker had to look at.

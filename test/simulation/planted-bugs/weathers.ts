@@ -1,4 +1,4 @@
-/** The weathers that bugs are looked for in. In each of them the code as it is holds (`planted-bugs.test.ts` sees to that). */
+/** The weathers that bugs are looked for in. In each of them the code as it is holds (`planted-bugs.deep.test.ts` sees to that). */
 import { type FaultRates, noFaults, roughWeather } from '../faults.ts';
 
 export const weathers = {

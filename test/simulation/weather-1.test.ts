@@ -1,4 +1,0 @@
-import { it } from 'vitest';
-import { holdInRoughWeather, seedsInPart } from './weather.ts';
-
-it(`the invariants hold in rough weather: part 1 of 4, ${seedsInPart} seeds`, () => holdInRoughWeather(1));

@@ -1,0 +1,44 @@
+/**
+ * The two tiers of tests. `npm test` runs the quick tier: what a change can break at first order. `npm run test:deep` runs the deep tier:
+ * files named `*.deep.test.ts`, and the files of `inBothTiers` with more seeds.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+
+export const tiers = ['quick', 'deep'] as const;
+export type Tier = (typeof tiers)[number];
+
+/** Set by `vitest.config.ts` for the processes of a run. */
+export const tierVariable = 'STEPWELL_TEST_TIER';
+
+export const tier: Tier = process.env[tierVariable] === 'deep' ? 'deep' : 'quick';
+
+/** The files whose tests take a number of seeds from `inTier`. */
+export const inBothTiers = 'test/simulation/{deaths,parts,places,slow-scripts}.test.ts';
+
+export const inTier = (counts: Readonly<Record<Tier, number>>): number => counts[tier];
+
+/** Seeds below this are the same in every run; `npm run simulate -- --seed` replays any. */
+const firstRotating = 1_000_000;
+const rotatingRows = 100_000;
+
+/**
+ * The first seed of a row of `count` that is another one on each day (UTC) and for each commit, so that runs of the deep tier look
+ * at new seeds. `STEPWELL_TEST_SEED` replays a row by its first seed.
+ */
+export function firstRotatingSeed(count: number): number {
+  const given = process.env['STEPWELL_TEST_SEED'];
+  if (given !== undefined) return Number(given);
+  const day = new Date().toISOString().slice(0, 10);
+  const row = createHash('sha256').update(`${day} ${commit()}`).digest().readUInt32BE(0) % rotatingRows;
+  return firstRotating + row * count;
+}
+
+/** Of a checkout without git, the day alone rotates the seeds. */
+function commit(): string {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return '';
+  }
+}
