@@ -4,8 +4,17 @@ import { inBothTiers, tier, tierVariable } from './test/tier.ts';
 
 const deepFiles = '**/*.deep.test.ts';
 
+interface ProjectOptions {
+  readonly exclude?: readonly string[];
+  readonly isolate?: boolean;
+  readonly setupFiles?: string;
+  readonly globalSetup?: string;
+  readonly testTimeout?: number;
+  readonly hookTimeout?: number;
+}
+
 /** @param include the files of both tiers: a run takes those of its own */
-const project = (name: string, include: string[], { exclude = [], ...options }: { exclude?: string[] } & object = {}) => ({
+const project = (name: string, include: string[], { exclude = [], ...options }: ProjectOptions = {}) => ({
   test: {
     name,
     include: tier === 'quick' ? include : [...include.map(deepOf), ...(name === 'simulation' ? [inBothTiers] : [])],
