@@ -45,6 +45,9 @@ function depsOf(variables: Readonly<Record<string, string | undefined>> = proces
       get requiresHttps() {
         return environment.requireHttps;
       },
+      get corsOrigins() {
+        return environment.corsOrigins;
+      },
       get shares() {
         return sharesIn(environment);
       },

@@ -50,6 +50,7 @@ const movesRunsWithoutKeys = movesRuns.filter((permission) => permission !== 're
 export const functionShapes: Record<FunctionName, FunctionShape> = {
   api: {
     description: 'Answers the HTTP API',
+    told: ['corsOrigins'],
     memoryMb: 1024,
     // The longest that API Gateway waits for an answer that is not streamed.
     timeoutSeconds: 29,
@@ -57,6 +58,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   events: {
     description: 'Streams the events of a run to a watcher',
+    told: ['corsOrigins'],
     memoryMb: 256,
     // The longest that API Gateway keeps a stream open. Streams close themselves earlier.
     timeoutSeconds: 900,
@@ -65,6 +67,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   deployments: {
     description: 'Takes, verifies and activates deployments',
+    told: ['corsOrigins'],
     // An archive and what it unpacks to are in memory at once; at this size the function has a whole processor.
     memoryMb: 1769,
     timeoutSeconds: 29,
@@ -80,6 +83,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   library: {
     description: 'Keeps what workflows use and who may: lenses, queries, schedules, keys; describes the API',
+    told: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
     may: [
@@ -93,6 +97,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   'test-runs': {
     description: 'Stops test runs, and deletes what they wrote',
+    told: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
     may: [
@@ -193,6 +198,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   sockets: {
     description: 'Answers sockets: who opens one, and which runs are to be watched',
+    told: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
     may: ['read runs', 'let sockets in', 'keep sockets', 'send watches'],

@@ -18,6 +18,8 @@ export interface FunctionsProps {
   readonly requireHttps: boolean;
   readonly metrics: boolean;
   readonly startedEvents: boolean;
+  /** origins of pages, with commas between */
+  readonly corsOrigins: string;
   /** who may send webhooks, as JSON */
   readonly webhooks: string;
   /** which secrets the nodes of which project may use, as JSON */
@@ -126,6 +128,7 @@ function environmentValues({
   metrics,
   startedEvents,
   watchers,
+  corsOrigins,
   webhooks,
   secrets,
   models,
@@ -158,6 +161,7 @@ function environmentValues({
     watchers: watchers === undefined ? '' : String(watchers),
     metrics: String(metrics),
     startedEvents: String(startedEvents),
+    corsOrigins,
     webhooks,
     secrets,
     models,

@@ -7,6 +7,7 @@ import type * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
+import { corsOrigins } from '../api/schemas/cors-origins.ts';
 import { clusterArnsIn, databaseSecretArnsIn, databaseSetting } from '../api/schemas/database-setting.ts';
 import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
@@ -25,7 +26,8 @@ import { type Domain, HttpApi } from './http-api.ts';
 import type { Places } from './permissions.ts';
 import type { Network } from './product-function.ts';
 import { type NodeQueueKind, Queues } from './queues.ts';
-import { type Range, checkLengths, checkRanges } from './ranges.ts';
+import { checkLengths, checkRanges } from './ranges.ts';
+import { rangesOf } from './setting-ranges.ts';
 import { SocketApi } from './socket-api.ts';
 import { Storage, type StorageProps } from './storage.ts';
 import { SweepSchedule } from './sweep-schedule.ts';
@@ -54,6 +56,8 @@ export interface StepwellProps {
    * @default false
    */
   readonly startedEvents?: boolean;
+  /** Origins of web pages that may call the API and open sockets from a browser, each in full: `https://app.example.com`. Default: none. */
+  readonly corsOrigins?: z.input<typeof corsOrigins>;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
   /** The project and environment of the first admin key, and its limit. Default: `default` and `production`, the usual limit. */
@@ -232,6 +236,7 @@ export class Stepwell extends Construct {
       requireHttps: props.requireHttps ?? true,
       metrics: props.metrics ?? false,
       startedEvents: props.startedEvents ?? false,
+      corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
       webhooks: webhooksText,
       secrets: secretsText,
       models: modelsText,
@@ -306,6 +311,7 @@ export class Stepwell extends Construct {
       partOf: (name) => this.functions.get(name)?.lambda,
       requestsPerSecond: props.requestsPerSecond ?? usualConcurrency.requestsPerSecond,
       requestBurst: props.requestBurst ?? usualConcurrency.requestBurst,
+      corsOrigins: props.corsOrigins ?? [],
       domain: props.domain,
       webAclArn: props.webAclArn,
       setsAccountLogRole: props.setsAccountLogRole ?? true,
@@ -323,26 +329,4 @@ export class Stepwell extends Construct {
       after: this.httpApi?.restApi,
     });
   }
-}
-
-function rangesOf(props: StepwellProps): readonly Range[] {
-  return [
-    { name: 'idempotencyHours', value: props.idempotencyHours, from: 1, to: 168 },
-    { name: 'workerTimeoutSeconds', value: props.workerTimeoutSeconds, from: 30, to: 900 },
-    { name: 'codeTimeoutSeconds', value: props.codeTimeoutSeconds, from: 30, to: 900 },
-    { name: 'codeConcurrency', value: props.codeConcurrency, from: 2, to: 1_000 },
-    { name: 'nodeConcurrency', value: props.nodeConcurrency, from: 2, to: 1_000 },
-    { name: 'maxProjectShare', value: props.maxProjectShare, from: 1, to: 100 },
-    { name: 'resultConcurrency', value: props.resultConcurrency, from: 2, to: 1_000 },
-    { name: 'watchers', value: props.watchers === 'uncapped' ? undefined : props.watchers, from: 1, to: 1_000 },
-    { name: 'watchedRuns', value: props.watchedRuns, from: 2, to: 1_000 },
-    { name: 'requestsPerSecond', value: props.requestsPerSecond, from: 1, to: 10_000 },
-    { name: 'requestBurst', value: props.requestBurst, from: 1, to: 5_000 },
-    ...Object.entries(props.memoryMb ?? {}).map(([name, value]) => ({
-      name: `memoryMb of ${name}`,
-      value,
-      from: 128,
-      to: 10_240,
-    })),
-  ];
 }

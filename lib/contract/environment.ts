@@ -34,6 +34,8 @@ export const environmentNames = {
   metrics: 'STEPWELL_METRICS',
   /** `true`: requests that are not proven to have come over HTTPS are refused */
   requireHttps: 'STEPWELL_REQUIRE_HTTPS',
+  /** origins of pages that may call the API from a browser, with commas between; empty: none */
+  corsOrigins: 'STEPWELL_CORS_ORIGINS',
   /** JSON: who may send webhooks, by name. It names secrets and holds none. */
   webhooks: 'STEPWELL_WEBHOOKS',
   /** JSON: which secrets the nodes of which project may use, by name. It names secrets and holds none. */

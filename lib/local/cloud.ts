@@ -17,6 +17,7 @@ import { deployQueuesAndBuckets } from './deploy/queues.ts';
 import { deployTables } from './deploy/tables.ts';
 import { startEmulators, type Emulators } from './emulators/emulators.ts';
 import { askDynamodb } from './emulators/forward.ts';
+import { corsOriginsIn } from './http/cors-origins.ts';
 import { readGatewayResponses } from './http/gateway-responses.ts';
 import { openRestApi } from './http/rest-api.ts';
 import { readRoutes } from './http/routes.ts';
@@ -94,7 +95,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   }
 
   async function start(
-    { port, threads, accountConcurrency, origins: others = [], onDeath }: CloudSettings,
+    { port, threads, accountConcurrency, origins = [], onDeath }: CloudSettings,
     ends: typeof stops,
     end: typeof stop,
   ): Promise<Cloud> {
@@ -121,6 +122,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const template = readTemplate(assembly, gateway.url, socketServer.url);
     const socketRoutes = readSocketRoutes(template);
     const routes = readRoutes(template);
+    const others = [...origins, ...corsOriginsIn(template)];
     const recorder = createRecorder();
     const principals = createPrincipals(readRoles(template));
     // what a killed cloud left there

@@ -3,6 +3,7 @@ import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
+import { corsOrigins } from '../api/schemas/cors-origins.ts';
 import { databaseSetting } from '../api/schemas/database-setting.ts';
 import { secretSetting } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
@@ -57,6 +58,7 @@ const productSchema = z.object({
   requestBurst: count.exactOptional(),
   setsAccountLogRole: claim.exactOptional(),
   webAclArn: arn.exactOptional(),
+  corsOrigins: orJson(corsOrigins).exactOptional(),
   firstKey: orJson(firstKeySetting).exactOptional(),
   seedKeys: orJson(seedKeys).exactOptional(),
   webhooks: orJson(webhookProviders).exactOptional(),

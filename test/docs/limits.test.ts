@@ -109,6 +109,7 @@ const loop = 'lib/nodes/loop/shape.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
 
+const origins = 'lib/api/schemas/cors-origins.ts';
 const scheduleBodies = 'lib/api/schemas/schedules.ts';
 
 /** row → [what its second cell begins with, the file that its last cell names] */
@@ -184,6 +185,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     characters(numberIn('lib/nodes/secret-mask.ts', 'const leastMaskedLength = ')),
     'lib/nodes/secret-mask.ts',
   ],
+  'Origins of web pages': [count(numberIn(origins, 'const mostOrigins = ')), origins],
   'Providers of webhooks': [bytes(numberIn(construct, 'mostWebhookBytes = ')), construct],
   'Keys of the configuration': [count(numberIn(seeds, 'mostSeedKeys = ')), seeds],
   'Last use of a key': [`${numberIn('lib/service/authenticate.ts', 'useGrain = hours(')} h`, 'lib/service/authenticate.ts'],
