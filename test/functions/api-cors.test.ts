@@ -1,5 +1,6 @@
 /** What a browser is told: only pages of the setting `corsOrigins` may read answers, and no answer says more to any other. */
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { exposedHeaders } from '../../functions/api/pipeline/cors.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { http, openGraph, started } from './http.ts';
@@ -103,7 +104,7 @@ describe('a stream of events', () => {
       const runId = await started(api, key, { graph: openGraph });
       const { body } = await api.call('POST', `/v1/runs/${runId}/tickets`, { key, body: {} });
       const answer = await api.call('GET', `/v1/runs/${runId}/events`, {
-        query: { ticket: String(body['ticket']) },
+        query: { ticket: z.string().parse(body['ticket']) },
         headers: { Accept: 'text/event-stream', Origin: 'https://evil.example' },
       });
       answer.stream?.destroy();
