@@ -18,6 +18,7 @@ import { webhookProviders } from '../webhooks/provider.ts';
 import { Alarms } from './alarms.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 import { grantCodeWorker } from './code-worker.ts';
+import { Dashboards } from './dashboards.ts';
 import { FirstKey } from './first-key.ts';
 import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
 import { functionsDirectory } from './functions-directory.ts';
@@ -51,6 +52,8 @@ export interface StepwellProps {
    * @default false
    */
   readonly metrics?: boolean;
+  /** Whether the stack has a dashboard of CloudWatch. The first three of an account are free. Default: true. */
+  readonly dashboard?: boolean;
   /**
    * Tells the bus when a run has begun, and not only when it has ended: one more event for each run, which is billed.
    * @default false
@@ -160,6 +163,8 @@ export class Stepwell extends Construct {
   readonly httpApi: HttpApi | undefined;
   /** undefined until the function that answers it is bundled */
   readonly socketApi: SocketApi | undefined;
+  /** undefined where the setting turns them off */
+  readonly dashboards: Dashboards | undefined;
   private readonly places: Places;
   private readonly encryptionKey: kms.IKey | undefined;
 
@@ -276,16 +281,11 @@ export class Stepwell extends Construct {
     }
     this.httpApi = this.openApi(props, { encryptionKey, logRetention });
     this.openSockets(props, { encryptionKey, logRetention });
-    new Alarms(this, 'Alarms', {
-      watched: {
-        queues: this.queues,
-        storage: this.storage,
-        timers: this.timers,
-        functions: this.functions.byName,
-        restApi: this.httpApi?.restApi,
-      },
-      topic: props.alarmTopic,
-    });
+    const { queues, storage, timers } = this;
+    const watched = { queues, storage, timers, functions: this.functions.byName, restApi: this.httpApi?.restApi };
+    new Alarms(this, 'Alarms', { watched, topic: props.alarmTopic });
+    if (props.dashboard !== false)
+      this.dashboards = new Dashboards(this, 'Dashboards', { watched, metrics: props.metrics ?? false });
   }
 
   /**

@@ -42,6 +42,7 @@ const productSchema = z.object({
   requireHttps: claim.exactOptional(),
   metrics: claim.exactOptional(),
   startedEvents: claim.exactOptional(),
+  dashboard: claim.exactOptional(),
   workerTimeoutSeconds: count.exactOptional(),
   codeTimeoutSeconds: count.exactOptional(),
   codeConcurrency: count.exactOptional(),

@@ -54,13 +54,20 @@ test('nothing is in the template that costs at rest and is not in the table', ()
   const types = new Set([...made.data, ...runtime].map(({ Type }) => Type));
   expect(cost('Secrets Manager')[1]).toBe(`${ofType(made.data, 'SecretsManager::Secret').length} secret`);
   expect(ofType(runtime, 'SecretsManager::Secret')).toEqual([]);
-  for (const dear of ['KMS::Key', 'EC2::NatGateway', 'WAFv2::WebACL', 'CloudWatch::Dashboard'])
-    expect(types).not.toContain(`AWS::${dear}`);
+  const dashboards = ofType(runtime, 'CloudWatch::Dashboard').length;
+  expect(cost('Dashboards').slice(1)).toEqual([`${dashboards} dashboard`, '$3.00 a dashboard', (dashboards * 3).toFixed(2)]);
+  for (const dear of ['KMS::Key', 'EC2::NatGateway', 'WAFv2::WebACL']) expect(types).not.toContain(`AWS::${dear}`);
 });
 
 test('the sum is the sum', () => {
   const items = costs.filter(([name]) => name !== 'Sum').map((cells) => Number(cells[3]));
   expect(cost('Sum')[3]).toBe(items.reduce((all, each) => all + each, 0).toFixed(2));
+});
+
+test('the sum without the dashboard', () => {
+  expect(text).toContain(
+    `With \`dashboard: false\` the sum is $${(Number(cost('Sum')[3]) - Number(cost('Dashboards')[3])).toFixed(2)}.`,
+  );
 });
 
 test('every setting, and no other', () => {
