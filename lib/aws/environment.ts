@@ -31,6 +31,7 @@ const schemas = {
     .string()
     .default('')
     .transform((text) => (text === '' ? [] : text.split(','))),
+  traces: filled,
   webhooks: filled,
   secrets: filled,
   models: filled,
@@ -109,6 +110,9 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get corsOrigins() {
       return setting('corsOrigins', schemas.corsOrigins);
+    },
+    get traces() {
+      return setting('traces', schemas.traces);
     },
     get webhooks() {
       return setting('webhooks', schemas.webhooks);

@@ -77,7 +77,10 @@ const most = { period, statistic: 'Maximum' };
 /** It runs while the product is deployed, and CloudFormation tells of it. */
 const isInOperation = ([name]: readonly [string, unknown]): boolean => name !== 'first-key';
 
-function operation({ queues, storage, functions, restApi }: Pictured, metrics: boolean): readonly (readonly Graph[])[] {
+function operation(
+  { queues, storage, functions, restApi, traceQueue }: Pictured,
+  metrics: boolean,
+): readonly (readonly Graph[])[] {
   const working = [...functions].filter(isInOperation);
   const ofQueues = <Queue>(all: readonly Queue[], of: (queue: Queue) => cloudwatch.IMetric): readonly cloudwatch.IMetric[] =>
     all.map(of);
@@ -93,7 +96,9 @@ function operation({ queues, storage, functions, restApi }: Pictured, metrics: b
       {
         title: 'Age of the oldest message',
         unit: 'seconds',
-        metrics: ofQueues(queues.all, (queue) => queue.metricApproximateAgeOfOldestMessage({ ...most, label: queue.node.id })),
+        metrics: ofQueues([...queues.all, ...(traceQueue === undefined ? [] : [traceQueue])], (queue) =>
+          queue.metricApproximateAgeOfOldestMessage({ ...most, label: queue.node.id }),
+        ),
       },
       {
         title: 'Dead letters',

@@ -44,6 +44,9 @@ export const defaultWorkerTimeoutSeconds = 900;
 /** Of the function that speaks for watched runs: one that dies is replaced when this and a minute have passed. */
 export const speakerTimeoutSeconds = 120;
 
+/** Of the function that sends traces: a collector that hangs holds a request for ten seconds. */
+export const tracesTimeoutSeconds = 60;
+
 /** Of the control table a function that answers to nobody's key sees no keys. */
 const movesRunsWithoutKeys = movesRuns.filter((permission) => permission !== 'read control records');
 
@@ -210,6 +213,15 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     memoryMb: 512,
     timeoutSeconds: speakerTimeoutSeconds,
     may: ['read runs', 'read payloads', 'recheck keys', 'keep sockets', 'send watches', 'post to sockets'],
+  },
+  traces: {
+    description: 'Sends the traces of ended runs to a collector',
+    consumesQueues: true,
+    memoryMb: 512,
+    timeoutSeconds: tracesTimeoutSeconds,
+    told: ['traces'],
+    // And the collector's secret, where the setting names one.
+    may: ['read runs'],
   },
   'first-key': {
     description: 'Makes the first key and registers those of the configuration',

@@ -13,6 +13,7 @@ import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/se
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { usualConcurrency } from '../contract/concurrency.ts';
 import type { FunctionName } from '../contract/environment.ts';
+import { traceSetting } from '../api/schemas/trace-setting.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 import { Alarms } from './alarms.ts';
@@ -33,6 +34,7 @@ import { SocketApi } from './socket-api.ts';
 import { Storage, type StorageProps } from './storage.ts';
 import { SweepSchedule } from './sweep-schedule.ts';
 import { Timers } from './timers.ts';
+import { Traces } from './traces.ts';
 import { asSeenBy } from './wildcards.ts';
 
 export interface StepwellProps {
@@ -61,6 +63,8 @@ export interface StepwellProps {
   readonly startedEvents?: boolean;
   /** Origins of web pages that may call the API and open sockets from a browser, each in full: `https://app.example.com`. Default: none. */
   readonly corsOrigins?: z.input<typeof corsOrigins>;
+  /** Where the traces of ended runs are sent, by OpenTelemetry's protocol. Default: nowhere. */
+  readonly traces?: z.input<typeof traceSetting>;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
   /** The project and environment of the first admin key, and its limit. Default: `default` and `production`, the usual limit. */
@@ -203,6 +207,7 @@ export class Stepwell extends Construct {
         mostBytes: mostWorkerBytes,
       },
     ]);
+    const traces = props.traces === undefined ? undefined : traceSetting.parse(props.traces);
     const firstKeySecretArn = (this.firstKeySecretArn = asSeenBy(this, this.storage, this.storage.firstKeySecret.ref));
 
     this.queues = new Queues(this, 'Queues', {
@@ -242,6 +247,7 @@ export class Stepwell extends Construct {
       metrics: props.metrics ?? false,
       startedEvents: props.startedEvents ?? false,
       corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
+      traces: traces === undefined ? undefined : JSON.stringify(traces),
       webhooks: webhooksText,
       secrets: secretsText,
       models: modelsText,
@@ -281,8 +287,13 @@ export class Stepwell extends Construct {
     }
     this.httpApi = this.openApi(props, { encryptionKey, logRetention });
     this.openSockets(props, { encryptionKey, logRetention });
+    const sender = this.functions.get('traces');
+    const traceQueue =
+      sender === undefined || traces === undefined
+        ? undefined
+        : new Traces(this, 'Traces', { sender, eventBus: this.eventBus, setting: traces }).queue;
     const { queues, storage, timers } = this;
-    const watched = { queues, storage, timers, functions: this.functions.byName, restApi: this.httpApi?.restApi };
+    const watched = { traceQueue, queues, storage, timers, functions: this.functions.byName, restApi: this.httpApi?.restApi };
     new Alarms(this, 'Alarms', { watched, topic: props.alarmTopic });
     if (props.dashboard !== false)
       this.dashboards = new Dashboards(this, 'Dashboards', { watched, metrics: props.metrics ?? false });

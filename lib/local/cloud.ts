@@ -29,6 +29,7 @@ import { readRoles, readTrust } from './policy/roles.ts';
 import { startMappings } from './pollers/start-mappings.ts';
 import { queueCalls } from './pollers/queue-calls.ts';
 import { createRecorder, type Recorder } from './recorder/recorder.ts';
+import { deliverEvent, readRules } from './rules/rules.ts';
 import { createRunner } from './scheduler/runner.ts';
 import { openScheduleStore } from './scheduler/schedule-store.ts';
 import { scheduler } from './scheduler/service.ts';
@@ -160,7 +161,11 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     ends.push(() => runner.stop());
 
     const secrets = openSecretStore(directory);
-    const buses = eventBridge(new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]));
+    const rules = readRules(template, queueUrlOf);
+    const ruleQueues = queueCalls(emulators.fauxqs.queues, recorder, 'rules');
+    const buses = eventBridge(new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]), (event) => {
+      deliverEvent(rules, ruleQueues, event).catch((error: unknown) => warn(`an event was not delivered: ${String(error)}`));
+    });
     gateway.mount({
       principals,
       recorder,

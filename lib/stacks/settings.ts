@@ -6,6 +6,7 @@ import { codeVariables } from '../api/schemas/code-variables.ts';
 import { corsOrigins } from '../api/schemas/cors-origins.ts';
 import { databaseSetting } from '../api/schemas/database-setting.ts';
 import { secretSetting } from '../api/schemas/secret-setting.ts';
+import { traceSetting } from '../api/schemas/trace-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { smallAccount } from '../contract/concurrency.ts';
 import { functionNames } from '../contract/environment.ts';
@@ -60,6 +61,7 @@ const productSchema = z.object({
   setsAccountLogRole: claim.exactOptional(),
   webAclArn: arn.exactOptional(),
   corsOrigins: orJson(corsOrigins).exactOptional(),
+  traces: orJson(traceSetting).exactOptional(),
   firstKey: orJson(firstKeySetting).exactOptional(),
   seedKeys: orJson(seedKeys).exactOptional(),
   webhooks: orJson(webhookProviders).exactOptional(),

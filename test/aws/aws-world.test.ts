@@ -26,6 +26,7 @@ const complete: Record<EnvironmentName, string> = {
   watchers: '50',
   metrics: 'false',
   corsOrigins: 'https://app.example.com,http://localhost:5173',
+  traces: '{}',
   webhooks: '{}',
   secrets: '{}',
   models: '{}',
