@@ -88,9 +88,9 @@ describe('the tree', () => {
 
   test('the span of an attempt is the one that its requests to others name as their parent', async () => {
     const home = house();
-    const parents: (string | undefined)[] = [];
+    const parents: string[] = [];
     const noting: RunAttempt = async (node, _input, attempt) => {
-      parents.push(attempt.trace?.traceparent);
+      parents.push(attempt.trace?.traceparent ?? '');
       return { outcome: finished(node.id), printed: [] };
     };
     await home.publish(workflow('flow', 'a>b'));
