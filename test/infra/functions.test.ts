@@ -8,6 +8,7 @@ import { readRoles } from '../../lib/local/policy/roles.ts';
 import { createRecorder } from '../../lib/local/recorder/recorder.ts';
 import { loadAssembly } from '../../lib/local/template/assembly.ts';
 import { readTemplate } from '../../lib/local/template/template.ts';
+import { functionNames } from '../../lib/contract/environment.ts';
 import {
   type Resource,
   byId,
@@ -18,6 +19,7 @@ import {
   stacksWith,
   synthesize,
   usualFunctions,
+  withTraces,
 } from './synthesized.ts';
 
 const { runtime } = synthesize();
@@ -28,10 +30,10 @@ const written = globSync('functions/*/handler.ts', { cwd: fileURLToPath(new URL(
 );
 
 test('every function that is written is deployed', () => {
-  const { runtime: stack } = stacksWith();
+  const { runtime: stack } = stacksWith(withTraces);
   const deployed: readonly string[] = [...stack.stepwell.functions.byName.keys()];
   expect(written.filter((name) => !deployed.includes(name))).toEqual([]);
-  expect(deployed).toEqual([...usualFunctions]);
+  expect(deployed).toEqual([...functionNames]);
   expect(functions).toHaveLength(usualFunctions.length);
 });
 
