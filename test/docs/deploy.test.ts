@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { checks } from '../../scripts/verify-checks.ts';
-import { type Resource, type Synthesized, byId, ofType, pointedAt, synthesize } from '../infra/synthesized.ts';
+import { type Resource, type Synthesized, byId, ofType, pointedAt, synthesize, withTraces } from '../infra/synthesized.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
 
 const text = read('docs/DEPLOY.md');
@@ -43,6 +43,19 @@ test('the alarms, and the metrics that they look at', () => {
     '$0.10 a metric',
     (sum * 0.1).toFixed(2),
   ]);
+});
+
+test('what traces add: one queue that is polled, and metrics of alarms', () => {
+  const { runtime: sending } = synthesize(withTraces);
+  const metricsIn = (resources: readonly Resource[]): number =>
+    ofType(resources, 'CloudWatch::Alarm')
+      .map(({ Properties }) => metricsShape.parse(Properties).Metrics?.filter((one) => one.MetricStat !== undefined).length ?? 1)
+      .reduce((all, each) => all + each, 0);
+  const mappings = (resources: readonly Resource[]): number => ofType(resources, 'Lambda::EventSourceMapping').length;
+  expect([mappings(sending) - mappings(runtime), metricsIn(sending) - metricsIn(runtime)]).toEqual([1, 4]);
+  const dollars = (pollsPerQueue * 0.4) / 1e6 + 4 * 0.1;
+  expect(text).toContain(`The setting \`traces\` adds $${dollars.toFixed(2)} a month`);
+  expect(read('docs/TRACES.md')).toContain('and $0.40 for four metrics of alarms.');
 });
 
 test('the sweep: every minute, with the memory that was reckoned with', () => {
