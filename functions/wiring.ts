@@ -23,8 +23,8 @@ export const hopLimiter = new HopLimiter(clock, tellSlowed);
 
 /** Counted with the setting `metrics` off, too: an alarm looks at it, and a metric that has no values costs nothing. */
 function tellSlowed({ delay, ...slowed }: SlowedMessage): void {
-  const dimensions = { [slowedMessages.dimension]: settingsFrom(process.env).runsTable };
-  printedMetrics().emit([{ name: slowedMessages.metric, value: 1, dimensions }], clock.now());
+  const metrics = printedMetrics(settingsFrom(process.env).runsTable);
+  metrics.emit([{ name: slowedMessages.metric, value: 1, dimensions: {} }], clock.now());
   loggerOf('hop-limiter').warn('a chain of messages makes no progress: its next message is sent later', {
     ...slowed,
     delaySeconds: delay / 1_000,
@@ -44,6 +44,9 @@ function depsOf(variables: Readonly<Record<string, string | undefined>> = proces
       },
       get requiresHttps() {
         return environment.requireHttps;
+      },
+      get corsOrigins() {
+        return environment.corsOrigins;
       },
       get shares() {
         return sharesIn(environment);

@@ -95,7 +95,7 @@ export const awsWorld = (settings: Settings, around = nothing): World => {
   const bucket = once(bucketClient);
   const blobs = once(() => new S3Blobs(bucket(), settings.bucket, clock));
   const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName, settings.startedEvents));
-  const metrics = once(() => (settings.metrics ? printedMetrics() : noMetrics));
+  const metrics = once(() => (settings.metrics ? printedMetrics(settings.runsTable) : noMetrics));
   const workflows = once(() => dynamoWorkflows(control()));
   const keys = once(() => new DynamoKeys(control()));
   const reservations = once(() => new DynamoReservations(control()));

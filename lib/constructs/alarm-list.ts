@@ -13,6 +13,7 @@ import {
   tableThrottles,
   throttlesOf,
   timersDropped,
+  tracesWait,
   waitIn,
 } from './alarm-metrics.ts';
 
@@ -208,6 +209,22 @@ export const alarmEntries: readonly AlarmEntry[] = [
     reason: 'A socket that is refused is an answer and no error. Errors here are crashes, and the gateway closes the socket.',
     metrics: errorsOf('sockets'),
     threshold: 5,
+    periods: 2,
+  },
+  {
+    name: 'TracesErrors',
+    heading: 'Traces cannot be sent',
+    reason: 'The collector was not reached, or refused. Work is not concerned; after an hour a trace is given up.',
+    metrics: errorsOf('traces'),
+    threshold: 5,
+    periods: 2,
+  },
+  {
+    name: 'TracesWait',
+    heading: 'Traces wait too long',
+    reason: 'A trace is sent within seconds. Half an hour is half of the time after which it is lost.',
+    metrics: tracesWait,
+    threshold: 1_800,
     periods: 2,
   },
   {

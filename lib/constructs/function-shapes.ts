@@ -44,12 +44,16 @@ export const defaultWorkerTimeoutSeconds = 900;
 /** Of the function that speaks for watched runs: one that dies is replaced when this and a minute have passed. */
 export const speakerTimeoutSeconds = 120;
 
+/** Of the function that sends traces: a collector that hangs holds a request for ten seconds. */
+export const tracesTimeoutSeconds = 60;
+
 /** Of the control table a function that answers to nobody's key sees no keys. */
 const movesRunsWithoutKeys = movesRuns.filter((permission) => permission !== 'read control records');
 
 export const functionShapes: Record<FunctionName, FunctionShape> = {
   api: {
     description: 'Answers the HTTP API',
+    told: ['corsOrigins'],
     memoryMb: 1024,
     // The longest that API Gateway waits for an answer that is not streamed.
     timeoutSeconds: 29,
@@ -57,6 +61,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   events: {
     description: 'Streams the events of a run to a watcher',
+    told: ['corsOrigins'],
     memoryMb: 256,
     // The longest that API Gateway keeps a stream open. Streams close themselves earlier.
     timeoutSeconds: 900,
@@ -65,6 +70,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   deployments: {
     description: 'Takes, verifies and activates deployments',
+    told: ['corsOrigins'],
     // An archive and what it unpacks to are in memory at once; at this size the function has a whole processor.
     memoryMb: 1769,
     timeoutSeconds: 29,
@@ -80,6 +86,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   library: {
     description: 'Keeps what workflows use and who may: lenses, queries, schedules, keys; describes the API',
+    told: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
     may: [
@@ -93,6 +100,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   'test-runs': {
     description: 'Stops test runs, and deletes what they wrote',
+    told: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
     may: [
@@ -193,6 +201,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   sockets: {
     description: 'Answers sockets: who opens one, and which runs are to be watched',
+    told: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
     may: ['read runs', 'let sockets in', 'keep sockets', 'send watches'],
@@ -204,6 +213,15 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     memoryMb: 512,
     timeoutSeconds: speakerTimeoutSeconds,
     may: ['read runs', 'read payloads', 'recheck keys', 'keep sockets', 'send watches', 'post to sockets'],
+  },
+  traces: {
+    description: 'Sends the traces of ended runs to a collector',
+    consumesQueues: true,
+    memoryMb: 512,
+    timeoutSeconds: tracesTimeoutSeconds,
+    told: ['traces'],
+    // And the collector's secret, where the setting names one.
+    may: ['read runs'],
   },
   'first-key': {
     description: 'Makes the first key and registers those of the configuration',

@@ -18,6 +18,10 @@ export interface FunctionsProps {
   readonly requireHttps: boolean;
   readonly metrics: boolean;
   readonly startedEvents: boolean;
+  /** origins of pages, with commas between */
+  readonly corsOrigins: string;
+  /** where traces are sent, as JSON; undefined: nowhere, and the function that sends them is not there */
+  readonly traces: string | undefined;
   /** who may send webhooks, as JSON */
   readonly webhooks: string;
   /** which secrets the nodes of which project may use, as JSON */
@@ -63,24 +67,27 @@ export class Functions extends Construct {
       worker: props.workerTimeoutSeconds,
       code: props.codeTimeoutSeconds,
     };
+    const bundled = bundledFunctions(props.directory);
     this.byName = new Map(
-      bundledFunctions(props.directory).map((name) => {
-        const shape = functionShapes[name];
-        const fn = new ProductFunction(this, pascal(name), {
-          ...props,
-          name,
-          values,
-          shape: {
-            ...shape,
-            memoryMb: props.memoryMb[name] ?? shape.memoryMb,
-            timeoutSeconds: timeouts[name] ?? shape.timeoutSeconds,
-            // Where processes alone run code, no queue starts the function.
-            consumesQueues: shape.consumesQueues === true && (name !== 'code' || props.codeTakesMessages),
-          },
-          reservedConcurrency: name === 'events' && props.reservesWatchers ? props.watchers : undefined,
-        });
-        return [name, fn];
-      }),
+      bundled
+        .filter((name) => name !== 'traces' || props.traces !== undefined)
+        .map((name) => {
+          const shape = functionShapes[name];
+          const fn = new ProductFunction(this, pascal(name), {
+            ...props,
+            name,
+            values,
+            shape: {
+              ...shape,
+              memoryMb: props.memoryMb[name] ?? shape.memoryMb,
+              timeoutSeconds: timeouts[name] ?? shape.timeoutSeconds,
+              // Where processes alone run code, no queue starts the function.
+              consumesQueues: shape.consumesQueues === true && (name !== 'code' || props.codeTakesMessages),
+            },
+            reservedConcurrency: name === 'events' && props.reservesWatchers ? props.watchers : undefined,
+          });
+          return [name, fn];
+        }),
     );
     this.codeRole = this.giveCodeRole(props);
     this.connectQueues(props);
@@ -126,6 +133,8 @@ function environmentValues({
   metrics,
   startedEvents,
   watchers,
+  corsOrigins,
+  traces,
   webhooks,
   secrets,
   models,
@@ -158,6 +167,8 @@ function environmentValues({
     watchers: watchers === undefined ? '' : String(watchers),
     metrics: String(metrics),
     startedEvents: String(startedEvents),
+    corsOrigins,
+    traces: traces ?? '',
     webhooks,
     secrets,
     models,

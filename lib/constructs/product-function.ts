@@ -41,6 +41,7 @@ export class ProductFunction extends Construct {
   readonly lambda: lambda.Function;
   readonly role: iam.Role;
   readonly consumesQueues: boolean;
+  readonly memoryMb: number;
   readonly #told: Record<string, string>;
 
   /** what it is told, by the names of its environment */
@@ -52,6 +53,7 @@ export class ProductFunction extends Construct {
     super(scope, id);
     const { name, shape, places, encryptionKey, network } = props;
     this.consumesQueues = shape.consumesQueues === true;
+    this.memoryMb = shape.memoryMb;
     this.role = new iam.Role(this, 'Role', {
       description: `Stepwell: ${shape.description.toLowerCase()}`,
       assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),

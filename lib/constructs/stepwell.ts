@@ -7,16 +7,19 @@ import type * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
+import { corsOrigins } from '../api/schemas/cors-origins.ts';
 import { clusterArnsIn, databaseSecretArnsIn, databaseSetting } from '../api/schemas/database-setting.ts';
 import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { usualConcurrency } from '../contract/concurrency.ts';
 import type { FunctionName } from '../contract/environment.ts';
+import { traceSetting } from '../api/schemas/trace-setting.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 import { Alarms } from './alarms.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 import { grantCodeWorker } from './code-worker.ts';
+import { Dashboards } from './dashboards.ts';
 import { FirstKey } from './first-key.ts';
 import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
 import { functionsDirectory } from './functions-directory.ts';
@@ -25,11 +28,13 @@ import { type Domain, HttpApi } from './http-api.ts';
 import type { Places } from './permissions.ts';
 import type { Network } from './product-function.ts';
 import { type NodeQueueKind, Queues } from './queues.ts';
-import { type Range, checkLengths, checkRanges } from './ranges.ts';
+import { checkLengths, checkRanges } from './ranges.ts';
+import { rangesOf } from './setting-ranges.ts';
 import { SocketApi } from './socket-api.ts';
 import { Storage, type StorageProps } from './storage.ts';
 import { SweepSchedule } from './sweep-schedule.ts';
 import { Timers } from './timers.ts';
+import { Traces } from './traces.ts';
 import { asSeenBy } from './wildcards.ts';
 
 export interface StepwellProps {
@@ -49,11 +54,17 @@ export interface StepwellProps {
    * @default false
    */
   readonly metrics?: boolean;
+  /** Whether the stack has a dashboard of CloudWatch. The first three of an account are free. Default: true. */
+  readonly dashboard?: boolean;
   /**
    * Tells the bus when a run has begun, and not only when it has ended: one more event for each run, which is billed.
    * @default false
    */
   readonly startedEvents?: boolean;
+  /** Origins of web pages that may call the API and open sockets from a browser, each in full: `https://app.example.com`. Default: none. */
+  readonly corsOrigins?: z.input<typeof corsOrigins>;
+  /** Where the traces of ended runs are sent, by OpenTelemetry's protocol. Default: nowhere. */
+  readonly traces?: z.input<typeof traceSetting>;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
   /** The project and environment of the first admin key, and its limit. Default: `default` and `production`, the usual limit. */
@@ -156,6 +167,8 @@ export class Stepwell extends Construct {
   readonly httpApi: HttpApi | undefined;
   /** undefined until the function that answers it is bundled */
   readonly socketApi: SocketApi | undefined;
+  /** undefined where the setting turns them off */
+  readonly dashboards: Dashboards | undefined;
   private readonly places: Places;
   private readonly encryptionKey: kms.IKey | undefined;
 
@@ -194,6 +207,7 @@ export class Stepwell extends Construct {
         mostBytes: mostWorkerBytes,
       },
     ]);
+    const traces = props.traces === undefined ? undefined : traceSetting.parse(props.traces);
     const firstKeySecretArn = (this.firstKeySecretArn = asSeenBy(this, this.storage, this.storage.firstKeySecret.ref));
 
     this.queues = new Queues(this, 'Queues', {
@@ -232,6 +246,8 @@ export class Stepwell extends Construct {
       requireHttps: props.requireHttps ?? true,
       metrics: props.metrics ?? false,
       startedEvents: props.startedEvents ?? false,
+      corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
+      traces: traces === undefined ? undefined : JSON.stringify(traces),
       webhooks: webhooksText,
       secrets: secretsText,
       models: modelsText,
@@ -271,16 +287,16 @@ export class Stepwell extends Construct {
     }
     this.httpApi = this.openApi(props, { encryptionKey, logRetention });
     this.openSockets(props, { encryptionKey, logRetention });
-    new Alarms(this, 'Alarms', {
-      watched: {
-        queues: this.queues,
-        storage: this.storage,
-        timers: this.timers,
-        functions: this.functions.byName,
-        restApi: this.httpApi?.restApi,
-      },
-      topic: props.alarmTopic,
-    });
+    const sender = this.functions.get('traces');
+    const traceQueue =
+      sender === undefined || traces === undefined
+        ? undefined
+        : new Traces(this, 'Traces', { sender, eventBus: this.eventBus, setting: traces }).queue;
+    const { queues, storage, timers } = this;
+    const watched = { traceQueue, queues, storage, timers, functions: this.functions.byName, restApi: this.httpApi?.restApi };
+    new Alarms(this, 'Alarms', { watched, topic: props.alarmTopic });
+    if (props.dashboard !== false)
+      this.dashboards = new Dashboards(this, 'Dashboards', { watched, metrics: props.metrics ?? false });
   }
 
   /**
@@ -306,6 +322,7 @@ export class Stepwell extends Construct {
       partOf: (name) => this.functions.get(name)?.lambda,
       requestsPerSecond: props.requestsPerSecond ?? usualConcurrency.requestsPerSecond,
       requestBurst: props.requestBurst ?? usualConcurrency.requestBurst,
+      corsOrigins: props.corsOrigins ?? [],
       domain: props.domain,
       webAclArn: props.webAclArn,
       setsAccountLogRole: props.setsAccountLogRole ?? true,
@@ -323,26 +340,4 @@ export class Stepwell extends Construct {
       after: this.httpApi?.restApi,
     });
   }
-}
-
-function rangesOf(props: StepwellProps): readonly Range[] {
-  return [
-    { name: 'idempotencyHours', value: props.idempotencyHours, from: 1, to: 168 },
-    { name: 'workerTimeoutSeconds', value: props.workerTimeoutSeconds, from: 30, to: 900 },
-    { name: 'codeTimeoutSeconds', value: props.codeTimeoutSeconds, from: 30, to: 900 },
-    { name: 'codeConcurrency', value: props.codeConcurrency, from: 2, to: 1_000 },
-    { name: 'nodeConcurrency', value: props.nodeConcurrency, from: 2, to: 1_000 },
-    { name: 'maxProjectShare', value: props.maxProjectShare, from: 1, to: 100 },
-    { name: 'resultConcurrency', value: props.resultConcurrency, from: 2, to: 1_000 },
-    { name: 'watchers', value: props.watchers === 'uncapped' ? undefined : props.watchers, from: 1, to: 1_000 },
-    { name: 'watchedRuns', value: props.watchedRuns, from: 2, to: 1_000 },
-    { name: 'requestsPerSecond', value: props.requestsPerSecond, from: 1, to: 10_000 },
-    { name: 'requestBurst', value: props.requestBurst, from: 1, to: 5_000 },
-    ...Object.entries(props.memoryMb ?? {}).map(([name, value]) => ({
-      name: `memoryMb of ${name}`,
-      value,
-      from: 128,
-      to: 10_240,
-    })),
-  ];
 }

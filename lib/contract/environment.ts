@@ -34,6 +34,10 @@ export const environmentNames = {
   metrics: 'STEPWELL_METRICS',
   /** `true`: requests that are not proven to have come over HTTPS are refused */
   requireHttps: 'STEPWELL_REQUIRE_HTTPS',
+  /** origins of pages that may call the API from a browser, with commas between; empty: none */
+  corsOrigins: 'STEPWELL_CORS_ORIGINS',
+  /** JSON: where the traces of ended runs are sent. It names a secret and holds none. */
+  traces: 'STEPWELL_TRACES',
   /** JSON: who may send webhooks, by name. It names secrets and holds none. */
   webhooks: 'STEPWELL_WEBHOOKS',
   /** JSON: which secrets the nodes of which project may use, by name. It names secrets and holds none. */
@@ -82,6 +86,7 @@ export const functionNames = [
   'webhooks',
   'sockets',
   'speaker',
+  'traces',
   'first-key',
 ] as const;
 export type FunctionName = (typeof functionNames)[number];

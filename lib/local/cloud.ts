@@ -17,6 +17,7 @@ import { deployQueuesAndBuckets } from './deploy/queues.ts';
 import { deployTables } from './deploy/tables.ts';
 import { startEmulators, type Emulators } from './emulators/emulators.ts';
 import { askDynamodb } from './emulators/forward.ts';
+import { corsOriginsIn } from './http/cors-origins.ts';
 import { readGatewayResponses } from './http/gateway-responses.ts';
 import { openRestApi } from './http/rest-api.ts';
 import { readRoutes } from './http/routes.ts';
@@ -28,6 +29,7 @@ import { readRoles, readTrust } from './policy/roles.ts';
 import { startMappings } from './pollers/start-mappings.ts';
 import { queueCalls } from './pollers/queue-calls.ts';
 import { createRecorder, type Recorder } from './recorder/recorder.ts';
+import { deliverEvent, readRules } from './rules/rules.ts';
 import { createRunner } from './scheduler/runner.ts';
 import { openScheduleStore } from './scheduler/schedule-store.ts';
 import { scheduler } from './scheduler/service.ts';
@@ -94,7 +96,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   }
 
   async function start(
-    { port, threads, accountConcurrency, origins: others = [], onDeath }: CloudSettings,
+    { port, threads, accountConcurrency, origins = [], onDeath }: CloudSettings,
     ends: typeof stops,
     end: typeof stop,
   ): Promise<Cloud> {
@@ -121,6 +123,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const template = readTemplate(assembly, gateway.url, socketServer.url);
     const socketRoutes = readSocketRoutes(template);
     const routes = readRoutes(template);
+    const others = [...origins, ...corsOriginsIn(template)];
     const recorder = createRecorder();
     const principals = createPrincipals(readRoles(template));
     // what a killed cloud left there
@@ -158,7 +161,11 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     ends.push(() => runner.stop());
 
     const secrets = openSecretStore(directory);
-    const buses = eventBridge(new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]));
+    const rules = readRules(template, queueUrlOf);
+    const ruleQueues = queueCalls(emulators.fauxqs.queues, recorder, 'rules');
+    const buses = eventBridge(new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]), (event) => {
+      deliverEvent(rules, ruleQueues, event).catch((error: unknown) => warn(`an event was not delivered: ${String(error)}`));
+    });
     gateway.mount({
       principals,
       recorder,

@@ -14,6 +14,7 @@ import type { FetchHead } from '../engine/log/head.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { wantedNode } from '../engine/log/wanted-node.ts';
 import { type Instant, durationMs, instant } from '../engine/time.ts';
+import { withSpan } from '../engine/trace.ts';
 import type { Bundles } from '../ports/bundles.ts';
 import type { MessageJob } from '../ports/jobs.ts';
 import { decideFetchRun, newMessage } from './decide-fetch-run.ts';
@@ -25,6 +26,7 @@ import { mendAndHandOn } from './nudge-run.ts';
 import { load } from './payloads.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import type { Delivery } from './run-node.ts';
+import { attemptSpanId } from './span-ids.ts';
 import { watchDelivery } from './watch-delivery.ts';
 import { workflowMessage } from './workflow-message.ts';
 
@@ -126,7 +128,10 @@ const headersOf = (head: FetchHead, open: OpenNode, { queueName, reason, payload
   'x-workflow-run-id': head.address.runId,
   ...(head.trace === undefined
     ? {}
-    : { 'x-workflow-correlation-id': head.trace.correlationId, traceparent: head.trace.traceparent }),
+    : {
+        'x-workflow-correlation-id': head.trace.correlationId,
+        traceparent: withSpan(head.trace.traceparent, attemptSpanId(head.address.runId, open, open.attempt)),
+      }),
   ...(reason === undefined ? {} : { 'x-workflow-resume-reason': asHeader(reason) }),
   ...(payload === undefined ? {} : { 'x-workflow-resume-payload': asHeader(jsonOf(payload)) }),
 });

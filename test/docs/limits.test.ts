@@ -46,6 +46,7 @@ import { mostEars } from '../../lib/service/read-deltas.ts';
 import { mostJoined } from '../../lib/service/join-run.ts';
 import { largestFrameBytes, largestFrameValueBytes } from '../../lib/service/socket-frames.ts';
 import { mostPosts, mostWaitingBytes } from '../../lib/service/socket-listener.ts';
+import { mostSpansOfRequest, mostSpansOfRun } from '../../lib/service/export-run.ts';
 import { longestTurn, socketHeartbeatEvery } from '../../lib/service/speak-run.ts';
 import { longestReaderName } from '../../lib/api/schemas/runs.ts';
 import { socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
@@ -109,6 +110,9 @@ const loop = 'lib/nodes/loop/shape.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
 
+const exporting = 'lib/service/export-run.ts';
+const traces = 'lib/constructs/traces.ts';
+const origins = 'lib/api/schemas/cors-origins.ts';
 const scheduleBodies = 'lib/api/schemas/schedules.ts';
 
 /** row → [what its second cell begins with, the file that its last cell names] */
@@ -184,6 +188,12 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     characters(numberIn('lib/nodes/secret-mask.ts', 'const leastMaskedLength = ')),
     'lib/nodes/secret-mask.ts',
   ],
+  'Spans of a run': [count(mostSpansOfRun), exporting],
+  'Spans of a request to a collector': [count(mostSpansOfRequest), exporting],
+  'A request to a collector': [seconds(numberIn('lib/aws/otlp-spans.ts', 'const longestRequestMs = ')), 'lib/aws/otlp-spans.ts'],
+  'An end of a run waits for its trace': [`${numberIn(traces, 'retentionPeriod: Duration.hours(')} hour`, traces],
+  'Functions that send traces at once': [count(numberIn(traces, 'const mostSenders = ')), traces],
+  'Origins of web pages': [count(numberIn(origins, 'const mostOrigins = ')), origins],
   'Providers of webhooks': [bytes(numberIn(construct, 'mostWebhookBytes = ')), construct],
   'Keys of the configuration': [count(numberIn(seeds, 'mostSeedKeys = ')), seeds],
   'Last use of a key': [`${numberIn('lib/service/authenticate.ts', 'useGrain = hours(')} h`, 'lib/service/authenticate.ts'],

@@ -8,14 +8,13 @@ import { alarmEntries } from '../../lib/constructs/alarm-list.ts';
 import { Alarms, anchor } from '../../lib/constructs/alarms.ts';
 import { Stepwell } from '../../lib/constructs/stepwell.ts';
 import { measureUnits } from '../../lib/engine/log/measures.ts';
-import { functionNames } from '../../lib/contract/environment.ts';
-import { type Resource, byId, emptyBundles, ofType, pointedAt, synthesize } from './synthesized.ts';
+import { type Resource, byId, emptyBundles, ofType, pointedAt, synthesize, usualFunctions, withTraces } from './synthesized.ts';
 
 const runbook = readFileSync(new URL('../../docs/RUNBOOK.md', import.meta.url), 'utf8');
 const [, ...pages] = runbook.split(/^## /m);
 const headings = pages.map((page) => page.split('\n')[0]);
 
-const { runtime } = synthesize();
+const { runtime } = synthesize(withTraces);
 const alarms = ofType(runtime, 'CloudWatch::Alarm');
 
 /** The entry that an alarm is of: where there are several, a number stands behind its name, and CDK's digest behind that. */
@@ -129,7 +128,7 @@ test('a queue or a function without its alarm is found out', () => {
 
 test('a topic is told of every alarm and of its end', () => {
   const alarmTopicArn = 'arn:aws:sns:eu-west-1:111122223333:on-call';
-  const told = ofType(synthesize({ alarmTopicArn }).runtime, 'CloudWatch::Alarm');
+  const told = ofType(synthesize({ ...withTraces, alarmTopicArn }).runtime, 'CloudWatch::Alarm');
   expect(told).toHaveLength(alarms.length);
   for (const { id, Properties } of told) {
     expect(Properties, id).toMatchObject({ AlarmActions: [alarmTopicArn], OKActions: [alarmTopicArn] });
@@ -178,7 +177,7 @@ describe('however many functions there are', () => {
     const found = throttleAlarms(more);
     const watched = found.map(namesIn);
     for (const names of watched) expect(names.length).toBeLessThanOrEqual(10);
-    const own = functionNames.length - 4;
+    const own = usualFunctions.length - 4;
     expect(new Set(watched.flat()).size).toBe(own + more);
     expect(watched.flat()).toHaveLength(own + more);
     expect(found).toHaveLength(Math.ceil((own + more) / 10));

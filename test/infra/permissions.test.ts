@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { environmentNames, functionNames } from '../../lib/contract/environment.ts';
+import { environmentNames } from '../../lib/contract/environment.ts';
 import { actionsOn, grantsIn, written } from './statements.ts';
-import { byId, ofType, synthesize } from './synthesized.ts';
+import { byId, ofType, synthesize, usualFunctions } from './synthesized.ts';
 
 const { data, runtime, text } = synthesize();
 const grants = grantsIn([...data, ...runtime]);
@@ -30,7 +30,7 @@ test('no grant allows whatever a service will think of', () => {
 
 test('each function has a role of its own', () => {
   const used = ofType(runtime, 'Lambda::Function').map(({ Properties }) => written(Properties['Role']));
-  expect(new Set(used).size).toBe(functionNames.length);
+  expect(new Set(used).size).toBe(usualFunctions.length);
 });
 
 test('no role of a function carries a managed policy', () => {
@@ -351,7 +351,7 @@ test('with a key of the account, it is used only through the services that store
   const encrypted = grantsIn(synthesize({ encryptionKey: 'own' }).runtime).filter(({ Action }) =>
     Action.some((action) => action.startsWith('kms:')),
   );
-  expect(encrypted).toHaveLength(functionNames.length + 1);
+  expect(encrypted).toHaveLength(usualFunctions.length + 1);
   for (const { Condition, Resource } of encrypted) {
     expect(Condition).toMatchObject({ StringEquals: { 'kms:ViaService': expect.anything() } });
     expect(Resource).toEqual([expect.stringMatching(/^<Stepwell-Data:ExportsOutput.*Key/)]);
