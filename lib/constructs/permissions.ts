@@ -3,6 +3,7 @@ import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as events from 'aws-cdk-lib/aws-events';
 import type { EnvironmentName } from '../contract/environment.ts';
 import { runsTableKeys } from '../contract/environment.ts';
+import { type StoredSettingName, storedSettingPartition } from '../contract/stored-settings.ts';
 import { allow, ofPartitions } from './allow.ts';
 import { deletionPermissions } from './deletion-permissions.ts';
 import type { Queues } from './queues.ts';
@@ -47,9 +48,24 @@ export const artifactsArn = (places: Places): string => `${places.bucketArn}/${a
 
 const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] as const;
 
+/**
+ * How many ARNs one statement names: a role's inline policies have 10,240 characters and a managed policy has 6,144, and the CDK moves
+ * whole statements from the one to the others.
+ */
+const mostArnsOfStatement = 20;
+
 /** A statement without resources is none. */
-const readSecrets = (arns: readonly string[]) =>
-  arns.length === 0 ? [] : [allow(['secretsmanager:GetSecretValue'], [...new Set(arns)])];
+const allowEach = (actions: readonly string[], arns: readonly string[]) => {
+  const distinct = [...new Set(arns)];
+  return Array.from({ length: Math.ceil(distinct.length / mostArnsOfStatement) }, (_, part) =>
+    allow(actions, distinct.slice(part * mostArnsOfStatement, (part + 1) * mostArnsOfStatement)),
+  );
+};
+
+const readSecrets = (arns: readonly string[]) => allowEach(['secretsmanager:GetSecretValue'], arns);
+
+const readSettings = ({ storage }: Pick<Places, 'storage'>, ...names: readonly StoredSettingName[]) =>
+  allow(['dynamodb:GetItem'], [storage.controlTable.tableArn], ofPartitions(...names.map(storedSettingPartition)));
 
 export const permissions = {
   'read runs': {
@@ -281,39 +297,47 @@ export const permissions = {
       ),
     ],
   },
+  /** Versions of large settings: partitions `~settings#<name>`. */
+  'keep settings': {
+    environment: ['controlTable'],
+    statements: ({ storage }) => [
+      allow(
+        ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:Query'],
+        [storage.controlTable.tableArn],
+        ofPartitions(storedSettingPartition('*')),
+      ),
+    ],
+  },
+  'read code variables': {
+    environment: ['controlTable', 'codeVariables'],
+    statements: (places) => [readSettings(places, 'codeVariables')],
+  },
   'read secrets of webhooks': {
-    environment: ['webhooks'],
-    statements: ({ webhookSecretArns }) => readSecrets(webhookSecretArns),
+    environment: ['controlTable', 'webhooks'],
+    statements: (places) => [readSettings(places, 'webhooks'), ...readSecrets(places.webhookSecretArns)],
   },
   'read secrets of nodes': {
-    environment: ['secrets'],
-    statements: ({ nodeSecretArns }) => readSecrets(nodeSecretArns),
+    environment: ['controlTable', 'secrets'],
+    statements: (places) => [readSettings(places, 'secrets'), ...readSecrets(places.nodeSecretArns)],
   },
   'ask models': {
-    environment: ['models', 'moderation'],
-    statements: ({ modelSecretArns, modelArns, guardrailArn }) => [
+    environment: ['controlTable', 'models', 'moderation'],
+    statements: ({ modelSecretArns, modelArns, guardrailArn, ...places }) => [
+      readSettings(places, 'models', 'moderation'),
       ...readSecrets(modelSecretArns),
-      ...(modelArns.length === 0 ? [] : [allow(['bedrock:InvokeModelWithResponseStream'], modelArns)]),
+      ...allowEach(['bedrock:InvokeModelWithResponseStream'], modelArns),
       ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
     ],
   },
   /** The Data API reads the secret of a database in the name of whoever asks. */
   'ask databases': {
-    environment: ['databases'],
-    statements: ({ clusterArns, databaseSecretArns }) => [
-      ...(clusterArns.length === 0
-        ? []
-        : [
-            allow(
-              [
-                'rds-data:ExecuteStatement',
-                'rds-data:BeginTransaction',
-                'rds-data:CommitTransaction',
-                'rds-data:RollbackTransaction',
-              ],
-              clusterArns,
-            ),
-          ]),
+    environment: ['controlTable', 'databases'],
+    statements: ({ clusterArns, databaseSecretArns, ...places }) => [
+      readSettings(places, 'databases'),
+      ...allowEach(
+        ['rds-data:ExecuteStatement', 'rds-data:BeginTransaction', 'rds-data:CommitTransaction', 'rds-data:RollbackTransaction'],
+        clusterArns,
+      ),
       ...readSecrets(databaseSecretArns),
     ],
   },

@@ -85,7 +85,7 @@ export const http = (change: (world: MemoryWorld) => Partial<MemoryWorld> = () =
   secrets.create(emptyArn);
   const webhooks = {
     ...tools,
-    providers: () => testProviders,
+    providers: async () => testProviders,
     secrets: new WebhookSecrets(new KeptSecrets(secrets, deps.clock)),
   };
   const functions = {

@@ -87,7 +87,11 @@ const plan = {
     node: 'any',
   },
   // A handler's path is known here, its code is not. The gateway's own answers come from the one catalogue of error codes.
-  constructs: { rooms: ['contract', 'api', 'models', 'webhooks'], packages: [...cdk, 'zod'], node: ['fs', 'path', 'url'] },
+  constructs: {
+    rooms: ['contract', 'api', 'models', 'webhooks'],
+    packages: [...cdk, 'zod'],
+    node: ['crypto', 'fs', 'path', 'url'],
+  },
   stacks: { rooms: ['api', 'constructs', 'contract', 'models', 'webhooks'], packages: [...cdk, 'zod'], node: [] },
   // Parse, call a sentence, answer. Which adapters stand behind the ports is said in wiring files alone (below).
   functions: {

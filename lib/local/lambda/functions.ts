@@ -66,6 +66,15 @@ function refuseReservations(template: Template, accountConcurrency: number): voi
   }
 }
 
+/** CreateFunction measures the variables as JSON: names, quotes and escapes count. */
+function refuseEnvironment(variables: Readonly<Record<string, string>>, logicalId: string): void {
+  const measured = JSON.stringify(variables);
+  if (Buffer.byteLength(measured) <= limits.environmentBytes) return;
+  throw new TemplateFault(
+    `${logicalId}: Lambda was unable to configure your environment variables because the environment variables you have provided exceeded the 4KB limit. String measured: ${measured}`,
+  );
+}
+
 /** The module of a handler such as `index.handler`: ES modules first, as Lambda looks for them. */
 function moduleOf(folder: string, file: string, logicalId: string): string {
   const path = ['.mjs', '.js', '.cjs'].map((ending) => join(folder, `${file}${ending}`)).find(existsSync);
@@ -82,6 +91,7 @@ function createOne(resource: Resource, asyncInvoke: AsyncInvokeConfig, parts: Fu
   if (!parsed.success) throw new TemplateFault(`${logicalId}: the function is not understood: ${z.prettifyError(parsed.error)}`);
   const { Code, Handler, Role, Timeout, MemorySize, ReservedConcurrentExecutions, RecursiveLoop, Environment, LoggingConfig } =
     parsed.data;
+  refuseEnvironment(Environment.Variables, logicalId);
   const folder = parts.assembly.assetPath(Code.S3Key.replace(/\.zip$/, ''));
   const [file, handler] = Handler.split('.');
   if (folder === undefined || file === undefined || handler === undefined) {

@@ -4,6 +4,8 @@ export const limits = {
   payloadBytes: 6_291_456,
   /** request of an asynchronous one, in bytes */
   asyncPayloadBytes: 1_048_576,
+  /** of the environment variables as JSON */
+  environmentBytes: 4_096,
   /** concurrent executions of a new account; others have 1,000 */
   accountConcurrency: 10,
   /** of an account's concurrency, what reservations must leave to all functions without one; an account with less can reserve none */
