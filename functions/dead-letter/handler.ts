@@ -15,18 +15,20 @@ const decider = deciderOf('dead-letter');
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   eachMessage(event, context, logger, async (record) => {
+    // Queues share a dead-letter queue: the letter says which one gave it up.
+    const letter = { messageId: record.messageId, queue: record.attributes.DeadLetterQueueSourceArn?.split(':').at(-1) };
     const fire = parseFire(record.body);
     if (fire !== undefined) {
-      logger.warn('a dead letter', { messageId: record.messageId, scheduleId: fire.scheduleId });
+      logger.warn('a dead letter', { ...letter, scheduleId: fire.scheduleId });
       return failLostFire(decider.deps, fire);
     }
     const watch = parseWatch(record.body);
     if (watch !== undefined) {
-      logger.warn('a dead letter', { messageId: record.messageId, runId: watch.run.runId });
+      logger.warn('a dead letter', { ...letter, runId: watch.run.runId });
       return forgetTurn({ sockets: socketsKept() }, watch);
     }
     const message = parseMessage(record.body);
     logger.appendKeys(logKeysOf(message));
-    logger.warn('a dead letter', { messageId: record.messageId });
+    logger.warn('a dead letter', letter);
     await failLostNode(decider, message);
   });

@@ -137,7 +137,7 @@ test('what is not bundled is absent, and so is all that belongs to it', () => {
   expect(ofType(resources, 'Lambda::Function')).toHaveLength(2);
   expect(ofType(resources, 'Scheduler::Schedule')).toEqual([]);
   expect(ofType(resources, 'Lambda::EventSourceMapping')).toHaveLength(2);
-  expect(ofType(resources, 'SQS::Queue')).toHaveLength(10);
+  expect(ofType(resources, 'SQS::Queue')).toHaveLength(7);
   expect(resources.filter(({ Type }) => Type.startsWith('AWS::ApiGatewayV2::'))).toEqual([]);
   expect(ofType(synthesize({}, emptyBundles([])).runtime, 'ApiGateway::RestApi')).toEqual([]);
 });

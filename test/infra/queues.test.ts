@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { deadLetterQueues, leastConcurrency } from '../../lib/contract/concurrency.ts';
 import { type Resource, byId, ofType, pointedAt, stacksWith, synthesize } from './synthesized.ts';
 
 const { runtime } = synthesize();
@@ -44,7 +45,7 @@ test('a message stays invisible for longer than the function that holds it may t
   ]) {
     const { runtime: resources } = synthesize(settings);
     const pairs = mappingsIn(resources);
-    expect(pairs).toHaveLength(10);
+    expect(pairs).toHaveLength(7);
     for (const { EventSourceArn, FunctionName } of pairs) {
       const queue = resources.find(({ id }) => id === EventSourceArn);
       const fn = resources.find(({ id }) => id === FunctionName);
@@ -71,14 +72,14 @@ test('the delay queue is standard, because only such a queue delays single messa
 
 test('a setting puts node jobs on a standard queue, dead letters included', () => {
   const { runtime: resources } = synthesize({ nodeQueue: 'standard' });
-  for (const id of ['StepwellQueuesNodeQueue', 'StepwellQueuesNodeQueueDeadLetters']) {
-    expect(byId(resources, id).Properties, id).not.toHaveProperty('FifoQueue');
-  }
+  const node = byId(resources, 'StepwellQueuesNodeQueue');
+  expect(node.Properties).not.toHaveProperty('FifoQueue');
+  expect(redriveOf(node)?.deadLetterTargetArn).toBe(byId(resources, 'StepwellQueuesStandardDeadLetters').id);
   expect(byId(resources, 'StepwellQueuesResultsQueue').Properties).toMatchObject({ FifoQueue: true });
 });
 
 test('every queue is encrypted and refuses whoever comes without TLS', () => {
-  expect(queues).toHaveLength(10);
+  expect(queues).toHaveLength(7);
   const guarded = ofType(runtime, 'SQS::QueuePolicy').map(({ Properties }) => Properties);
   for (const { id, Properties } of queues) {
     expect(Properties, id).toMatchObject({ SqsManagedSseEnabled: true });
@@ -113,8 +114,18 @@ test('the worker and the code’s function take one message at a time, the colle
 test('every dead-letter queue is consumed', () => {
   const deadLetter = byId(runtime, 'StepwellFunctionsDeadLetterFunction').id;
   const deadLetters = queues.filter(isDeadLetters);
-  expect(deadLetters).toHaveLength(5);
+  expect(deadLetters).toHaveLength(deadLetterQueues);
   for (const { id } of deadLetters) expect(consumersOf(id).map(({ FunctionName }) => FunctionName)).toEqual([deadLetter]);
+});
+
+test.each([
+  ['by default', {}, 364],
+  ['with the preset for small accounts', { preset: 'small' }, 14],
+  ['where processes run the code', { codeRunsIn: 'worker' }, 264],
+])('all queues together may take no more of the account’s concurrency than is documented: %s', (_what, settings, sum) => {
+  const asked = mappingsIn(synthesize(settings).runtime).map(({ ScalingConfig }) => ScalingConfig.MaximumConcurrency);
+  expect(asked.reduce((total, one) => total + one, 0)).toBe(sum);
+  expect(Math.min(...asked)).toBeGreaterThanOrEqual(leastConcurrency);
 });
 
 test('a consumer says which messages of a batch have failed', () => {
