@@ -5,10 +5,10 @@ import { parseFire } from '../../lib/codec/schedules.ts';
 import { parseWatch } from '../../lib/codec/watches.ts';
 import { failLostFire } from '../../lib/service/fire-schedule.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
-import { forgetTurn } from '../../lib/service/speak-run.ts';
+import { replaceTurn } from '../../lib/service/speak-run.ts';
 import { eachMessage, logKeysOf } from '../batch.ts';
-import { socketsKept } from '../sockets/wiring.ts';
-import { deciderOf, loggerOf } from '../wiring.ts';
+import { socketsKept, watchesSent } from '../sockets/wiring.ts';
+import { deciderOf, hopLimiter, loggerOf } from '../wiring.ts';
 
 const logger = loggerOf('dead-letter');
 const decider = deciderOf('dead-letter');
@@ -25,7 +25,7 @@ export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResp
     const watch = parseWatch(record.body);
     if (watch !== undefined) {
       logger.warn('a dead letter', { ...letter, runId: watch.run.runId });
-      return forgetTurn({ sockets: socketsKept() }, watch);
+      return replaceTurn({ ...decider.deps, sockets: socketsKept(), watches: hopLimiter.watches(watchesSent()) }, watch);
     }
     const message = parseMessage(record.body);
     logger.appendKeys(logKeysOf(message));

@@ -153,7 +153,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     consumesQueues: true,
     memoryMb: 512,
     timeoutSeconds: 60,
-    may: [...movesRuns, ...movesCode, 'note fires', 'forget speakers'],
+    may: [...movesRuns, ...movesCode, 'note fires', 'replace speakers', 'send watches'],
   },
   code: {
     description: 'Runs the code of deployments',

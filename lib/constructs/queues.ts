@@ -24,7 +24,14 @@ const visibilityMarginSeconds = 60;
 const resultsVisibilitySeconds = 60;
 /** Above the time-out of the function that consumes the dead letters. */
 const deadLetterVisibilitySeconds = 90;
-const maxReceiveCount = 5;
+/**
+ * A message is given for an hour at least, and five times, before it is a dead letter. Lambda counts a delivery that it throttled too, and
+ * a minute's burst at the account's concurrency must not use up all of them. (docs/decisions/throttled-messages.md)
+ */
+const leastTrialSeconds = 3_600;
+const leastReceives = 5;
+const maxReceiveCountOf = (visibilitySeconds: number): number =>
+  Math.max(leastReceives, Math.ceil(leastTrialSeconds / visibilitySeconds));
 
 interface QueueShape {
   readonly fifo: boolean;
@@ -104,7 +111,10 @@ const workingQueue = (scope: Construct, id: string, letters: DeadLetterQueues, s
   new sqs.Queue(scope, id, {
     ...queueProps(shape),
     retentionPeriod: Duration.days(4),
-    deadLetterQueue: { queue: shape.fifo ? letters.fifo : letters.standard, maxReceiveCount },
+    deadLetterQueue: {
+      queue: shape.fifo ? letters.fifo : letters.standard,
+      maxReceiveCount: maxReceiveCountOf(shape.visibilitySeconds),
+    },
   });
 
 function queueProps({ fifo, visibilitySeconds, encryptionKey }: QueueShape): sqs.QueueProps {

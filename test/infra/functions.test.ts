@@ -80,7 +80,7 @@ describe('the number of watchers', () => {
 });
 
 describe('the embedded cloud, as a new account', () => {
-  const start = (settings: Readonly<Record<string, unknown>>, accountConcurrency?: number) => {
+  const start = (settings: Readonly<Record<string, unknown>>, accountConcurrency = 10) => {
     const assembly = loadAssembly(stacksWith(settings).app.synth().directory);
     const template = readTemplate(assembly, 'http://127.0.0.1:9');
     const quiet = { of: () => () => {}, close: async () => {} };
@@ -93,7 +93,7 @@ describe('the embedded cloud, as a new account', () => {
       endpoint: 'http://127.0.0.1:9',
       cache: newFolder(),
       threads: 1,
-      ...(accountConcurrency === undefined ? {} : { accountConcurrency }),
+      accountConcurrency,
       warn: () => {},
     });
   };

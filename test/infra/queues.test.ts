@@ -24,12 +24,29 @@ const mappings = mappingsIn(runtime);
 
 const consumersOf = (queueId: string, all = mappings) => all.filter(({ EventSourceArn }) => EventSourceArn === queueId);
 
-test('every queue gives up after five tries, to a queue of its own kind that keeps it for longer', () => {
+test.each([{}, { workerTimeoutSeconds: 30, codeTimeoutSeconds: 30 }])(
+  'every queue gives a message for an hour, and five times, before it gives up: %j',
+  (settings) => {
+    const { runtime: resources } = synthesize(settings);
+    const working = ofType(resources, 'SQS::Queue').flatMap((queue) => {
+      const receives = redriveOf(queue)?.maxReceiveCount;
+      return receives === undefined ? [] : [{ id: queue.id, receives, seconds: Number(queue.Properties['VisibilityTimeout']) }];
+    });
+    expect(working).toHaveLength(5);
+    for (const { id, receives, seconds } of working) {
+      expect(receives, id).toBeGreaterThanOrEqual(5);
+      expect(receives * seconds, id).toBeGreaterThanOrEqual(3_600);
+      // SQS takes no more.
+      expect(receives, id).toBeLessThanOrEqual(1_000);
+    }
+  },
+);
+
+test('every queue gives up to a queue of its own kind that keeps a message for longer', () => {
   const working = queues.filter((queue) => !isDeadLetters(queue));
   expect(working.map(({ id }) => id)).toHaveLength(5);
   for (const queue of working) {
     const target = queues.find(({ id }) => id === redriveOf(queue)?.deadLetterTargetArn);
-    expect(redriveOf(queue)?.maxReceiveCount, queue.id).toBe(5);
     expect(target?.Properties['FifoQueue'], queue.id).toBe(queue.Properties['FifoQueue']);
     expect(Number(target?.Properties['MessageRetentionPeriod']), queue.id).toBeGreaterThan(
       Number(queue.Properties['MessageRetentionPeriod']),
