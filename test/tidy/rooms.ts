@@ -70,7 +70,7 @@ const plan = {
     node: 'any',
   },
   // The ports on AWS: the one room of the product that speaks to it.
-  aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', 'ulid', 'zod'], node: 'any' },
+  aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', '@smithy/*', 'ulid', 'zod'], node: 'any' },
   // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
   bundles: { rooms: ['engine', 'ports', 'artifact', 'codec', 'program'], packages: ['zod'], node: 'any' },
   memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
