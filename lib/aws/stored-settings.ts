@@ -12,6 +12,7 @@ import { type Key, type Table, allOf, isThere } from './table.ts';
 
 type Named = Omit<SettingVersion, 'text'>;
 
+/** Partitions `~settings#<name>`: no project id holds a `~`. */
 const keyOf = ({ name, version }: Named): Key => ({ pk: storedSettingPartition(name), sk: version });
 
 export class DynamoStoredSettings implements StoredSettings {

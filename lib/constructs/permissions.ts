@@ -3,10 +3,10 @@ import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as events from 'aws-cdk-lib/aws-events';
 import type { EnvironmentName } from '../contract/environment.ts';
 import { runsTableKeys } from '../contract/environment.ts';
-import { type StoredSettingName, storedSettingPartition } from '../contract/stored-settings.ts';
 import { allow, ofPartitions } from './allow.ts';
 import { deletionPermissions } from './deletion-permissions.ts';
 import type { Queues } from './queues.ts';
+import { readSecrets, settingPermissions } from './setting-permissions.ts';
 import type { SocketApi } from './socket-api.ts';
 import { socketPermissions } from './socket-permissions.ts';
 import { type Storage, artifactPrefix, payloadPrefix } from './storage.ts';
@@ -47,25 +47,6 @@ export const payloadsArn = (places: Places): string => `${places.bucketArn}/${pa
 export const artifactsArn = (places: Places): string => `${places.bucketArn}/${artifactPrefix}*`;
 
 const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] as const;
-
-/**
- * How many ARNs one statement names: a role's inline policies have 10,240 characters and a managed policy has 6,144, and the CDK moves
- * whole statements from the one to the others.
- */
-const mostArnsOfStatement = 20;
-
-/** A statement without resources is none. */
-const allowEach = (actions: readonly string[], arns: readonly string[]) => {
-  const distinct = [...new Set(arns)];
-  return Array.from({ length: Math.ceil(distinct.length / mostArnsOfStatement) }, (_, part) =>
-    allow(actions, distinct.slice(part * mostArnsOfStatement, (part + 1) * mostArnsOfStatement)),
-  );
-};
-
-const readSecrets = (arns: readonly string[]) => allowEach(['secretsmanager:GetSecretValue'], arns);
-
-const readSettings = ({ storage }: Pick<Places, 'storage'>, ...names: readonly StoredSettingName[]) =>
-  allow(['dynamodb:GetItem'], [storage.controlTable.tableArn], ofPartitions(...names.map(storedSettingPartition)));
 
 export const permissions = {
   'read runs': {
@@ -226,6 +207,7 @@ export const permissions = {
   },
   ...socketPermissions,
   ...deletionPermissions,
+  ...settingPermissions,
   'set timers': {
     environment: timerEnvironment,
     statements: ({ timers }) => [
@@ -295,50 +277,6 @@ export const permissions = {
         [storage.controlTable.tableArn],
         ofPartitions('~key#*', '*#keys'),
       ),
-    ],
-  },
-  /** Versions of large settings: partitions `~settings#<name>`. */
-  'keep settings': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:Query'],
-        [storage.controlTable.tableArn],
-        ofPartitions(storedSettingPartition('*')),
-      ),
-    ],
-  },
-  'read code variables': {
-    environment: ['controlTable', 'codeVariables'],
-    statements: (places) => [readSettings(places, 'codeVariables')],
-  },
-  'read secrets of webhooks': {
-    environment: ['controlTable', 'webhooks'],
-    statements: (places) => [readSettings(places, 'webhooks'), ...readSecrets(places.webhookSecretArns)],
-  },
-  'read secrets of nodes': {
-    environment: ['controlTable', 'secrets'],
-    statements: (places) => [readSettings(places, 'secrets'), ...readSecrets(places.nodeSecretArns)],
-  },
-  'ask models': {
-    environment: ['controlTable', 'models', 'moderation'],
-    statements: ({ modelSecretArns, modelArns, guardrailArn, ...places }) => [
-      readSettings(places, 'models', 'moderation'),
-      ...readSecrets(modelSecretArns),
-      ...allowEach(['bedrock:InvokeModelWithResponseStream'], modelArns),
-      ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
-    ],
-  },
-  /** The Data API reads the secret of a database in the name of whoever asks. */
-  'ask databases': {
-    environment: ['controlTable', 'databases'],
-    statements: ({ clusterArns, databaseSecretArns, ...places }) => [
-      readSettings(places, 'databases'),
-      ...allowEach(
-        ['rds-data:ExecuteStatement', 'rds-data:BeginTransaction', 'rds-data:CommitTransaction', 'rds-data:RollbackTransaction'],
-        clusterArns,
-      ),
-      ...readSecrets(databaseSecretArns),
     ],
   },
   /** What a webhook may start, and whether it has; no key, and nobody's audit trail. */

@@ -108,6 +108,9 @@ const queryDefinition = 'lib/engine/query/definition.ts';
 const loop = 'lib/nodes/loop/shape.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
+const firstKeyResource = 'lib/constructs/first-key.ts';
+const environmentSize = 'lib/constructs/environment-size.ts';
+const storedSettings = 'lib/service/stored-settings.ts';
 
 const scheduleBodies = 'lib/api/schemas/schedules.ts';
 
@@ -152,7 +155,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn('lib/models/provider-keys.ts', 'keptForMs = minutes(')} min`,
     'lib/models/provider-keys.ts',
   ],
-  'Models of the configuration': [bytes(numberIn(construct, 'mostModelBytes = ')), construct],
+  'Large settings of the configuration': [bytes(numberIn(firstKeyResource, 'const mostBytes = ')), firstKeyResource],
+  'Environment variables of a function': [bytes(numberIn(environmentSize, 'const mostBytes = ')), environmentSize],
+  'A token in environment variables': [bytes(numberIn(environmentSize, 'const bytesOfToken = ')), environmentSize],
+  'An older version of a large setting': [`${numberIn(storedSettings, 'const grace = days(')} days`, storedSettings],
   'Head of a request': [bytes(gateway.headBytes), 'lib/local/http/limits.ts'],
   'Gateway body': [bytes(gateway.payloadBytes), 'lib/local/http/limits.ts'],
   'Function body': [bytes(lambda.payloadBytes), 'lib/local/lambda/limits.ts'],
@@ -178,13 +184,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Time of a query': [`${seconds(queryLimits.ms.standard)}, at most ${seconds(queryLimits.ms.most)}`, queryDefinition],
   'Answer to a query by the Data API': [bytes(queryLimits.aurora.bytes), queryDefinition],
   'Time of a query by the Data API': [seconds(queryLimits.aurora.ms), queryDefinition],
-  'Databases of the configuration': [bytes(numberIn(construct, 'mostDatabaseBytes = ')), construct],
-  'Secrets of nodes': [bytes(numberIn(construct, 'mostSecretBytes = ')), construct],
   'Secret that is looked for in what a node gives': [
     characters(numberIn('lib/nodes/secret-mask.ts', 'const leastMaskedLength = ')),
     'lib/nodes/secret-mask.ts',
   ],
-  'Providers of webhooks': [bytes(numberIn(construct, 'mostWebhookBytes = ')), construct],
   'Keys of the configuration': [count(numberIn(seeds, 'mostSeedKeys = ')), seeds],
   'Last use of a key': [`${numberIn('lib/service/authenticate.ts', 'useGrain = hours(')} h`, 'lib/service/authenticate.ts'],
   'Body that sends a signal': [
@@ -413,7 +416,6 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/bundles/turn-message.ts',
   ],
   'Code that is to end': [seconds(numberIn('lib/bundles/thread-programs.ts', 'killMs = ')), 'lib/bundles/thread-programs.ts'],
-  'Variables of code': [bytes(numberIn(construct, 'mostVariableBytes = ')), construct],
   'Import by `stepwell build`': [
     seconds(numberIn('lib/cli/project/import-aside.ts', 'const importMs = ')),
     'lib/cli/project/import-aside.ts',
@@ -536,7 +538,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(defaultWorkerTimeoutSeconds + numberIn(queues, 'const visibilityMarginSeconds = '))} s`,
     queues,
   ],
-  'Tries of a message': [count(numberIn(queues, 'const maxReceiveCount = ')), queues],
+  'Tries of a message': [`${numberIn(queues, 'const leastReceives = ')}, and for an hour`, queues],
   'A message in its queue': [
     `${count(numberIn(queues, '...queueProps(shape),\n    retentionPeriod: Duration.days('))} days`,
     queues,

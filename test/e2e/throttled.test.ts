@@ -7,7 +7,7 @@ import { type CloudHere, startCloudHere } from './cloud-here.ts';
 const runs = 60;
 const accountConcurrency = 3;
 /** In AWS a throttled message waits for its visibility timeout: 960 s here. */
-const throttledMs = 300;
+const throttledMs = 2_000;
 
 const script = { code: 'const until = Date.now() + 20; while (Date.now() < until); return ctx.input.at' };
 const workflow = {
@@ -37,7 +37,7 @@ async function patiently(cloud: CloudHere, ...request: Parameters<CloudHere['cal
   }
 }
 
-test(`${runs} runs end well where ${accountConcurrency} invocations may run at once`, { timeout: 400_000 }, async () => {
+test(`${runs} runs end well where ${accountConcurrency} invocations may run at once`, { timeout: 300_000 }, async () => {
   const cloud = await startCloudHere(undefined, undefined, 8, { accountConcurrency, throttledMs });
   try {
     let throttles = 0;
@@ -60,15 +60,14 @@ test(`${runs} runs end well where ${accountConcurrency} invocations may run at o
     const left = new Set(started.map(({ runId }) => runId));
     expect(left.size).toBe(runs);
     const began = Date.now();
-    while (left.size > 0 && Date.now() - began < 360_000) {
+    while (left.size > 0 && Date.now() - began < 240_000) {
+      await wait(500);
       for (const runId of left) {
         const { status } = runShape.parse(await patiently(cloud, 'GET', `/v1/runs/${runId}`));
         expect(status, runId).toMatch(/pending|running|completed/);
         if (status === 'completed') left.delete(runId);
       }
-      await wait(500);
     }
-    console.log({ throttles, most: Math.max(...receives.values()), tookMs: Date.now() - began });
     expect([...left]).toEqual([]);
     expect(throttles).toBeGreaterThan(runs);
     // A message that was received more often than once waited for nothing but the account.

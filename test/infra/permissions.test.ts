@@ -263,7 +263,7 @@ test('a watcher writes nothing about runs and sends nothing', () => {
 test('who watches over sockets is known to three functions, in partitions of their own', () => {
   const keeping = grants.filter(isOfSockets);
   expect(keeping.map(({ role, Action }) => [role.replace(/^StepwellFunctions|Role.*/g, ''), Action.toSorted()])).toEqual([
-    ['DeadLetter', ['dynamodb:DeleteItem']],
+    ['DeadLetter', ['dynamodb:DeleteItem', 'dynamodb:Query']],
     ['Sockets', ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Query', 'dynamodb:UpdateItem']],
     ['Speaker', ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Query', 'dynamodb:UpdateItem']],
   ]);

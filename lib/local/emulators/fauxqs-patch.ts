@@ -41,10 +41,10 @@ export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): vo
   const { dequeue, enqueue } = SqsQueue.prototype;
 
   /** the queue that is handing out messages: what another queue gets meanwhile is a dead letter of it */
-  let source: Queue | undefined;
+  let source: Pick<Queue, 'arn'> | undefined;
 
   SqsQueue.prototype.dequeue = function (this: Queue, ...asked) {
-    source = this;
+    source = { arn: this.arn };
     try {
       return inOrder.apply(this, asked);
     } finally {
@@ -76,7 +76,7 @@ export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): vo
     if (hasGroupDeduplication(this) && message.messageDeduplicationId?.startsWith(prefix) === true) {
       message.messageDeduplicationId = message.messageDeduplicationId.slice(prefix.length);
     }
-    if (source !== undefined && source !== this)
+    if (source !== undefined && source.arn !== this.arn)
       message.messageAttributes = {
         ...message.messageAttributes,
         [keptSourceArn]: { DataType: 'String', StringValue: source.arn },
