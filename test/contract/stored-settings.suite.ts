@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { storedSettingNames } from '../../lib/contract/stored-settings.ts';
 import type { StoredSettings } from '../../lib/ports/stored-settings.ts';
-import { expiresAt } from './samples.ts';
+import { instant } from '../../lib/engine/time.ts';
 import type { Opened, Subject } from './subject.ts';
+
+/** DynamoDB expires by whole seconds. */
+const expiresAt = instant(Date.parse('2027-01-01T00:00:00Z'));
 
 export const storedSettingsSuite = ({ name: of, open }: Subject<StoredSettings>) =>
   describe(`stored settings: ${of}`, () => {
