@@ -97,7 +97,7 @@ export async function recordDeadLetter(decider: Decider, fold: RunFold, open: Op
   const deliveries = await lose(deps, fold, open, known, now);
   const failure = await failureOf(deps, fold, deliveries, now);
   if (failure !== undefined) return endAsLost(decider, fold, open, failure);
-  await keep(deps, fold, open, { at: now, resends: known.begun.resends, deliveries });
+  await keep(deps, fold, open, { at: now, resends: sign?.resends ?? 0, deliveries });
 }
 
 async function endAsLost(decider: Decider, fold: RunFold, open: OpenNode, failure: Failure): Promise<void> {
