@@ -8,6 +8,8 @@ const parts: readonly { readonly part: string; readonly pk?: RegExp; readonly sk
   { part: 'rate windows', pk: /^~rate#/ },
   { part: 'api keys', pk: /^~key#|#keys$/ },
   { part: 'sweep', pk: /^~sweep/ },
+  // Read once by each process that needs one.
+  { part: 'large settings', pk: /^~settings#/ },
   { part: 'deletions', pk: /^~deletions|#deletion#/ },
   { part: 'deaths of workers', pk: /^deaths#/ },
   { part: 'workflow', pk: /#workflow(s|#.*)$/ },

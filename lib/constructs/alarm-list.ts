@@ -53,9 +53,10 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'NodeJobsWait',
     heading: 'Node jobs wait too long',
-    reason: 'A job normally waits for less than a second. Ten minutes is twice what a worker may take by default.',
+    reason:
+      'A job normally waits for less than a second, and one that a worker has counts too. Half an hour is twice what a worker may take.',
     metrics: waitIn('nodeJobs'),
-    threshold: 600,
+    threshold: 1_800,
     periods: 2,
   },
   {
@@ -70,7 +71,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'ResultsWait',
     heading: 'Results wait too long',
-    reason: 'Ten results are decided in well under a second. Five minutes is five failed tries, and then they are dead letters.',
+    reason: 'Ten results are decided in well under a second. Five minutes is five failed tries.',
     metrics: waitIn('results'),
     threshold: 300,
     periods: 2,
@@ -79,9 +80,9 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'CodeMessagesWait',
     heading: 'Messages for code wait too long',
     reason:
-      'A message normally waits for less than a second. Ten minutes is a backlog, or a message ahead of it that takes long.',
+      'A message normally waits for less than a second, and one that the code has counts too. Half an hour is twice what it may take for one.',
     metrics: waitIn('code'),
-    threshold: 600,
+    threshold: 1_800,
     periods: 2,
   },
   {
@@ -137,7 +138,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'DeadLetterErrors',
     heading: 'Dead letters cannot be recorded',
-    reason: 'This function is the last that sees a message. What it cannot record stays for 14 days and then is lost.',
+    reason:
+      'This function is the last that sees a message. Errors here are crashes and time-outs; a letter that it cannot record stays, for 14 days at most, and "Dead letters" tells of it.',
     metrics: errorsOf('dead-letter'),
     threshold: 1,
     periods: 2,
@@ -230,7 +232,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'FirstKeyErrors',
     heading: 'The function of the first key fails',
-    reason: 'It answers CloudFormation, also where it says no. After a crash CloudFormation waits an hour for an answer.',
+    reason: 'It answers CloudFormation, also where it says no. After a crash CloudFormation waits five minutes for an answer.',
     metrics: errorsOf(ofDeploying),
     threshold: 1,
   },

@@ -161,14 +161,14 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     consumesQueues: true,
     memoryMb: 512,
     timeoutSeconds: 60,
-    may: [...movesRuns, ...movesCode, 'note fires', 'forget speakers'],
+    may: [...movesRuns, ...movesCode, 'note fires', 'replace speakers', 'send watches'],
   },
   code: {
     description: 'Runs the code of deployments',
     consumesQueues: true,
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
-    told: ['codeVariables', 'codeRoleArn'],
+    told: ['codeRoleArn'],
     // Unpacked artifacts: 400 MB are kept, and the next one is unpacked before an older one goes.
     diskMb: 1024,
     // Authors' code runs with this role: of the control table it sees deployments and no keys, and it puts no artifacts.
@@ -178,6 +178,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'read payloads',
       'write payloads',
       'read deployments',
+      'read code variables',
       'end holds on deployments',
       'announce signals',
       'read artifacts',
@@ -224,10 +225,10 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     may: ['read runs'],
   },
   'first-key': {
-    description: 'Makes the first key and registers those of the configuration',
+    description: 'Makes the first key, registers those of the configuration, writes its large settings',
     memoryMb: 256,
     // A role that was only just made may be unknown to a service for a while: it asks again until then.
     timeoutSeconds: 180,
-    may: ['keep the first key', 'read secrets of seed keys', 'register keys', 'begin the sweep'],
+    may: ['keep the first key', 'read secrets of seed keys', 'register keys', 'begin the sweep', 'keep settings'],
   },
 };

@@ -6,6 +6,7 @@ import { runsTableKeys } from '../contract/environment.ts';
 import { allow, ofPartitions } from './allow.ts';
 import { deletionPermissions } from './deletion-permissions.ts';
 import type { Queues } from './queues.ts';
+import { readSecrets, settingPermissions } from './setting-permissions.ts';
 import type { SocketApi } from './socket-api.ts';
 import { socketPermissions } from './socket-permissions.ts';
 import { type Storage, artifactPrefix, payloadPrefix } from './storage.ts';
@@ -46,10 +47,6 @@ export const payloadsArn = (places: Places): string => `${places.bucketArn}/${pa
 export const artifactsArn = (places: Places): string => `${places.bucketArn}/${artifactPrefix}*`;
 
 const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] as const;
-
-/** A statement without resources is none. */
-const readSecrets = (arns: readonly string[]) =>
-  arns.length === 0 ? [] : [allow(['secretsmanager:GetSecretValue'], [...new Set(arns)])];
 
 export const permissions = {
   'read runs': {
@@ -210,6 +207,7 @@ export const permissions = {
   },
   ...socketPermissions,
   ...deletionPermissions,
+  ...settingPermissions,
   'set timers': {
     environment: timerEnvironment,
     statements: ({ timers }) => [
@@ -279,42 +277,6 @@ export const permissions = {
         [storage.controlTable.tableArn],
         ofPartitions('~key#*', '*#keys'),
       ),
-    ],
-  },
-  'read secrets of webhooks': {
-    environment: ['webhooks'],
-    statements: ({ webhookSecretArns }) => readSecrets(webhookSecretArns),
-  },
-  'read secrets of nodes': {
-    environment: ['secrets'],
-    statements: ({ nodeSecretArns }) => readSecrets(nodeSecretArns),
-  },
-  'ask models': {
-    environment: ['models', 'moderation'],
-    statements: ({ modelSecretArns, modelArns, guardrailArn }) => [
-      ...readSecrets(modelSecretArns),
-      ...(modelArns.length === 0 ? [] : [allow(['bedrock:InvokeModelWithResponseStream'], modelArns)]),
-      ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
-    ],
-  },
-  /** The Data API reads the secret of a database in the name of whoever asks. */
-  'ask databases': {
-    environment: ['databases'],
-    statements: ({ clusterArns, databaseSecretArns }) => [
-      ...(clusterArns.length === 0
-        ? []
-        : [
-            allow(
-              [
-                'rds-data:ExecuteStatement',
-                'rds-data:BeginTransaction',
-                'rds-data:CommitTransaction',
-                'rds-data:RollbackTransaction',
-              ],
-              clusterArns,
-            ),
-          ]),
-      ...readSecrets(databaseSecretArns),
     ],
   },
   /** What a webhook may start, and whether it has; no key, and nobody's audit trail. */

@@ -9,6 +9,8 @@ import * as logs from 'aws-cdk-lib/aws-logs';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
+import { storedSettingPartition } from '../contract/stored-settings.ts';
+import { checkEnvironmentSize } from './environment-size.ts';
 import { type FunctionShape, toldToAll } from './function-shapes.ts';
 import { keyStatement } from './key-statement.ts';
 import { acknowledgeOwnPlaces } from './own-places.ts';
@@ -69,6 +71,8 @@ export class ProductFunction extends Construct {
     for (const permission of granted) {
       for (const statement of permission.statements(places)) this.role.addToPolicy(statement);
     }
+    // Whatever else is granted: settings say whose secrets a worker may read, and the deployment alone writes them.
+    if (!shape.may.includes('keep settings')) this.role.addToPolicy(denySettings(places.storage.controlTable.tableArn));
     const secrets = shape.may.includes('keep the first key') ? (['secretsmanager'] as const) : [];
     if (encryptionKey !== undefined)
       this.role.addToPolicy(keyStatement(this, encryptionKey, ['dynamodb', 's3', 'sqs', ...secrets]));
@@ -99,6 +103,7 @@ export class ProductFunction extends Construct {
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       ...(network === undefined ? {} : networkProps(network)),
     });
+    checkEnvironmentSize(this.lambda, name);
     if (network !== undefined) this.allowNetworkInterfaces();
     acknowledgeOwnPlaces(this.role, shape.may, places);
   }
@@ -148,6 +153,14 @@ export class ProductFunction extends Construct {
     );
   }
 }
+
+const denySettings = (tableArn: string) =>
+  new iam.PolicyStatement({
+    effect: iam.Effect.DENY,
+    actions: ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
+    resources: [tableArn],
+    conditions: { 'ForAnyValue:StringLike': { 'dynamodb:LeadingKeys': [storedSettingPartition('*')] } },
+  });
 
 const networkProps = ({ vpc, subnets, securityGroups }: Network) => ({
   vpc,

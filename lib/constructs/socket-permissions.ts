@@ -18,10 +18,12 @@ export const socketPermissions = {
       ),
     ],
   },
-  /** A message about a watched run that nobody could work on: no speaker is announced any more. */
-  'forget speakers': {
+  /** A message about a watched run that nobody could work on: another speaker is asked for while somebody watches. */
+  'replace speakers': {
     environment: ['controlTable'],
-    statements: ({ storage }) => [allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#watch#*'))],
+    statements: ({ storage }) => [
+      allow(['dynamodb:Query', 'dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#watch#*')),
+    ],
   },
   /** Keys and tickets are read, their use is noted, requests counted, and failures put into the trail. */
   'let sockets in': {

@@ -28,10 +28,11 @@ import { type Domain, HttpApi } from './http-api.ts';
 import type { Places } from './permissions.ts';
 import type { Network } from './product-function.ts';
 import { type NodeQueueKind, Queues } from './queues.ts';
-import { checkLengths, checkRanges } from './ranges.ts';
+import { checkRanges } from './ranges.ts';
 import { rangesOf } from './setting-ranges.ts';
 import { SocketApi } from './socket-api.ts';
 import { Storage, type StorageProps } from './storage.ts';
+import { storedSettingsOf } from './stored-settings.ts';
 import { SweepSchedule } from './sweep-schedule.ts';
 import { Timers } from './timers.ts';
 import { Traces } from './traces.ts';
@@ -141,17 +142,6 @@ interface Shared {
   readonly logRetention: logs.RetentionDays;
 }
 
-/** A function has 4 KB for all that it is told. */
-const mostWebhookBytes = 2_800;
-/** The worker is told all of these, and has 4 KB too, of which it needs 1.2 KB for the rest. */
-const mostSecretBytes = 1_800;
-const mostModelBytes = 2_400;
-const mostModerationBytes = 400;
-const mostDatabaseBytes = 1_800;
-const mostWorkerBytes = 2_800;
-/** The function of the code needs less for the rest. */
-const mostVariableBytes = 2_800;
-
 export class Stepwell extends Construct {
   readonly storage: Storage;
   readonly queues: Queues;
@@ -184,29 +174,12 @@ export class Stepwell extends Construct {
 
     const seeds = seedKeys.parse(props.seedKeys ?? []);
     const webhooks = webhookProviders.parse(props.webhooks ?? {});
-    const webhooksText = JSON.stringify(webhooks);
     const secrets = secretsTold(props.secrets ?? {});
-    const secretsText = JSON.stringify(secrets);
     const models = modelSetting.parse(props.models ?? {});
-    const modelsText = JSON.stringify(models);
     const moderation = moderationSetting.parse(props.moderation ?? { provider: 'none' });
-    const moderationText = JSON.stringify(moderation);
     const databases = databaseSetting.parse(props.databases ?? {});
-    const databasesText = JSON.stringify(databases);
-    const variablesText = JSON.stringify(codeVariables.parse(props.codeVariables ?? {}));
-    checkLengths(this, [
-      { name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes },
-      { name: 'secrets', text: secretsText, mostBytes: mostSecretBytes },
-      { name: 'models', text: modelsText, mostBytes: mostModelBytes },
-      { name: 'moderation', text: moderationText, mostBytes: mostModerationBytes },
-      { name: 'databases', text: databasesText, mostBytes: mostDatabaseBytes },
-      { name: 'codeVariables', text: variablesText, mostBytes: mostVariableBytes },
-      {
-        name: 'secrets, models, moderation and databases together',
-        text: secretsText + modelsText + moderationText + databasesText,
-        mostBytes: mostWorkerBytes,
-      },
-    ]);
+    const variables = codeVariables.parse(props.codeVariables ?? {});
+    const stored = storedSettingsOf(this, { webhooks, secrets, models, moderation, databases, codeVariables: variables });
     const traces = props.traces === undefined ? undefined : traceSetting.parse(props.traces);
     const firstKeySecretArn = (this.firstKeySecretArn = asSeenBy(this, this.storage, this.storage.firstKeySecret.ref));
 
@@ -248,12 +221,7 @@ export class Stepwell extends Construct {
       startedEvents: props.startedEvents ?? false,
       corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
       traces: traces === undefined ? undefined : JSON.stringify(traces),
-      webhooks: webhooksText,
-      secrets: secretsText,
-      models: modelsText,
-      moderation: moderationText,
-      databases: databasesText,
-      codeVariables: variablesText,
+      stored,
       codePermissions: props.codePermissions,
       encryptionKey,
       network: props.network,
@@ -278,12 +246,14 @@ export class Stepwell extends Construct {
     if (sweep !== undefined) new SweepSchedule(this, 'SweepSchedule', { sweep: sweep.lambda, group: this.timers.group });
     const keeper = this.functions.get('first-key');
     if (keeper !== undefined) {
-      new FirstKey(this, 'FirstKey', {
+      const { resource } = new FirstKey(this, 'FirstKey', {
         keeper: keeper.lambda,
         secretArn: firstKeySecretArn,
         firstKey: firstKeySetting.parse(props.firstKey ?? {}),
         seedKeys: seeds,
+        stored,
       });
+      this.functions.startAfter(resource);
     }
     this.httpApi = this.openApi(props, { encryptionKey, logRetention });
     this.openSockets(props, { encryptionKey, logRetention });

@@ -47,8 +47,10 @@ export interface CloudSettings {
   /** the first port to try for the API; 0: any free one */
   readonly port: number;
   readonly threads: number;
-  /** the account's quota of concurrent executions. Default: that of a new account */
+  /** the account's quota of concurrent executions. Default: 1,000 */
   readonly accountConcurrency?: number;
+  /** How long messages of a throttled invocation stay invisible. Default: the queue's own time, as in AWS. */
+  readonly throttledMs?: number;
   /** origins of other pages that may use the API and open sockets */
   readonly origins?: readonly string[];
   /** settles while the emulators are starting */
@@ -184,7 +186,8 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     });
 
     await deployCustomResources({ template, directory, find });
-    const pollers = startMappings({ template, principals, find, fauxqs: emulators.fauxqs, recorder, warn });
+    const { throttledMs } = settings;
+    const pollers = startMappings({ template, principals, find, fauxqs: emulators.fauxqs, recorder, warn, throttledMs });
     // whoever takes longer is ended with its thread, right after this
     ends.push(
       async () =>

@@ -4,6 +4,7 @@ import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress, RunId, Workfl
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
+import type { ScheduleFire } from './recurrences.ts';
 
 /** Which request a message goes back to; absent in messages of runs that do not know theirs. */
 interface Traced {
@@ -112,6 +113,8 @@ export interface Jobs {
   /** To be taken after a delay of at most 900 s, in whole seconds, rounded up. */
   sendLater(job: Job, delay: DurationMs, hops?: Hops): Promise<void>;
   sendResult(result: ResultMessage, hops?: Hops): Promise<void>;
+  /** Once more what the world's scheduler sent, to be taken at once. */
+  sendFire(fire: ScheduleFire): Promise<void>;
 }
 
 /** The longest delay a queue keeps a message back, by its service's limit; a longer wait is a timer. */

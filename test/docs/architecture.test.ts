@@ -36,7 +36,7 @@ const functionsIn = (document: string): readonly string[] => [
   ...new Set([...document.matchAll(/\bfunctions\/([a-z][a-z-]*)(?![a-z.-])/g)].map(([, name]) => name ?? '')),
 ];
 const queuesIn = (document: string): readonly string[] => [
-  ...new Set(quotedIn(document).filter((quoted) => /^[A-Z][A-Za-z]*Queue(DeadLetters)?$/.test(quoted))),
+  ...new Set(quotedIn(document).filter((quoted) => /^[A-Z][A-Za-z]*(Queue|DeadLetters)$/.test(quoted))),
 ];
 
 describe('paths', () => {

@@ -119,7 +119,7 @@ export async function runExample({ name, workflow, others, lenses, input, signal
 
   // As the embedded cloud has them, without the pauses.
   const models = new ConfiguredModels(
-    () => ({ default: { provider: 'deterministic' } }),
+    async () => ({ default: { provider: 'deterministic' } }),
     async () => new DeterministicModel({ sleep: async () => {} }),
     world.clock,
   );

@@ -93,7 +93,7 @@ export const http = (
   secrets.create(emptyArn);
   const webhooks = {
     ...tools,
-    providers: () => testProviders,
+    providers: async () => testProviders,
     secrets: new WebhookSecrets(new KeptSecrets(secrets, deps.clock)),
   };
   const functions = {

@@ -33,7 +33,7 @@ test('the stack asks a function of its own for the keys, and tells it no secret'
   expect(JSON.parse(custom.SeedKeys)).toEqual([]);
 });
 
-test('that function may give this one secret its value, put keys, note where sweeping begins, and touch no other records', () => {
+test('that function may give this one secret its value, put keys, note where sweeping begins, write settings, and touch no other records', () => {
   const grants = grantsIn(runtime);
   const own = grants.filter(({ role }) => role.startsWith(keeper)).filter(({ Action }) => !Action.join().includes('logs:'));
   expect(own.map(({ Action, Resource, Condition }) => [Action, Resource, Condition])).toEqual([
@@ -55,6 +55,14 @@ test('that function may give this one secret its value, put keys, note where swe
       [expect.stringContaining('ControlTable')],
       {
         'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['~sweep'] },
+        Null: { 'dynamodb:LeadingKeys': 'false' },
+      },
+    ],
+    [
+      ['dynamodb:PutItem', 'dynamodb:Query', 'dynamodb:UpdateItem'],
+      [expect.stringContaining('ControlTable')],
+      {
+        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['~settings#*'] },
         Null: { 'dynamodb:LeadingKeys': 'false' },
       },
     ],

@@ -91,7 +91,7 @@ describe('the number of watchers', () => {
 });
 
 describe('the embedded cloud, as a new account', () => {
-  const start = (settings: Readonly<Record<string, unknown>>, accountConcurrency?: number) => {
+  const start = (settings: Readonly<Record<string, unknown>>, accountConcurrency = 10) => {
     const assembly = loadAssembly(stacksWith(settings).app.synth().directory);
     const template = readTemplate(assembly, 'http://127.0.0.1:9');
     const quiet = { of: () => () => {}, close: async () => {} };
@@ -104,7 +104,7 @@ describe('the embedded cloud, as a new account', () => {
       endpoint: 'http://127.0.0.1:9',
       cache: newFolder(),
       threads: 1,
-      ...(accountConcurrency === undefined ? {} : { accountConcurrency }),
+      accountConcurrency,
       warn: () => {},
     });
   };
@@ -148,7 +148,7 @@ test('what is not bundled is absent, and so is all that belongs to it', () => {
   expect(ofType(resources, 'Lambda::Function')).toHaveLength(2);
   expect(ofType(resources, 'Scheduler::Schedule')).toEqual([]);
   expect(ofType(resources, 'Lambda::EventSourceMapping')).toHaveLength(2);
-  expect(ofType(resources, 'SQS::Queue')).toHaveLength(10);
+  expect(ofType(resources, 'SQS::Queue')).toHaveLength(7);
   expect(resources.filter(({ Type }) => Type.startsWith('AWS::ApiGatewayV2::'))).toEqual([]);
   expect(ofType(synthesize({}, emptyBundles([])).runtime, 'ApiGateway::RestApi')).toEqual([]);
 });

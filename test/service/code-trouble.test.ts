@@ -7,12 +7,12 @@ import type { Turn } from '../../lib/engine/durable/turn.ts';
 import type { DriveEnd } from '../../lib/ports/programs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
-import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { getRun } from '../../lib/service/get-run.ts';
 import { recoverRun } from '../../lib/service/recover-runs.ts';
 import { resumeRun } from '../../lib/service/resume-run.ts';
 import { sendSignal } from '../../lib/service/send-signal.ts';
 import { begun, codeManifest, commitsOf, quiet, statusOf, storyOf, takeAll, whenAborted } from './code-house.ts';
+import { giveUpAfterDeath } from './given-up.ts';
 import { type House, scope } from './house.ts';
 import { replaced } from './replaced.ts';
 import { Breaks, TryAgain, fn } from './staged-code.ts';
@@ -313,13 +313,14 @@ describe('messages', () => {
     await driving;
   });
 
-  test('one that no worker could answer for an hour fails the run, and says so', async () => {
+  test('one whose worker died in every delivery for an hour fails the run, and says so', async () => {
     const { home, run } = await begun([[fn('a')]]);
     home.world.jobs.takeMessages();
-    await failLostNode(home.worker, driveJob(run));
-    expect(await statusOf(home, run)).toBe('pending');
-    home.world.clock.advance(minutes(60));
-    await failLostNode(home.worker, driveJob(run));
+    for (let death = 0; death < 3; death += 1) {
+      expect(await statusOf(home, run)).toBe('pending');
+      await giveUpAfterDeath(home, driveJob(run));
+      home.world.clock.advance(minutes(30));
+    }
     expect(await errorOf(home, run)).toMatchObject({ cause: 'lost', code: 'drive_lost' });
   });
 
