@@ -47,7 +47,7 @@ beforeAll(async () => {
   await log.heads([run]);
   await log.nextCommits([{ run, after: firstCommit }], 2);
   await log.project(run, { status: 'running', asOf: commitNo(2), attention: 'waiting' });
-  await log.attach(run, 'input', 1, expiresAt);
+  await log.attach(run, 'input', 1, { expiresAt, kind: 'graph' });
   await log.attached(run, 'input');
   await log.beat(run, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
   await log.beats(run);

@@ -93,10 +93,10 @@ describe('keys', () => {
       .join(' ');
   const real = [
     headKey(run),
-    logKey(run, 2),
-    attachmentKey(run, 'input'),
-    beatKey(run, nodeKey({ nodeId: nodeId('price'), iteration: topLevel })),
-    snapshotKey(run),
+    logKey(run, 'platform', 2),
+    attachmentKey(run, 'platform', 'input'),
+    beatKey(run, 'platform', nodeKey({ nodeId: nodeId('price'), iteration: topLevel })),
+    snapshotKey(run, 'platform'),
     deltaKey(run, nodeKey({ nodeId: nodeId('price'), iteration: topLevel }), 0),
     due,
   ].map((key) => spelled(key).replace(/(beat#|stream#node:).*/, '$1<nodeId>'));

@@ -12,6 +12,7 @@ import { getRun } from '../../lib/service/get-run.ts';
 import { recoverRun } from '../../lib/service/recover-runs.ts';
 import { resumeRun } from '../../lib/service/resume-run.ts';
 import { sendSignal } from '../../lib/service/send-signal.ts';
+import { codeCreation } from '../contract/samples.ts';
 import { begun, codeManifest, commitsOf, quiet, statusOf, storyOf, takeAll, whenAborted } from './code-house.ts';
 import { type House, scope } from './house.ts';
 import { replaced } from './replaced.ts';
@@ -25,6 +26,7 @@ const driveJob = (run: RunAddress, facts: Partial<DriveJob> = {}): DriveJob => (
   iteration: topLevel,
   attempt: firstAttempt,
   resend: 0,
+  creation: codeCreation(run),
   ...facts,
 });
 
