@@ -3,6 +3,7 @@ import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys, runsTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { RunAddress, Scope } from '../engine/ids.ts';
 import type { WorkerDeath } from '../engine/log/deliveries.ts';
 import { type Instant, days, minutes } from '../engine/time.ts';
@@ -65,7 +66,7 @@ const notedKeptMs = days(2);
 /** A verdict looks back by some hours. */
 const deathKeptMs = days(2);
 
-const sweptKey: Key = { pk: '~sweep', sk: 'minute' };
+const sweptKey: Key = { pk: partitionOf('sweep'), sk: 'minute' };
 
 export class DynamoRunIndex implements RunIndex {
   readonly #tables: Tables;

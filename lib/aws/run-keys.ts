@@ -1,11 +1,12 @@
 /**
- * Where a run's items are. The keys tell the roles apart: the function that runs the code of deployments may write the partitions of
- * code alone (`~code#`; no project id holds a `~`). The head of each run, which says what it is and whose, lies with the platform.
+ * Where a run's items are. The kinds tell the roles apart: the function that runs the code of deployments may write what is of code
+ * alone. The head of each run, which says what it is and whose, lies with the platform.
  */
 import { createHash } from 'node:crypto';
 import type { NodeKey, RunAddress, Scope } from '../engine/ids.ts';
 import { type Instant, instant, iso } from '../engine/time.ts';
 import type { ListedState, ListPosition } from '../ports/run-index.ts';
+import { type RunsKind, partitionOf } from '../contract/record-kinds.ts';
 import { read } from '../codec/unreadable.ts';
 import { runAddress } from '../codec/jobs.ts';
 import type { Key } from './table.ts';
@@ -13,10 +14,12 @@ import type { Key } from './table.ts';
 export const scopeKey = (scope: Scope): string => `${scope.projectId}#${scope.environment}`;
 /** Who writes an item: the functions of the platform alone, or the function that runs the code of deployments too. */
 export type Side = 'platform' | 'code';
-const rootOf: Readonly<Record<Side, string>> = { platform: '', code: '~code#' };
+const runKind = { platform: 'run', code: 'code' } as const satisfies Record<Side, RunsKind>;
+const dueKind = { platform: 'due', code: 'due-code' } as const satisfies Record<Side, RunsKind>;
+const deathKind = { platform: 'deaths', code: 'deaths-code' } as const satisfies Record<Side, RunsKind>;
 
 export const runPartition = (run: RunAddress, side: Side = 'platform'): string =>
-  `${rootOf[side]}${scopeKey(run)}#run#${run.runId}`;
+  partitionOf(runKind[side], scopeKey(run), run.runId);
 
 export const headKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'head' });
 /** What lists show of a code run that has moved: its head says what it was made from, and is never written again. */
@@ -64,14 +67,14 @@ const shardOf = (run: RunAddress): number => createHash('sha256').update(run.run
 
 /** @param side who wrote it: an entry only asks the sweep to look at a run */
 export const duePartition = (minute: number, shard: number, side: Side = 'platform'): string =>
-  `${rootOf[side]}due#${minute}#${shard}`;
+  partitionOf(dueKind[side], minute, shard);
 export const dueKey = (run: RunAddress, minute: number, side: Side = 'platform'): Key => ({
   pk: duePartition(minute, shardOf(run), side),
   sk: `${scopeKey(run)}#${run.runId}`,
 });
 /** Deaths of workers, by the ten minutes in which they were noticed: they are few. */
 const deathSpanMs = 600_000;
-const deathPartition = (span: number, side: Side): string => `${rootOf[side]}deaths#${span}`;
+const deathPartition = (span: number, side: Side): string => partitionOf(deathKind[side], span);
 const deathSpan = (moment: Instant): number => Math.floor(moment / deathSpanMs);
 export const deathPartitions = (from: Instant, to: Instant, side: Side): readonly string[] =>
   Array.from({ length: Math.max(0, deathSpan(to) - deathSpan(from) + 1) }, (_, index) =>
@@ -86,10 +89,8 @@ export const runOfDeath = (sort: string): RunAddress => addressOf(sort.split('#'
 
 /** The run in the sort key of a due entry. */
 export const runDue = (sort: string): RunAddress => addressOf(sort.split('#'));
-/** The run in the partition key of its items, and whose they are. */
-export const runIn = (partition: string): RunAddress => addressOf(withoutRoot(partition).split('#').toSpliced(2, 1));
-export const sideOf = (partition: string): Side => (partition.startsWith(rootOf.code) ? 'code' : 'platform');
-const withoutRoot = (partition: string): string => partition.slice(rootOf[sideOf(partition)].length);
+/** The run in the partition key of its items. */
+export const runIn = (partition: string): RunAddress => addressOf(partition.split('#').slice(1));
 
 const addressOf = ([projectId, environment, runId]: readonly string[]): RunAddress =>
   read('a key of a run', runAddress, { projectId, environment, runId });
