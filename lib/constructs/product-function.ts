@@ -12,7 +12,7 @@ import { type EnvironmentName, type FunctionName, environmentNames } from '../co
 import { type FunctionShape, toldToAll } from './function-shapes.ts';
 import { keyStatement } from './key-statement.ts';
 import { acknowledgeOwnPlaces } from './own-places.ts';
-import { type Places, permissions } from './permissions.ts';
+import { type Places, permissions, statementsOf } from './permissions.ts';
 import { acknowledgeWildcard } from './wildcards.ts';
 
 export interface Network {
@@ -64,9 +64,7 @@ export class ProductFunction extends Construct {
     logGroup.grantWrite(this.role);
 
     const granted = shape.may.map((permission) => permissions[permission]);
-    for (const permission of granted) {
-      for (const statement of permission.statements(places)) this.role.addToPolicy(statement);
-    }
+    for (const statement of statementsOf(shape.may, places)) this.role.addToPolicy(statement);
     const secrets = shape.may.includes('keep the first key') ? (['secretsmanager'] as const) : [];
     if (encryptionKey !== undefined)
       this.role.addToPolicy(keyStatement(this, encryptionKey, ['dynamodb', 's3', 'sqs', ...secrets]));
@@ -119,6 +117,9 @@ export class ProductFunction extends Construct {
       new iam.PolicyStatement({
         actions: ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
         resources: [queue.queueArn],
+        // Lambda polls with the function's role, and its requests have no source function. Those of the function's own code have one:
+        // they may neither take nor delete messages. (Lambda Developer Guide, "Using source function ARN to control function access")
+        conditions: { Null: { 'lambda:SourceFunctionArn': 'true' } },
       }),
     );
     this.lambda.addEventSourceMapping(id, { eventSourceArn: queue.queueArn, reportBatchItemFailures: true, ...limits });
