@@ -111,6 +111,18 @@ describe('whatever is written down', () => {
     expect(may('pu', runs('run'))).toEqual(['api', 'test-runs', 'worker', 'collect', 'sweep', 'dead-letter', 'webhooks']);
   });
 
+  test('whoever watches writes nothing about runs, and sends no job', () => {
+    for (const name of ['events', 'sockets', 'speaker'] as const) {
+      for (const kind of Object.keys(recordKinds.runs)) expect(matrix.get(`runs: ${kind}`)?.[name], name).not.toMatch(/[pud]/);
+      for (const what of ['NodeQueue', 'DelayQueue', 'ResultsQueue', 'CodeQueue', 'timers', 'event bus', 'payloads'])
+        expect(matrix.get(what)?.[name], `${name} of ${what}`).not.toMatch(/[spd]/);
+    }
+  });
+
+  test('alarms are taken away by those who keep schedules', () => {
+    expect(may('d', 'timers')).toEqual(['library', 'sweep']);
+  });
+
   test('the trail is read by one function, and changed by none', () => {
     expect(may('gbq', control('audit'))).toEqual(['library']);
     expect(may('ud', control('audit'))).toEqual([]);
