@@ -32,7 +32,9 @@ const parts: readonly { readonly part: string; readonly kinds: readonly (RunsKin
 
 /** @throws where the keys are of no known kind: a new one needs a name here */
 export function partOf(pk: string, sk: string): string {
-  const found = parts.find(({ kinds, sk: sort }) => kinds.some((kind) => pk.startsWith(partitionOf(kind))) && sort?.test(sk) !== false);
+  const found = parts.find(
+    ({ kinds, sk: sort }) => kinds.some((kind) => pk.startsWith(partitionOf(kind))) && sort?.test(sk) !== false,
+  );
   if (found === undefined) throw new Error(`the bill has no name for what lies under ${pk} / ${sk}`);
   return found.part;
 }

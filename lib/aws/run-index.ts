@@ -185,12 +185,7 @@ export class DynamoRunIndex implements RunIndex {
   }
 
   /** The newest of all shards, of which each could hold the whole page. */
-  async #page(
-    scope: Scope,
-    index: ListIndex,
-    partitionOf: (shard: number) => string,
-    options: Listing,
-  ): Promise<RunPage> {
+  async #page(scope: Scope, index: ListIndex, partitionOf: (shard: number) => string, options: Listing): Promise<RunPage> {
     const { limit } = options;
     const rows = await Promise.all(shards.map((shard) => this.#rows(index, partitionOf(shard), options)));
     const newest = rows.flat().toSorted((one, other) => (one.sort < other.sort ? 1 : -1));

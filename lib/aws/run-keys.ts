@@ -32,7 +32,10 @@ const beatPrefix = 'beat#';
 export const logSort = (number: number): string => `${logPrefix}${String(number).padStart(digits, '0')}`;
 export const lastLogSort = `${logPrefix}${'9'.repeat(digits)}`;
 export const commitNumberIn = (sort: string): number => Number(sort.slice(logPrefix.length));
-export const logKey = (run: RunAddress, side: Side, number: number): Key => ({ pk: runPartition(run, side), sk: logSort(number) });
+export const logKey = (run: RunAddress, side: Side, number: number): Key => ({
+  pk: runPartition(run, side),
+  sk: logSort(number),
+});
 
 export const beatSorts = beatPrefix;
 export const beatKey = (run: RunAddress, side: Side, node: NodeKey): Key => ({

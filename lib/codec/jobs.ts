@@ -20,15 +20,7 @@ import type {
 import { codeCreation, fetchCreation, runAddress, trace } from './creation.ts';
 import { jsonValue } from './events.ts';
 import { exactly } from './exact.ts';
-import {
-  attempt,
-  commitNo,
-  instant,
-  iterationKey,
-  nodeId,
-  runId,
-  workflowName,
-} from './ids.ts';
+import { attempt, commitNo, instant, iterationKey, nodeId, runId, workflowName } from './ids.ts';
 import { outcome } from './outcome.ts';
 import { readJson } from './unreadable.ts';
 

@@ -76,13 +76,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     // An archive and what it unpacks to are in memory at once; at this size the function has a whole processor.
     memoryMb: 1769,
     timeoutSeconds: 29,
-    may: [
-      'read runs',
-      'let keys in',
-      'keep deployments',
-      'keep artifacts',
-      'tell the bus',
-    ],
+    may: ['read runs', 'let keys in', 'keep deployments', 'keep artifacts', 'tell the bus'],
   },
   library: {
     description: 'Keeps what workflows use and who may: lenses, queries, schedules, keys; describes the API',
@@ -190,13 +184,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Takes webhooks',
     memoryMb: 512,
     timeoutSeconds: 29,
-    may: [
-      ...movesRuns,
-      ...movesCode,
-      ...startsRuns,
-      'record failures',
-      'read secrets of webhooks',
-    ],
+    may: [...movesRuns, ...movesCode, ...startsRuns, 'record failures', 'read secrets of webhooks'],
   },
   sockets: {
     description: 'Answers sockets: who opens one, and which runs are to be watched',

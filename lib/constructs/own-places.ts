@@ -8,7 +8,11 @@ export function acknowledgeOwnPlaces(role: Construct, may: readonly PermissionNa
     acknowledgeWildcard(role, payloadsArn(places), 'Payloads are named by run and digest; the prefix holds nothing else.');
   }
   if (may.includes('keep payloads of code')) {
-    acknowledgeWildcard(role, codePayloadsArn(places), 'Payloads of code are named by project, run and digest; nothing else has ~code in its name.');
+    acknowledgeWildcard(
+      role,
+      codePayloadsArn(places),
+      'Payloads of code are named by project, run and digest; nothing else has ~code in its name.',
+    );
   }
   if (may.includes('keep artifacts') || may.includes('read artifacts')) {
     acknowledgeWildcard(

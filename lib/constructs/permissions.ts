@@ -47,10 +47,13 @@ export interface Permission {
 export const statementsOf = (may: readonly PermissionName[], places: Places): readonly iam.PolicyStatement[] => {
   const granted: readonly Permission[] = may.map((permission) => permissions[permission]);
   const others = granted.flatMap(({ statements }) => statements?.(places) ?? []);
-  return [...recordStatements(
-    granted.map(({ records }) => records),
-    places.storage,
-  ), ...others];
+  return [
+    ...recordStatements(
+      granted.map(({ records }) => records),
+      places.storage,
+    ),
+    ...others,
+  ];
 };
 
 export const payloadsArn = (places: Places): string => `${places.bucketArn}/${payloadPrefix}*`;

@@ -25,7 +25,10 @@ export interface RecordGrants {
   readonly control?: { readonly [Kind in ControlKind]?: string };
 }
 
-export function recordStatements(grants: readonly (RecordGrants | undefined)[], storage: Storage): readonly iam.PolicyStatement[] {
+export function recordStatements(
+  grants: readonly (RecordGrants | undefined)[],
+  storage: Storage,
+): readonly iam.PolicyStatement[] {
   const tables = { runs: storage.runsTable.tableArn, control: storage.controlTable.tableArn };
   return (['runs', 'control'] as const).flatMap((table) => {
     const granted = grantedKinds(table, grants);
@@ -50,7 +53,7 @@ function grantedKinds(
   const of = (kind: string): kind is RunsKind | ControlKind => kind in recordKinds[table];
   for (const grant of grants) {
     for (const [kind, given] of Object.entries(grant?.[table] ?? {})) {
-      if (of(kind)) granted.set(kind, new Set([...(granted.get(kind) ?? []), ...given]));
+      if (of(kind)) granted.set(kind, new Set([...(granted.get(kind) ?? []), ...given.split('')]));
     }
   }
   return granted;

@@ -63,9 +63,7 @@ async function tell(decider: Decider, caller: RunFold, wait: ChildWait, end: Chi
 
 const isCallOf = (called: Head, { run, nodeId, iteration, attempt }: ChildJob | ChildResult): boolean => {
   const caller = callerOf(called);
-  return (
-    caller?.runId === run.runId && caller.nodeId === nodeId && caller.iteration === iteration && caller.attempt === attempt
-  );
+  return caller?.runId === run.runId && caller.nodeId === nodeId && caller.iteration === iteration && caller.attempt === attempt;
 };
 
 /** Nobody waits for it: it is cancelled, unless its caller wished that it goes on. */

@@ -125,7 +125,11 @@ export const jobsSuite = ({ name, open }: Subject<Queues>) =>
 
     test('messages and drives go to the code of deployments, and to no worker; attempts and re-sends are jobs of their own', async () => {
       const run = freshRun();
-      const message: MessageJob = { ...nodeJob({ run, nodeId: nodeId('msg_w1') }), kind: 'message', creation: fetchCreation(run) };
+      const message: MessageJob = {
+        ...nodeJob({ run, nodeId: nodeId('msg_w1') }),
+        kind: 'message',
+        creation: fetchCreation(run),
+      };
       const drives = [
         driveJob({ run }),
         driveJob({ run, nodeId: nodeId('.drive.2') }),

@@ -87,9 +87,7 @@ describe('keys', () => {
   const spelled = (key: { pk: string; sk: string }): string =>
     [key.pk, key.sk]
       .map((part) =>
-        part
-          .replace(new RegExp(`#${minute}#[${shards.join('')}]$`), '#<minute>#<shard>')
-          .replace(run.runId, '<runId>'),
+        part.replace(new RegExp(`#${minute}#[${shards.join('')}]$`), '#<minute>#<shard>').replace(run.runId, '<runId>'),
       )
       .join(' ');
   const node = nodeKey({ nodeId: nodeId('price'), iteration: topLevel });

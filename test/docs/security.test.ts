@@ -14,10 +14,15 @@ test('every function has its row among the roles', () => {
 });
 
 /** A page with a row for each kind of record, and columns for functions. */
-const matrix = read('test/infra/privilege.txt').split('\n').map((line) => line.split(/ {2,}/));
+const matrix = read('test/infra/privilege.txt')
+  .split('\n')
+  .map((line) => line.split(/ {2,}/));
 const functionsOf = (letter: string, row: string): string => {
   const cells = matrix.find(([what]) => what === row)?.slice(1) ?? [];
-  return functionNames.filter((_, column) => cells[column]?.includes(letter)).map((name) => `\`${name}\``).join(', ');
+  return functionNames
+    .filter((_, column) => cells[column]?.includes(letter))
+    .map((name) => `\`${name}\``)
+    .join(', ');
 };
 
 test('who may delete what, and who matches signals', () => {
@@ -30,9 +35,11 @@ test('who may delete what, and who matches signals', () => {
 
 test('what code may write and read of the tables', () => {
   const of = (letters: string) =>
-    matrix.filter((cells) => [...letters].some((letter) => cells[functionNames.indexOf('code') + 1]?.includes(letter)));
-  const kinds = (rows: typeof matrix) => rows.flatMap(([what = '']) => (/^(runs|control): /.test(what) ? [what.replace(/.*: /, '')] : []));
-  const said = (word: string): readonly string[] => quotedIn(new RegExp(`- It \\*\\*${word}\\*\\* records of the kinds ([^.]*)\\.`).exec(text)?.[1] ?? '');
+    matrix.filter((cells) => letters.split('').some((letter) => cells[functionNames.indexOf('code') + 1]?.includes(letter)));
+  const kinds = (rows: typeof matrix) =>
+    rows.flatMap(([what = '']) => (/^(runs|control): /.test(what) ? [what.replace(/.*: /, '')] : []));
+  const said = (word: string): readonly string[] =>
+    quotedIn(new RegExp(`- It \\*\\*${word}\\*\\* records of the kinds ([^.]*)\\.`).exec(text)?.[1] ?? '');
   expect(said('writes')).toEqual(kinds(of('pud')));
   expect(said('reads')).toEqual(kinds(of('gbq')));
 });

@@ -69,9 +69,7 @@ test('its runs go, open and ended, and the name is free for a new workflow', asy
   expect(await statusOf(other)).toMatchObject({ status: 'running' });
 
   const left = await client.send(new ScanCommand({ TableName: tableOf('runsTable') }));
-  const items = (left.Items ?? []).filter((item) =>
-    [open, ended].some((runId) => item['pk']?.S?.endsWith(`#${runId}`) === true),
-  );
+  const items = (left.Items ?? []).filter((item) => [open, ended].some((runId) => item['pk']?.S?.endsWith(`#${runId}`) === true));
   expect(items.length).toBeGreaterThan(2);
   // What is left in the place of a commit and of the head says nothing of the run.
   for (const item of items) {

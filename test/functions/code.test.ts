@@ -91,7 +91,9 @@ test('what the worker does is no business of this queue, nor a drive of a run of
   const { run, take } = await driven([[fn('a')]]);
   const attempt = { run, commit: firstCommit, nodeId: nodeId('a'), iteration: topLevel, attempt: firstAttempt };
   await expect(take({ kind: 'node', ...attempt, resend: 0 })).rejects.toThrow('the code queue holds a job of kind node');
-  await expect(take({ kind: 'message', ...attempt, resend: 0, creation: fetchCreation(run) })).rejects.toThrow(`${run.runId} is no run of a deployment's code`);
+  await expect(take({ kind: 'message', ...attempt, resend: 0, creation: fetchCreation(run) })).rejects.toThrow(
+    `${run.runId} is no run of a deployment's code`,
+  );
   const unknown: DriveJob = { kind: 'drive', ...attempt, resend: 0, creation: codeCreation(run) };
   await expect(take(unknown)).resolves.toBeUndefined();
 });

@@ -83,7 +83,11 @@ describe('a run of another project that the worker would work on', () => {
     const run = { ...scope, runId: freshRun().runId };
     const head = creation(run, { workflow: { name: 'forged', version: 0 }, isTest: true });
     await home.world.log.attach(run, 'graph', forgedGraph, head);
-    await home.world.log.create({ ...head, deadlineAt: after(home.world.clock.now(), days(1)), commit: { ...first, events: [dispatched] } });
+    await home.world.log.create({
+      ...head,
+      deadlineAt: after(home.world.clock.now(), days(1)),
+      commit: { ...first, events: [dispatched] },
+    });
     const { nodeId: id, iteration, attempt } = dispatched;
     await home.take({ kind: 'node', run, commit: firstCommit, nodeId: id, iteration, attempt, resend: 0 });
     expect(home.attempts).toContain('act#1');

@@ -8,7 +8,20 @@ import { partitionOf, recordKinds } from '../../lib/contract/record-kinds.ts';
 import { runPartition, dueKey } from '../../lib/aws/run-keys.ts';
 import { evaluate } from '../../lib/local/policy/evaluate.ts';
 import { environment, projectId, runId } from '../../lib/engine/ids.ts';
-import { type Cloud, type Kind, type Matrix, asks, cloudOf, kinds, matrixOf, mayWith, needsOf, tableOf, widened, written } from './privilege.ts';
+import {
+  type Cloud,
+  type Kind,
+  type Matrix,
+  asks,
+  cloudOf,
+  kinds,
+  matrixOf,
+  mayWith,
+  needsOf,
+  tableOf,
+  widened,
+  written,
+} from './privilege.ts';
 
 let cloud: Cloud;
 let matrix: Matrix;
@@ -18,7 +31,7 @@ beforeAll(() => {
 });
 
 const may = (letters: string, row: string): readonly FunctionName[] =>
-  functionNames.filter((name) => [...letters].some((letter) => matrix.get(row)?.[name].includes(letter)));
+  functionNames.filter((name) => letters.split('').some((letter) => matrix.get(row)?.[name].includes(letter)));
 const control = (kind: keyof (typeof recordKinds)['control']): string => `control: ${kind}`;
 const runs = (kind: keyof (typeof recordKinds)['runs']): string => `runs: ${kind}`;
 
@@ -49,7 +62,9 @@ describe('whatever is written down', () => {
   });
 
   test('code writes what is of code, ends holds, and writes no other record', () => {
-    const writes = kinds.filter(({ table, kind }) => /[pud]/.test(matrix.get(`${table}: ${kind}`)?.code ?? '')).map(({ kind }) => kind);
+    const writes = kinds
+      .filter(({ table, kind }) => /[pud]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
+      .map(({ kind }) => kind);
     expect(writes).toEqual(['code', 'due-code', 'deaths-code', 'hold']);
     expect(matrix.get(control('hold'))?.code).toBe('d');
     expect(may('p', 'payloads')).not.toContain('code');
@@ -57,13 +72,17 @@ describe('whatever is written down', () => {
   });
 
   test('code reads no head, nothing of a graph, no key, no signal, and no payload of a graph', () => {
-    const reads = kinds.filter(({ table, kind }) => /[gbq]/.test(matrix.get(`${table}: ${kind}`)?.code ?? '')).map(({ kind }) => kind);
+    const reads = kinds
+      .filter(({ table, kind }) => /[gbq]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
+      .map(({ kind }) => kind);
     expect(reads).toEqual(['code', 'deaths-code', 'deployments']);
     expect(may('gptd', 'payloads')).not.toContain('code');
   });
 
   test('code sends to its own queue and to the delay queue, and takes no message by itself', () => {
-    const sends = [...matrix].filter(([what, row]) => what.includes('Queue') && row.code !== '').map(([what, row]) => [what, row.code]);
+    const sends = [...matrix]
+      .filter(([what, row]) => what.includes('Queue') && row.code !== '')
+      .map(([what, row]) => [what, row.code]);
     expect(sends).toEqual([
       ['DelayQueue', 's'],
       ['CodeQueue', 's'],
@@ -102,7 +121,8 @@ describe('whatever is written down', () => {
   test('what runs are made from is written by those who publish it', () => {
     expect(may('pu', control('workflow'))).toEqual(['api']);
     expect(may('pu', control('workflows'))).toEqual(['api', 'sweep']);
-    for (const kind of ['lens', 'lenses', 'query', 'queries'] as const) expect(may('pu', control(kind)), kind).toEqual(['library']);
+    for (const kind of ['lens', 'lenses', 'query', 'queries'] as const)
+      expect(may('pu', control(kind)), kind).toEqual(['library']);
     expect(may('pu', control('deployments'))).toEqual(['deployments']);
     expect(may('pu', control('schedules'))).toEqual(['library', 'worker', 'dead-letter']);
   });

@@ -105,7 +105,8 @@ const partition = (kind: Kind): string => partitionOf(kind, 'acme', 'live', 'one
 
 /** Queues, objects and the rest, each with its actions by letter. */
 function places({ template }: Cloud): readonly { readonly what: string; readonly needs: Readonly<Record<string, Need>> }[] {
-  const arnOf = (type: string, id: string): string => template.of(type).find(({ logicalId }) => logicalId.includes(id))?.arn ?? '';
+  const arnOf = (type: string, id: string): string =>
+    template.of(type).find(({ logicalId }) => logicalId.includes(id))?.arn ?? '';
   const bucket = template.of('AWS::S3::Bucket').find(({ logicalId }) => logicalId.includes('Bucket'))?.arn ?? '';
   const queues = template
     .of('AWS::SQS::Queue')
@@ -133,11 +134,15 @@ function places({ template }: Cloud): readonly { readonly what: string; readonly
     { what: 'names of objects', needs: { q: { action: 's3:ListBucket', resource: bucket } } },
     {
       what: 'index byProject',
-      needs: { q: { action: 'dynamodb:Query', resource: arns.index(tableOf({ template, roles: new Map() }, 'runs'), 'byProject') } },
+      needs: {
+        q: { action: 'dynamodb:Query', resource: arns.index(tableOf({ template, roles: new Map() }, 'runs'), 'byProject') },
+      },
     },
     {
       what: 'index byState',
-      needs: { q: { action: 'dynamodb:Query', resource: arns.index(tableOf({ template, roles: new Map() }, 'runs'), 'byState') } },
+      needs: {
+        q: { action: 'dynamodb:Query', resource: arns.index(tableOf({ template, roles: new Map() }, 'runs'), 'byState') },
+      },
     },
     {
       what: 'timers',
@@ -157,7 +162,9 @@ export function matrixOf(cloud: Cloud): Matrix {
   const row = (lettersOf: (name: FunctionName) => string) =>
     Object.fromEntries(functionNames.map((name) => [name, lettersOf(name)])) as Readonly<Record<FunctionName, string>>;
   return new Map([
-    ...kinds.map(({ table, kind }) => [`${table}: ${kind}`, row((name) => mayWith(cloud, name, table, partition(kind)))] as const),
+    ...kinds.map(
+      ({ table, kind }) => [`${table}: ${kind}`, row((name) => mayWith(cloud, name, table, partition(kind)))] as const,
+    ),
     ...places(cloud).map(({ what, needs }) => {
       const lettersOf = (name: FunctionName): string => {
         const may = asks(cloud, name);
@@ -175,7 +182,11 @@ export function written(matrix: Matrix): string {
   const head = ['', ...functionNames];
   const rows = [...matrix].map(([what, row]) => [what, ...functionNames.map((name) => row[name] || '·')]);
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((cells) => (cells[column] ?? '').length)));
-  const line = (cells: readonly string[]): string => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
   return `${[head, ...rows].map(line).join('\n')}\n`;
 }
 

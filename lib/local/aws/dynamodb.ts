@@ -68,7 +68,8 @@ function leadingKeys(input: z.infer<typeof inputShape>): RequestContext {
 }
 
 const words = /#?[A-Za-z_][\w-]*|:[A-Za-z_]\w*/g;
-const isWord = /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|IN|BETWEEN|attribute_exists|attribute_not_exists|attribute_type|begins_with|contains|size|if_not_exists|list_append)$/i;
+const isWord =
+  /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|IN|BETWEEN|attribute_exists|attribute_not_exists|attribute_type|begins_with|contains|size|if_not_exists|list_append)$/i;
 
 /** The attributes that a request names, of the item's top level. None where it does not name them: it then is about all of them. */
 function attributes(input: z.infer<typeof inputShape>): RequestContext {
