@@ -42,7 +42,7 @@ test('that function may give this one secret its value, put keys, note where swe
   const own = grants.filter(({ role }) => role.startsWith(keeper)).filter(({ Action }) => !Action.join().includes('logs:'));
   expect(own.map(({ Action, Resource, Condition }) => [Action, Resource, Condition])).toEqual([
     [['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [expect.stringContaining('ControlTable')], of('key#*')],
-    [['dynamodb:Query', 'dynamodb:PutItem'], [expect.stringContaining('ControlTable')], of('keys#*')],
+    [['dynamodb:PutItem', 'dynamodb:Query'], [expect.stringContaining('ControlTable')], of('keys#*')],
     [['dynamodb:GetItem', 'dynamodb:UpdateItem'], [expect.stringContaining('ControlTable')], of('sweep#*')],
     [
       ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'],
