@@ -3,11 +3,11 @@
  * of a message only what a head says that code cannot write.
  */
 import { describe, expect, test } from 'vitest';
-import { firstAttempt, nodeId, nodeKey, topLevel } from '../../lib/engine/ids.ts';
+import { firstAttempt, nodeId, nodeKey, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import { callerOf } from '../../lib/engine/log/lineage.ts';
 import type { ChildJob, SignalJob } from '../../lib/ports/jobs.ts';
 import { failLostNode } from '../../lib/service/fail-lost-node.ts';
-import { freshRun } from '../contract/samples.ts';
+import { commit, expiresAt, freshRun } from '../contract/samples.ts';
 import { begun } from './code-house.ts';
 import { type House, house, scope, workflow } from './house.ts';
 import { fn } from './staged-code.ts';
@@ -87,4 +87,14 @@ describe('a signal by message', () => {
     await expect(home.take({ kind: 'waits', run })).resolves.toBeUndefined();
     await expect(home.take({ kind: 'waits', run: freshRun(scope) })).resolves.toBeUndefined();
   });
+});
+
+test('a run of code takes no slot of a workflow, whatever its log says', async () => {
+  const { home, run } = await begun([[fn('a')]]);
+  const { asOf, nextEventId } = (await home.fold(run)).state;
+  const forged = { type: 'PLACE_AWAITED', places: 3 } as const;
+  await home.world.log.put(run, { ...commit(asOf + 1), firstEventId: nextEventId, events: [forged] }, expiresAt);
+  const since = home.world.clock.now();
+  await home.take({ kind: 'place', run, workflowName: workflowName('order'), since });
+  expect(await home.world.places.taken({ ...scope, workflowName: workflowName('order') })).toEqual([]);
 });
