@@ -4,6 +4,7 @@ import type { Context } from 'aws-lambda';
 import { awsWorld, sharesIn } from '../lib/aws/aws-world.ts';
 import { settingsFrom } from '../lib/aws/environment.ts';
 import { printedMetrics } from '../lib/aws/metrics.ts';
+import { ToldHeads } from '../lib/aws/run-heads.ts';
 import { SystemClock } from '../lib/aws/system-clock.ts';
 import { slowedMessages } from '../lib/contract/metrics.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
@@ -32,9 +33,9 @@ function tellSlowed({ delay, ...slowed }: SlowedMessage): void {
 }
 
 /** The world of this function. Nothing in it is built, and no setting read, before it is used. */
-function depsOf(variables: Readonly<Record<string, string | undefined>> = process.env): Deps {
-  const environment = settingsFrom(variables);
-  return Object.assign(awsWorld(environment, hopLimiter), {
+function depsOf(told?: ToldHeads): Deps {
+  const environment = settingsFrom(process.env);
+  return Object.assign(awsWorld(environment, hopLimiter, told), {
     settings: {
       get retentionMs() {
         return days(environment.retentionDays);
@@ -61,6 +62,12 @@ function depsOf(variables: Readonly<Record<string, string | undefined>> = proces
 
 /** Who decides in this function. Made once per environment, so that plans stay warm. */
 export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({ deps, plans: new Plans(graphTypes), by });
+
+/** The same where the code of deployments runs: of a run it knows what the message says that it takes (`told`). */
+export const deciderOfCode = (by: string): Decider & { readonly told: ToldHeads } => {
+  const told = new ToldHeads();
+  return { ...deciderOf(by, depsOf(told)), told };
+};
 
 export function loggerOf(by: string): Logger {
   return new Logger({ serviceName: `stepwell-${by}` });

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { instant } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
-import { storedSettingPartition } from '../contract/stored-settings.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { Instant } from '../engine/time.ts';
 import type { SettingVersion, StandingVersion, StoredSettings } from '../ports/stored-settings.ts';
 import { type Item, expiry, numberAttribute, text, textAttribute } from './attributes.ts';
@@ -12,8 +12,8 @@ import { type Key, type Table, allOf, isThere } from './table.ts';
 
 type Named = Omit<SettingVersion, 'text'>;
 
-/** Partitions `~settings#<name>`: no project id holds a `~`. */
-const keyOf = ({ name, version }: Named): Key => ({ pk: storedSettingPartition(name), sk: version });
+/** Partitions `setting#<name>`. */
+const keyOf = ({ name, version }: Named): Key => ({ pk: partitionOf('setting', name), sk: version });
 
 export class DynamoStoredSettings implements StoredSettings {
   readonly #table: Table;
@@ -41,7 +41,7 @@ export class DynamoStoredSettings implements StoredSettings {
         '#sk': controlTableKeys.sort,
         '#ttl': controlTableKeys.expiry,
       },
-      ExpressionAttributeValues: { ':pk': text(storedSettingPartition(name)) },
+      ExpressionAttributeValues: { ':pk': text(partitionOf('setting', name)) },
     });
     return (await allOf(items)).map(standingIn);
   }

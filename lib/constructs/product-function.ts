@@ -9,12 +9,11 @@ import * as logs from 'aws-cdk-lib/aws-logs';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
-import { storedSettingPartition } from '../contract/stored-settings.ts';
 import { checkEnvironmentSize } from './environment-size.ts';
 import { type FunctionShape, toldToAll } from './function-shapes.ts';
 import { keyStatement } from './key-statement.ts';
 import { acknowledgeOwnPlaces } from './own-places.ts';
-import { type Places, permissions } from './permissions.ts';
+import { type Places, permissions, statementsOf } from './permissions.ts';
 import { acknowledgeWildcard } from './wildcards.ts';
 
 export interface Network {
@@ -68,11 +67,7 @@ export class ProductFunction extends Construct {
     logGroup.grantWrite(this.role);
 
     const granted = shape.may.map((permission) => permissions[permission]);
-    for (const permission of granted) {
-      for (const statement of permission.statements(places)) this.role.addToPolicy(statement);
-    }
-    // Whatever else is granted: settings say whose secrets a worker may read, and the deployment alone writes them.
-    if (!shape.may.includes('keep settings')) this.role.addToPolicy(denySettings(places.storage.controlTable.tableArn));
+    for (const statement of statementsOf(shape.may, places)) this.role.addToPolicy(statement);
     const secrets = shape.may.includes('keep the first key') ? (['secretsmanager'] as const) : [];
     if (encryptionKey !== undefined)
       this.role.addToPolicy(keyStatement(this, encryptionKey, ['dynamodb', 's3', 'sqs', ...secrets]));
@@ -126,6 +121,9 @@ export class ProductFunction extends Construct {
       new iam.PolicyStatement({
         actions: ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
         resources: [queue.queueArn],
+        // Lambda polls with the function's role, and its requests have no source function. Those of the function's own code have one:
+        // they may neither take nor delete messages. (Lambda Developer Guide, "Using source function ARN to control function access")
+        conditions: { Null: { 'lambda:SourceFunctionArn': 'true' } },
       }),
     );
     this.lambda.addEventSourceMapping(id, { eventSourceArn: queue.queueArn, reportBatchItemFailures: true, ...limits });
@@ -153,14 +151,6 @@ export class ProductFunction extends Construct {
     );
   }
 }
-
-const denySettings = (tableArn: string) =>
-  new iam.PolicyStatement({
-    effect: iam.Effect.DENY,
-    actions: ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
-    resources: [tableArn],
-    conditions: { 'ForAnyValue:StringLike': { 'dynamodb:LeadingKeys': [storedSettingPartition('*')] } },
-  });
 
 const networkProps = ({ vpc, subnets, securityGroups }: Network) => ({
   vpc,

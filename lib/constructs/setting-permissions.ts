@@ -1,5 +1,6 @@
 /** Who reads and writes the large settings of the installation, and what these name: secrets, models and databases. */
-import { type StoredSettingName, storedSettingPartition } from '../contract/stored-settings.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
+import type { StoredSettingName } from '../contract/stored-settings.ts';
 import { allow, ofPartitions } from './allow.ts';
 import type { Permission, Places } from './permissions.ts';
 
@@ -7,7 +8,7 @@ import type { Permission, Places } from './permissions.ts';
  * How many ARNs one statement names: a role's inline policies have 10,240 characters and a managed policy has 6,144, and the CDK moves
  * whole statements from the one to the others.
  */
-const mostArnsOfStatement = 20;
+const mostArnsOfStatement = 12;
 
 /** A statement without resources is none. */
 const allowEach = (actions: readonly string[], arns: readonly string[]) => {
@@ -20,20 +21,14 @@ const allowEach = (actions: readonly string[], arns: readonly string[]) => {
 export const readSecrets = (arns: readonly string[]) => allowEach(['secretsmanager:GetSecretValue'], arns);
 
 const readSettings = ({ storage }: Pick<Places, 'storage'>, ...names: readonly StoredSettingName[]) =>
-  allow(['dynamodb:GetItem'], [storage.controlTable.tableArn], ofPartitions(...names.map(storedSettingPartition)));
+  allow(
+    ['dynamodb:GetItem'],
+    [storage.controlTable.tableArn],
+    ofPartitions(...names.map((name) => partitionOf('setting', name))),
+  );
 
 export const settingPermissions = {
-  /** Versions of large settings: partitions `~settings#<name>`. */
-  'keep settings': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:Query'],
-        [storage.controlTable.tableArn],
-        ofPartitions(storedSettingPartition('*')),
-      ),
-    ],
-  },
+  'keep settings': { environment: ['controlTable'], records: { control: { setting: 'qpu' } } },
   'read code variables': {
     environment: ['controlTable', 'codeVariables'],
     statements: (places) => [readSettings(places, 'codeVariables')],

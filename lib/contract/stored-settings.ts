@@ -4,6 +4,3 @@
  */
 export const storedSettingNames = ['webhooks', 'secrets', 'models', 'moderation', 'databases', 'codeVariables'] as const;
 export type StoredSettingName = (typeof storedSettingNames)[number];
-
-/** Partition of the control table with the versions of one setting. No project id holds a `~`. */
-export const storedSettingPartition = (name: string): string => `~settings#${name}`;

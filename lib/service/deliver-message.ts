@@ -22,7 +22,6 @@ import { admitAttempt, recordingThrows } from './admit-attempt.ts';
 import { isPastDeadline, passDeadline } from './deadline.ts';
 import type { Decider } from './decide-run.ts';
 import { later, nudgeDelay, nudgeLater } from './later.ts';
-import { mendAndHandOn } from './nudge-run.ts';
 import { load } from './payloads.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import type { Delivery } from './run-node.ts';
@@ -47,8 +46,9 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
   if (open !== undefined && isPastDeadline(deps, fold)) {
     await passDeadline(deliverer, fold);
   } else if (open === undefined) {
-    // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit.
-    if (delivery.isRedelivered) await mendAndHandOn(deliverer, fold);
+    // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit: what that one left
+    // unsent is sent by the worker.
+    if (delivery.isRedelivered) await nudgeLater(deps, head, durationMs(0));
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > deps.clock.now()) {
     await later(deps, open.notBefore, job);
   } else {

@@ -156,7 +156,7 @@ export async function runExample({ name, workflow, others, lenses, input, signal
         await tendPlace(worker, job);
         continue;
       }
-      if (job.kind === 'nudge' || job.kind === 'message' || job.kind === 'drive') continue;
+      if (job.kind !== 'node' && job.kind !== 'wake') continue;
       await (job.kind === 'node' ? runNode(worker, job, delivery) : wakeNode(worker, job, delivery));
     }
     const next = Math.min(...world.jobs.delayed.map(({ dueAt }) => dueAt), ...world.timers.pending().map(({ at }) => at));

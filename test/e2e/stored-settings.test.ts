@@ -58,7 +58,7 @@ test('200 webhooks, secrets and models start, and the functions read them', { ti
   try {
     const reads: unknown[] = [];
     cloud.cloud.recorder.listen(({ service, operation, input }) => {
-      if (service === 'dynamodb' && operation === 'GetItem' && JSON.stringify(input).includes('~settings#')) reads.push(input);
+      if (service === 'dynamodb' && operation === 'GetItem' && JSON.stringify(input).includes('setting#')) reads.push(input);
     });
     expect(await runOfWebhook(cloud, 'name-199')).toContain('secret_missing');
     // The function of the webhooks reads its own, the worker its secrets; nothing else is read before it is needed.

@@ -17,7 +17,7 @@ const told = { acme: { '*': { orders: database('all'), stock: database('stock') 
 const table = createServer((request, response) => {
   void text(request).then((body) => {
     const { pk, sk } = keyShape.parse(JSON.parse(body)).Key;
-    const isThere = pk.S === '~settings#databases' && sk.S === 'v1';
+    const isThere = pk.S === 'setting#databases' && sk.S === 'v1';
     response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' });
     response.end(JSON.stringify(isThere ? { Item: { pk, sk, v: { N: '1' }, text: { S: JSON.stringify(told) } } } : {}));
   });

@@ -61,7 +61,14 @@ const longestDelay = 900;
 
 test('no alarm on age tells of a message that a function works on for as long as it may', () => {
   const aged = alarms.filter(({ Properties }) => Properties['MetricName'] === 'ApproximateAgeOfOldestMessage');
-  expect(aged.map(entryOf)).toEqual(['NodeJobsWait', 'DelayedWait', 'ResultsWait', 'CodeMessagesWait', 'WatchesWait']);
+  expect(aged.map(entryOf)).toEqual([
+    'NodeJobsWait',
+    'DelayedWait',
+    'ResultsWait',
+    'CodeMessagesWait',
+    'WatchesWait',
+    'TracesWait',
+  ]);
   const mapping = z.object({ EventSourceArn: z.unknown().transform(pointedAt), FunctionName: z.unknown().transform(pointedAt) });
   const consumers = ofType(runtime, 'Lambda::EventSourceMapping').map(({ Properties }) => mapping.parse(Properties));
   for (const { id, Properties } of aged) {

@@ -1,6 +1,7 @@
 /** Settings of any size are no environment variables: what the functions are told stays below 4 KB, as Lambda measures it. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { partitionOf } from '../../lib/contract/record-kinds.ts';
 import { storedSettingNames } from '../../lib/contract/stored-settings.ts';
 import { evaluate } from '../../lib/local/policy/evaluate.ts';
 import { parsePolicy } from '../../lib/local/policy/statements.ts';
@@ -136,7 +137,7 @@ test('each setting is read by the functions that need it, and written by the dep
   };
   const short = (role: string): string => role.replace(/^StepwellFunctions|Role.*/g, '');
   for (const name of storedSettingNames) {
-    const pk = `~settings#${name}`;
+    const pk = partitionOf('setting', name);
     for (const action of ['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem']) {
       const writers = roles.filter((role) => may(role, action, pk)).map(short);
       expect(writers, `${action} ${pk}`).toEqual(action === 'PutItem' || action === 'UpdateItem' ? ['FirstKey'] : []);
@@ -146,7 +147,7 @@ test('each setting is read by the functions that need it, and written by the dep
     storedSettingNames.map((name) => [
       name,
       ['Worker', 'Code', 'Webhooks'].filter((of) =>
-        roles.some((role) => short(role) === of && may(role, 'GetItem', `~settings#${name}`)),
+        roles.some((role) => short(role) === of && may(role, 'GetItem', partitionOf('setting', name))),
       ),
     ]),
   );

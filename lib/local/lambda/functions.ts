@@ -109,7 +109,7 @@ function createOne(
   if (folder === undefined || file === undefined || handler === undefined) {
     throw new TemplateFault(`${logicalId}: no asset for ${Code.S3Key}, or no handler in '${Handler}'`);
   }
-  const principal = parts.principals.enrol(name, Role);
+  const principal = parts.principals.enrol(name, Role, arn);
   const logGroup = LoggingConfig?.LogGroup ?? `/aws/lambda/${name}`;
   const called = label(resource);
   return createFunction({
