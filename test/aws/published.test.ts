@@ -27,12 +27,12 @@ const query = {
 } as const;
 
 const stored = [
-  { ...place('workflow#order'), v: { N: '1' }, definition: { S: JSON.stringify(workflow) }, publishedAt: at },
-  { ...place('lens#tone'), v: { N: '1' }, lens: { S: JSON.stringify(lens) }, publishedAt: at },
-  { ...place('query#find'), v: { N: '1' }, definition: { S: JSON.stringify(query) }, publishedAt: at },
+  { ...place('workflow', 'order'), v: { N: '1' }, definition: { S: JSON.stringify(workflow) }, publishedAt: at },
+  { ...place('lens', 'tone'), v: { N: '1' }, lens: { S: JSON.stringify(lens) }, publishedAt: at },
+  { ...place('query', 'find'), v: { N: '1' }, definition: { S: JSON.stringify(query) }, publishedAt: at },
 ];
-function place(rest: string) {
-  return { pk: { S: `acme#live#${rest}` }, sk: { S: 'version#00000007' } };
+function place(kind: string, name: string) {
+  return { pk: { S: `${kind}#acme#live#${name}` }, sk: { S: 'version#00000007' } };
 }
 const told = { v: { N: '1' }, latestVersion: { N: '7' }, createdAt: at, updatedAt: at };
 const summaries = [
