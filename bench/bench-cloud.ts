@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { partitionOf } from '../lib/contract/record-kinds.ts';
 import { startCloud, type Cloud } from '../lib/local/cloud.ts';
 import { askDynamodb } from '../lib/local/emulators/forward.ts';
 import { localKey } from '../lib/local/local-key.ts';
@@ -26,8 +27,9 @@ const queueInput = z.looseObject({ QueueUrl: z.string() });
 const updateInput = z.looseObject({ Key: z.looseObject({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }) });
 const headShape = z.looseObject({ Item: z.looseObject({ status: z.looseObject({ S: z.string() }) }).optional() });
 
-/** Where the items of a run of the local key's project are. */
-const partitionOf = (runId: string): string => `default#local#run#${runId}`;
+/** Where a run of the local key's project says how it stands: one of code beside its log, and any other in its head. */
+const partitionsOf = (runId: string): readonly string[] =>
+  (['code', 'run'] as const).map((kind) => partitionOf(kind, 'default', 'local', runId));
 
 export interface BenchCloud {
   readonly cloud: Cloud;
@@ -160,9 +162,13 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
         if (performance.now() > until) throw new Error(`${runId} has open messages after ${patienceMs} ms`);
         await wait(lookEveryMs);
       }
-      const Key = { pk: { S: partitionOf(runId) }, sk: { S: 'head' } };
-      const { output } = await askEmulator('GetItem', { TableName: runsTable?.name, Key, ConsistentRead: true });
-      return headShape.parse(output).Item?.status.S ?? 'absent';
+      for (const pk of partitionsOf(runId)) {
+        const Key = { pk: { S: pk }, sk: { S: 'head' } };
+        const { output } = await askEmulator('GetItem', { TableName: runsTable?.name, Key, ConsistentRead: true });
+        const status = headShape.parse(output).Item?.status.S;
+        if (status !== undefined) return status;
+      }
+      return 'absent';
     },
     holdResults(count) {
       const collect = functionCalled('collect');
@@ -185,7 +191,7 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
         collect.invoke = invoke;
       };
     },
-    hasEnded: (runId) => endedHeads.has(partitionOf(runId)),
+    hasEnded: (runId) => partitionsOf(runId).some((pk) => endedHeads.has(pk)),
     // the sweep comes by the clock, whoever runs
     bill: (runId, from) =>
       billOf(counted(from).filter(({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || runIds.has(runId)))),

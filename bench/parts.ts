@@ -1,37 +1,42 @@
 /** What a request is for, in the words of docs/BENCH.md: told by the prefixes of its keys. */
+import { type ControlKind, type RunsKind, partitionOf } from '../lib/contract/record-kinds.ts';
 import type { WireItem } from './item-size.ts';
 
-/** The first whose beginnings fit the keys is it. */
-const parts: readonly { readonly part: string; readonly pk?: RegExp; readonly sk?: RegExp }[] = [
-  { part: 'idempotency', pk: /#idempotency#/ },
-  { part: 'audit', pk: /#audit#/ },
-  { part: 'rate windows', pk: /^~rate#/ },
-  { part: 'api keys', pk: /^~key#|#keys$/ },
-  { part: 'sweep', pk: /^~sweep/ },
-  { part: 'deletions', pk: /^~deletions|#deletion#/ },
-  { part: 'deaths of workers', pk: /^deaths#/ },
-  { part: 'workflow', pk: /#workflow(s|#.*)$/ },
-  { part: 'deployments', pk: /#deployment(s$|#)/ },
-  { part: 'lenses', pk: /#lens(es$|#)/ },
-  { part: 'queries', pk: /#quer(ies$|y#)/ },
-  { part: 'schedules', pk: /#schedules$|^~schedules/ },
-  { part: 'signals', pk: /#signal#/ },
-  { part: 'places', pk: /#places#/ },
-  { part: 'due', pk: /^due#/ },
-  { part: 'head', pk: /#run#/, sk: /^head$/ },
-  { part: 'commits', pk: /#run#/, sk: /^log#/ },
-  { part: 'beats', pk: /#run#/, sk: /^beat#/ },
-  { part: 'attachments', pk: /#run#/, sk: /^item#/ },
-  { part: 'streams', pk: /#run#/, sk: /^stream#/ },
-  { part: 'tickets', pk: /^~ticket#/ },
-  { part: 'seats', pk: /^~seat#/ },
-  { part: 'runs of openworkflow', pk: /^~openworkflow#/ },
-  { part: 'snapshots', pk: /#run#/, sk: /^snapshot$/ },
+/** The first whose kinds and sort fit the keys is it. */
+const parts: readonly { readonly part: string; readonly kinds: readonly (RunsKind | ControlKind)[]; readonly sk?: RegExp }[] = [
+  { part: 'idempotency', kinds: ['idempotency'] },
+  { part: 'audit', kinds: ['audit'] },
+  { part: 'rate windows', kinds: ['rate'] },
+  { part: 'api keys', kinds: ['key', 'keys'] },
+  { part: 'sweep', kinds: ['sweep'] },
+  // Read once by each process that needs one.
+  { part: 'large settings', kinds: ['setting'] },
+  { part: 'deletions', kinds: ['deletions', 'deletion'] },
+  { part: 'deaths of workers', kinds: ['deaths', 'deaths-code'] },
+  { part: 'workflow', kinds: ['workflow', 'workflows'] },
+  { part: 'deployments', kinds: ['deployments', 'hold'] },
+  { part: 'lenses', kinds: ['lens', 'lenses'] },
+  { part: 'queries', kinds: ['query', 'queries'] },
+  { part: 'schedules', kinds: ['schedules', 'alarms'] },
+  { part: 'signals', kinds: ['signal'] },
+  { part: 'places', kinds: ['places'] },
+  { part: 'due', kinds: ['due', 'due-code'] },
+  { part: 'head', kinds: ['run', 'code'], sk: /^head$/ },
+  { part: 'commits', kinds: ['run', 'code'], sk: /^log#/ },
+  { part: 'beats', kinds: ['run', 'code'], sk: /^beat#/ },
+  { part: 'attachments', kinds: ['run', 'code'], sk: /^item#/ },
+  { part: 'streams', kinds: ['run'], sk: /^stream#/ },
+  { part: 'tickets', kinds: ['ticket'] },
+  { part: 'seats', kinds: ['seat', 'streams'] },
+  { part: 'runs of openworkflow', kinds: ['openworkflow'] },
+  { part: 'snapshots', kinds: ['run', 'code'], sk: /^snapshot$/ },
 ];
 
 /** @throws where the keys are of no known kind: a new one needs a name here */
 export function partOf(pk: string, sk: string): string {
-  const found = parts.find((one) => one.pk?.test(pk) !== false && one.sk?.test(sk) !== false);
+  const found = parts.find(
+    ({ kinds, sk: sort }) => kinds.some((kind) => pk.startsWith(partitionOf(kind))) && sort?.test(sk) !== false,
+  );
   if (found === undefined) throw new Error(`the bill has no name for what lies under ${pk} / ${sk}`);
   return found.part;
 }

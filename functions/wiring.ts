@@ -4,6 +4,7 @@ import type { Context } from 'aws-lambda';
 import { awsWorld, sharesIn } from '../lib/aws/aws-world.ts';
 import { settingsFrom } from '../lib/aws/environment.ts';
 import { printedMetrics } from '../lib/aws/metrics.ts';
+import { ToldHeads } from '../lib/aws/run-heads.ts';
 import { SystemClock } from '../lib/aws/system-clock.ts';
 import { slowedMessages } from '../lib/contract/metrics.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
@@ -23,8 +24,8 @@ export const hopLimiter = new HopLimiter(clock, tellSlowed);
 
 /** Counted with the setting `metrics` off, too: an alarm looks at it, and a metric that has no values costs nothing. */
 function tellSlowed({ delay, ...slowed }: SlowedMessage): void {
-  const dimensions = { [slowedMessages.dimension]: settingsFrom(process.env).runsTable };
-  printedMetrics().emit([{ name: slowedMessages.metric, value: 1, dimensions }], clock.now());
+  const metrics = printedMetrics(settingsFrom(process.env).runsTable);
+  metrics.emit([{ name: slowedMessages.metric, value: 1, dimensions: {} }], clock.now());
   loggerOf('hop-limiter').warn('a chain of messages makes no progress: its next message is sent later', {
     ...slowed,
     delaySeconds: delay / 1_000,
@@ -32,9 +33,9 @@ function tellSlowed({ delay, ...slowed }: SlowedMessage): void {
 }
 
 /** The world of this function. Nothing in it is built, and no setting read, before it is used. */
-function depsOf(variables: Readonly<Record<string, string | undefined>> = process.env): Deps {
-  const environment = settingsFrom(variables);
-  return Object.assign(awsWorld(environment, hopLimiter), {
+function depsOf(told?: ToldHeads): Deps {
+  const environment = settingsFrom(process.env);
+  return Object.assign(awsWorld(environment, hopLimiter, told), {
     settings: {
       get retentionMs() {
         return days(environment.retentionDays);
@@ -44,6 +45,9 @@ function depsOf(variables: Readonly<Record<string, string | undefined>> = proces
       },
       get requiresHttps() {
         return environment.requireHttps;
+      },
+      get corsOrigins() {
+        return environment.corsOrigins;
       },
       get shares() {
         return sharesIn(environment);
@@ -58,6 +62,12 @@ function depsOf(variables: Readonly<Record<string, string | undefined>> = proces
 
 /** Who decides in this function. Made once per environment, so that plans stay warm. */
 export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({ deps, plans: new Plans(graphTypes), by });
+
+/** The same where the code of deployments runs: of a run it knows what the message says that it takes (`told`). */
+export const deciderOfCode = (by: string): Decider & { readonly told: ToldHeads } => {
+  const told = new ToldHeads();
+  return { ...deciderOf(by, depsOf(told)), told };
+};
 
 export function loggerOf(by: string): Logger {
   return new Logger({ serviceName: `stepwell-${by}` });

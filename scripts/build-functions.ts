@@ -46,6 +46,16 @@ const environmentCredentials: Plugin = {
   },
 };
 
+/** A function's region is in its environment, too: it has no instance whose metadata could say another. */
+const environmentRegion: Plugin = {
+  name: 'environment-region',
+  setup(build) {
+    build.onLoad({ filter: /regionConfig[\\/]getInstanceMetadataRegion\.js$/ }, () => ({
+      contents: 'export const getInstanceMetadataRegion = async () => undefined;',
+    }));
+  },
+};
+
 /**
  * DynamoDB's client has a cache for endpoints that it may be told of, which nobody here switches on, with the largest dependency
  * of the client. One key for the function's own credentials is all that it would ever keep: a map does.
@@ -138,7 +148,14 @@ export async function buildFunctions(
   const runsScripts = names.includes(scripting);
   const { outputFiles } = await bundle({
     ...bundling,
-    plugins: [...(options.plugins ?? []), oneLanguage, environmentCredentials, mapForEndpoints, schemasWithoutEffects],
+    plugins: [
+      ...(options.plugins ?? []),
+      oneLanguage,
+      environmentCredentials,
+      environmentRegion,
+      mapForEndpoints,
+      schemasWithoutEffects,
+    ],
     entryPoints: [
       ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
       ...names.flatMap((name) =>

@@ -2,12 +2,12 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { eachMessage, isRedelivered, logKeysOf } from '../batch.ts';
-import { deciderOf, endOf, loggerOf } from '../wiring.ts';
+import { deciderOfCode, endOf, loggerOf } from '../wiring.ts';
 import { type RunsCode, takeCodeJob } from './take.ts';
 import { codeOn } from './wiring.ts';
 
 const logger = loggerOf('code');
-const decider = deciderOf('code');
+const decider = deciderOfCode('code');
 /** Lambda's own least; only outside of Lambda is the variable not set. */
 const leastMemoryMb = 128;
 const home = {

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { environmentNames } from '../../lib/contract/environment.ts';
 import { type RunWorker, type WorkerEnd, type WorkerGiven, toldToCode } from '../../lib/contract/worker-program.ts';
-import { deploymentId, environment, projectId, runId } from '../../lib/engine/ids.ts';
+import { deploymentId, environment, firstCommit, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, hours, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { workOffQueue } from '../../lib/service/work-off-queue.ts';
-import { deciderOf, hopLimiter } from '../wiring.ts';
+import { deciderOfCode, hopLimiter } from '../wiring.ts';
 import { codeQueue, settingsFaultOf } from './queue-wiring.ts';
 import { type RunsCode, takeCodeJob } from './take.ts';
 import { described, isWorthALine, lineOf } from './worker-lines.ts';
@@ -39,7 +39,7 @@ export const runWorker: RunWorker = async (given) => {
 };
 
 async function work({ concurrency, holdSeconds, drainSeconds, stop, tell }: WorkerGiven, folder: string): Promise<WorkerEnd> {
-  const decider = deciderOf('worker-process');
+  const decider = deciderOfCode('worker-process');
   const { deps } = decider;
   const memoryMb = Math.floor(memoryBytes() / 1_048_576);
   // What code prints is its own business: a line of it is never taken for a line of the product's.
@@ -69,7 +69,7 @@ async function work({ concurrency, holdSeconds, drainSeconds, stop, tell }: Work
 /** Nobody's run, of nobody's deployment: that they are not there is an answer, and anything else is thrown. */
 async function checkTables({ log, deployments }: Pick<Deps, 'log' | 'deployments'>): Promise<void> {
   const scope = { projectId: projectId('none'), environment: environment('none') };
-  await log.head({ ...scope, runId: runId(`wrun_${'0'.repeat(26)}`) });
+  await log.commitsAfter({ ...scope, runId: runId(`wrun_${'0'.repeat(26)}`) }, firstCommit);
   await deployments.deployment(scope, deploymentId('none'));
 }
 

@@ -11,6 +11,7 @@ import type { Artifacts } from '../../lib/ports/artifacts.ts';
 import type { Bundles } from '../../lib/ports/bundles.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { Programs } from '../../lib/ports/programs.ts';
+import { storedSetting } from '../settings-wiring.ts';
 
 /** Of the memory of the process: code has buffers beside its heap. */
 const heapShare = 0.6;
@@ -29,14 +30,14 @@ export function codeOn(
   world: { readonly artifacts: Artifacts; readonly clock: Clock },
   { memoryMb, folder, print }: Home,
 ): { readonly bundles: Bundles; readonly programs: Programs } {
-  const { codeRoleArn, codeVariables: variables } = settingsFrom(process.env);
+  const { codeRoleArn } = settingsFrom(process.env);
   const role = codeRoleArn === undefined ? undefined : new LentRole(sessionClient(), codeRoleArn, world.clock);
   const host = {
     places: new ThreadPlaces({ artifacts: world.artifacts, ...(folder === undefined ? {} : { folder }) }),
     clock: world.clock,
     memoryMb: Math.floor(memoryMb * heapShare),
     print,
-    variables: codeVariables.parse(JSON.parse(variables)),
+    variables: storedSetting('codeVariables', codeVariables),
     ...(role === undefined ? {} : { lend: (deploymentId: DeploymentId) => role.variables(deploymentId) }),
   };
   return { bundles: new LocalBundles(host), programs: new ThreadPrograms(host) };

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { firstKeySetting, seedKeys } from '../../lib/api/schemas/seed-keys.ts';
 import { secretArnPattern } from '../../lib/contract/secret-arn.ts';
+import { storedSettingNames } from '../../lib/contract/stored-settings.ts';
 
 const jsonText = <Schema extends z.ZodType>(schema: Schema) =>
   z
@@ -9,10 +10,15 @@ const jsonText = <Schema extends z.ZodType>(schema: Schema) =>
     .transform((text): unknown => JSON.parse(text))
     .pipe(schema);
 
+const settingVersions = z.array(
+  z.strictObject({ name: z.enum(storedSettingNames), version: z.string().min(1), text: z.string() }),
+);
+
 const properties = z.looseObject({
   SecretArn: z.string().regex(secretArnPattern),
   FirstKey: jsonText(firstKeySetting),
   SeedKeys: jsonText(seedKeys),
+  Settings: jsonText(settingVersions),
 });
 export type KeyProperties = z.output<typeof properties>;
 
@@ -32,7 +38,11 @@ export const eventShape = z.discriminatedUnion('RequestType', [
   z.looseObject({
     RequestType: z.literal('Update'),
     ResourceProperties: properties,
-    OldResourceProperties: z.looseObject({ SeedKeys: jsonText(seedKeys).catch([]) }),
+    OldResourceProperties: z.looseObject({
+      SeedKeys: jsonText(seedKeys).catch([]),
+      // A deployment of a version without stored settings has none.
+      Settings: jsonText(settingVersions).catch([]),
+    }),
   }),
   z.looseObject({ RequestType: z.literal('Delete') }),
 ]);

@@ -8,6 +8,7 @@ import type { Clock } from '../../lib/ports/clock.ts';
 import type { Keys } from '../../lib/ports/control.ts';
 import type { RunIndex } from '../../lib/ports/run-index.ts';
 import type { Secrets } from '../../lib/ports/secrets.ts';
+import type { StoredSettings } from '../../lib/ports/stored-settings.ts';
 import { KeyRegistrationFault, type SeedKey, makeFirstKey, seedKeys } from '../../lib/service/register-keys.ts';
 import type { KeyProperties } from './event.ts';
 
@@ -16,6 +17,7 @@ export interface Keeper {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly index: RunIndex;
+  readonly settings: StoredSettings;
 }
 
 /** For the log: ids of keys, and nothing else of them. */

@@ -3,6 +3,7 @@ import type { Logger } from '@aws-lambda-powertools/logger';
 import { KeyRegistrationFault } from '../../lib/service/register-keys.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { beginSweeping } from '../../lib/service/begin-sweeping.ts';
+import { keepSettings } from '../../lib/service/stored-settings.ts';
 import { type Outcome, answer, eventShape, questionShape } from './event.ts';
 import { type Keeper, keepKeys } from './keep-keys.ts';
 import { patiently } from './patiently.ts';
@@ -24,15 +25,17 @@ async function outcomeOf({ keeper, logger, sleep }: Taker, event: unknown): Prom
     const read = eventShape.parse(event);
     // What is stored outlives the stack, and so do the keys to it.
     if (read.RequestType === 'Delete') return { status: 'SUCCESS' };
-    const before = read.RequestType === 'Update' ? read.OldResourceProperties.SeedKeys : [];
+    const before = read.RequestType === 'Update' ? read.OldResourceProperties : { SeedKeys: [], Settings: [] };
     await patiently(() => beginSweeping(keeper), sleep);
-    const kept = await patiently(() => keepKeys(keeper, read.ResourceProperties, before), sleep);
+    const kept = await patiently(() => keepKeys(keeper, read.ResourceProperties, before.SeedKeys), sleep);
+    // Functions that read these are changed after this answer.
+    await patiently(() => keepSettings(keeper, read.ResourceProperties.Settings, before.Settings), sleep);
     if (kept.retired.length > 0) logger.warn('keys of the list stay revoked: another needs another keyId', { ...kept });
     else logger.info('the keys are registered', { ...kept });
     return { status: 'SUCCESS' };
   } catch (trouble) {
     const reason = reasonOf(trouble);
-    logger.error('the keys could not be registered', { reason });
+    logger.error('the keys and settings could not be written', { reason });
     return { status: 'FAILED', reason };
   }
 }
@@ -41,5 +44,5 @@ async function outcomeOf({ keeper, logger, sleep }: Taker, event: unknown): Prom
 const reasonOf = (trouble: unknown): string => {
   if (trouble instanceof KeyRegistrationFault) return trouble.message;
   if (trouble instanceof Unavailable) return `AWS does not answer: ${trouble.message}`;
-  return `the keys could not be registered: ${trouble instanceof Error ? trouble.name : 'unknown trouble'}`;
+  return `the keys and settings could not be written: ${trouble instanceof Error ? trouble.name : 'unknown trouble'}`;
 };

@@ -7,7 +7,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { type Refusal, refuse } from '../api/operation.ts';
 import { auditTrail } from '../api/pipeline/audit-trail.ts';
 import { authenticate, checkRate, hasKeyInQuery } from '../api/pipeline/check-key.ts';
-import { isProvenHttps } from '../api/pipeline/http-call.ts';
+import { type HttpCall, isProvenHttps } from '../api/pipeline/http-call.ts';
 import { type SocketEvent, callOf } from './event.ts';
 import { type SocketTools, traceOf } from './tools.ts';
 
@@ -21,6 +21,7 @@ export async function openSocket(tools: SocketTools, event: SocketEvent): Promis
   const call = callOf(event);
   const trace = traceOf(event);
   if (deps.settings.requiresHttps && !isProvenHttps(call)) return refuse('https_required');
+  if (isOfForeignPage(deps.settings, call)) return refuse('request_blocked');
   if (hasKeyInQuery(call)) return refuse('key_in_query');
   const notRecorded = tools.failures.settle();
   if (notRecorded > 0) tools.logger.warn('failed authentications were not recorded', { ...traceFacts(trace), notRecorded });
@@ -43,6 +44,10 @@ export async function openSocket(tools: SocketTools, event: SocketEvent): Promis
   });
   return undefined;
 }
+
+/** Browsers send the origin of the page, and no page can write another; programs send none. Without the setting any page may. */
+const isOfForeignPage = ({ corsOrigins = [] }: SocketTools['decider']['deps']['settings'], { headers: { origin } }: HttpCall) =>
+  origin !== undefined && corsOrigins.length > 0 && !corsOrigins.includes(origin);
 
 /** That it cannot be noted stops nobody. */
 async function noteUse({ authenticator }: SocketTools, key: ApiKey): Promise<void> {

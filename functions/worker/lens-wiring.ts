@@ -1,5 +1,4 @@
-/** What the worker's lenses ask of the world: models, moderation and their secrets, as the stacks told them. */
-import { settingsFrom } from '../../lib/aws/environment.ts';
+/** What the worker's lenses ask of the world: models, moderation and their secrets, as the configuration says. */
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import { unreachable } from '../../lib/engine/invariant.ts';
@@ -13,10 +12,10 @@ import { publicInternet } from '../../lib/nodes/http/destination.ts';
 import type { LensWorld } from '../../lib/nodes/lens/run.ts';
 import type { Moderation } from '../../lib/ports/moderation.ts';
 import type { Deps } from '../../lib/service/deps.ts';
+import { storedSetting } from '../settings-wiring.ts';
 
 /** Nothing of it is read or loaded before a lens needs it. */
 export function lensWorldOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensWorld {
-  const told = settingsFrom(process.env);
   let keys: ProviderKeys | undefined;
   const keysOf = (): ProviderKeys => (keys ??= new ProviderKeys(new ManagedSecrets(secretsClient()), deps.clock));
 
@@ -61,17 +60,17 @@ export function lensWorldOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensWorld {
     }
   };
 
-  let models: ReturnType<typeof modelSetting.parse> | undefined;
+  const moderating = storedSetting('moderation', moderationSetting);
   let moderation: Promise<Moderation> | undefined;
   return {
     get lenses() {
       return deps.lenses;
     },
-    models: new ConfiguredModels(() => (models ??= modelSetting.parse(JSON.parse(told.models))), providerOf, deps.clock),
+    models: new ConfiguredModels(storedSetting('models', modelSetting), providerOf, deps.clock),
     moderation: {
       check: async (phase, text, signal) => {
-        moderation ??= moderationOf(moderationSetting.parse(JSON.parse(told.moderation)));
-        return (await moderation).check(phase, text, signal);
+        const setting = await moderating();
+        return (await (moderation ??= moderationOf(setting))).check(phase, text, signal);
       },
     },
   };

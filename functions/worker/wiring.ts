@@ -1,7 +1,6 @@
 /** What the worker runs nodes with: production's reach, and what a project has laid down for its nodes. */
 import { secretSetting } from '../../lib/api/schemas/secret-setting.ts';
 import { secretsClient } from '../../lib/aws/clients.ts';
-import { settingsFrom } from '../../lib/aws/environment.ts';
 import { queryName } from '../../lib/engine/ids.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import { attemptsBy, createRunners } from '../../lib/nodes/runners.ts';
@@ -9,7 +8,8 @@ import type { Deps } from '../../lib/service/deps.ts';
 import type { RunAttempt } from '../../lib/service/graph.ts';
 import { KeptSecrets } from '../../lib/service/kept-secrets.ts';
 import { ProjectQueries } from '../../lib/service/project-queries.ts';
-import { ProjectSecrets, type SecretList } from '../../lib/service/project-secrets.ts';
+import { ProjectSecrets } from '../../lib/service/project-secrets.ts';
+import { storedSetting } from '../settings-wiring.ts';
 import { databaseWorldOf } from './database-wiring.ts';
 import { lensWorldOf } from './lens-wiring.ts';
 
@@ -25,7 +25,6 @@ export const attemptsOf = (deps: Pick<Deps, 'clock' | 'queries' | 'lenses'>): Ru
 /** Made when the first node asks for one: most never do. */
 function projectSecrets({ clock }: Pick<Deps, 'clock'>): () => ProjectSecrets {
   let made: ProjectSecrets | undefined;
-  let list: SecretList | undefined;
-  const listTold = (): SecretList => (list ??= secretSetting.parse(JSON.parse(settingsFrom(process.env).secrets)));
-  return () => (made ??= new ProjectSecrets(new KeptSecrets(new ManagedSecrets(secretsClient()), clock), listTold));
+  const list = storedSetting('secrets', secretSetting);
+  return () => (made ??= new ProjectSecrets(new KeptSecrets(new ManagedSecrets(secretsClient()), clock), list));
 }

@@ -1,10 +1,9 @@
 /**
- * What an account allows, read with an operator's own credentials. The requests are few and plain, so they are signed here: a
- * client of the SDK for each service would be three packages for four requests.
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+ * What an account allows, read with an operator's own credentials. A client of the SDK for each service would be three packages for
+ * four requests, so these are signed with the SDK's own signer.
  */
-import { createHash, createHmac } from 'node:crypto';
 import { STSClient } from '@aws-sdk/client-sts';
+import { SignatureV4 } from '@smithy/signature-v4';
 import * as z from 'zod';
 
 /** undefined: AWS did not tell */
@@ -111,21 +110,13 @@ async function asker({ region: wanted, fetch, now }: AccountQuestion): Promise<A
     given: Record<string, string>,
     body: string,
   ): Promise<unknown> {
-    const host = `${service}.${region}.${domain}`;
-    const date = new Date(now()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
-    const headers: Record<string, string> = {
-      ...given,
-      host,
-      'x-amz-date': date,
-      ...(credentials.sessionToken === undefined ? {} : { 'x-amz-security-token': credentials.sessionToken }),
-    };
-    const scope = `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
-    const signature = signatureOf({ method, path, headers, body, date, scope, secret: credentials.secretAccessKey });
-    const signedNames = Object.keys(headers).toSorted().join(';');
-    const authorization = `AWS4-HMAC-SHA256 Credential=${credentials.accessKeyId}/${scope}, SignedHeaders=${signedNames}, Signature=${signature}`;
-    const response = await fetch(`https://${host}${path}`, {
+    const hostname = `${service}.${region}.${domain}`;
+    const signer = new SignatureV4({ service, region, credentials, sha256: config.sha256 });
+    const request = { method, protocol: 'https:', hostname, path, headers: { ...given, host: hostname }, body };
+    const { headers } = await signer.sign(request, { signingDate: new Date(now()) });
+    const response = await fetch(`https://${hostname}${path}`, {
       method,
-      headers: { ...headers, authorization },
+      headers,
       ...(method === 'POST' ? { body } : {}),
       signal: AbortSignal.timeout(patienceMs),
     });
@@ -140,26 +131,4 @@ async function asker({ region: wanted, fetch, now }: AccountQuestion): Promise<A
     call: (service, target, input) =>
       send(service, 'POST', '/', { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': target }, JSON.stringify(input)),
   };
-}
-
-interface ToSign {
-  readonly method: string;
-  /** of letters, digits, `-` and `/` alone, and without a query: nothing in it needs to be escaped */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly date: string;
-  readonly scope: string;
-  readonly secret: string;
-}
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
-
-function signatureOf({ method, path, headers, body, date, scope, secret }: ToSign): string {
-  const names = Object.keys(headers).toSorted();
-  const lines = names.map((name) => `${name}:${headers[name]}\n`).join('');
-  const canonical = [method, path, '', lines, names.join(';'), sha256(body)].join('\n');
-  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${secret}`);
-  return hmac(key, `AWS4-HMAC-SHA256\n${date}\n${scope}\n${sha256(canonical)}`).toString('hex');
 }

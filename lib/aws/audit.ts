@@ -5,6 +5,7 @@ import { keyId } from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { Scope } from '../engine/ids.ts';
 import { type Instant, days, instant, iso } from '../engine/time.ts';
 import type { Audit, AuditEntry, AuditPage, AuditPosition, RecordedEntry } from '../ports/control.ts';
@@ -27,7 +28,7 @@ const isoDateLength = 'yyyy-mm-dd'.length;
 
 /** Entries without a scope (nobody could be told) lie where no project's are: no project id holds a `~`. */
 export const auditPartition = (scope: AuditEntry['scope'], at: Instant): string =>
-  `${scope === null ? '~' : scopeKey(scope)}#audit#${iso(at).slice(0, isoDateLength)}`;
+  partitionOf('audit', scope === null ? '~' : scopeKey(scope), iso(at).slice(0, isoDateLength));
 
 const auditSort = ({ at, id }: AuditPosition): string => `${iso(at)}#${id}`;
 const auditKey = (id: string, entry: AuditEntry): Key => ({

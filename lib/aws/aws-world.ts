@@ -19,6 +19,7 @@ import { dynamoLenses, dynamoQueries, dynamoWorkflows } from './published.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
 import { SchedulerRecurrences } from './recurrences.ts';
 import { DynamoReservations } from './reservations.ts';
+import type { ToldHeads } from './run-heads.ts';
 import { DynamoRunIndex, type Tables } from './run-index.ts';
 import { DynamoRunLog } from './run-log.ts';
 import { DynamoSchedules } from './schedules.ts';
@@ -52,13 +53,14 @@ interface Around {
 }
 const nothing: Around = { jobs: (jobs) => jobs, log: (log) => log };
 
-export const awsWorld = (settings: Settings, around = nothing): World => {
+/** @param told of the process that runs the code of deployments: it knows of runs what messages say. Others read heads. */
+export const awsWorld = (settings: Settings, around = nothing, told?: ToldHeads): World => {
   const clock = new SystemClock();
   const ids = new SystemIds();
   const dynamo = once(dynamoClient);
   const runs = once(() => new Table(dynamo(), settings.runsTable));
   const control = once(() => new Table(dynamo(), settings.controlTable));
-  const log = once(() => around.log(new DynamoRunLog(runs())));
+  const log = once(() => around.log(new DynamoRunLog(runs(), told)));
   const tables: Tables = {
     get runs() {
       return runs();
@@ -82,7 +84,7 @@ export const awsWorld = (settings: Settings, around = nothing): World => {
     },
   };
   // Whoever only notes how far the sweep is has no table of runs.
-  const index = once(() => new DynamoRunIndex(tables, { heads: (runs) => log().heads(runs) }));
+  const index = once(() => new DynamoRunIndex(tables, { heads: (runs) => log().heads(runs) }, told && 'code'));
   const shares = once(() => sharesIn(settings));
   const jobs = once(() => around.jobs(new SqsJobs(queueClient(), queues, shares)));
   const scheduling = (): ScheduleSettings => {
@@ -95,7 +97,7 @@ export const awsWorld = (settings: Settings, around = nothing): World => {
   const bucket = once(bucketClient);
   const blobs = once(() => new S3Blobs(bucket(), settings.bucket, clock));
   const notices = once(() => new EventBridgeNotices(eventBusClient(), settings.eventBusName, settings.startedEvents));
-  const metrics = once(() => (settings.metrics ? printedMetrics() : noMetrics));
+  const metrics = once(() => (settings.metrics ? printedMetrics(settings.runsTable) : noMetrics));
   const workflows = once(() => dynamoWorkflows(control()));
   const keys = once(() => new DynamoKeys(control()));
   const reservations = once(() => new DynamoReservations(control()));

@@ -5,16 +5,16 @@ import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';
 import type { RunId } from '../engine/ids.ts';
 import type { DeletionKey, Deletions, FoundRun, WorkflowDeletion } from '../ports/deletions.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import { type Item, number, packed, packedAttribute, text } from './attributes.ts';
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, allOf, firstOf, isFree, isThere } from './table.ts';
 
-/** No project id contains a `~`, so this is no project's partition. */
-const sweptPartition = '~deletions';
+const sweptPartition = partitionOf('deletions');
 const suffixOf = ({ name, throughVersion }: DeletionKey): string => `${name}#${throughVersion}`;
 const recordKey = (key: DeletionKey): Key => ({ pk: sweptPartition, sk: `${scopeKey(key)}#${suffixOf(key)}` });
-const runsPartition = (key: DeletionKey): string => `${scopeKey(key)}#deletion#${suffixOf(key)}`;
+const runsPartition = (key: DeletionKey): string => partitionOf('deletion', scopeKey(key), suffixOf(key));
 
 /** Requests that are under way together. */
 const atOnce = 16;

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { runId as storedRunId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { DeploymentId, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { ActivePointer, Deployment, DeploymentPage, DeploymentPosition, Deployments, Holder } from '../ports/deployments.ts';
@@ -23,13 +24,13 @@ import { itemVersion } from './item-version.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
 import { type Expression, type Key, type Table, firstOf, isFree } from './table.ts';
 
-const partition = (scope: Scope): string => `${scopeKey(scope)}#deployments`;
+const partition = (scope: Scope): string => partitionOf('deployments', scopeKey(scope));
 const recordKey = (scope: Scope, id: DeploymentId): Key => ({ pk: partition(scope), sk: `id#${id}` });
 const pointerKey = (scope: Scope): Key => ({ pk: partition(scope), sk: 'active' });
 const entryPrefix = 'at#';
 const entrySort = ({ createdAt, deploymentId }: DeploymentPosition): string =>
   `${entryPrefix}${creationSort(createdAt, deploymentId)}`;
-const holderPartition = (scope: Scope, id: DeploymentId): string => `${scopeKey(scope)}#deployment#${id}`;
+const holderPartition = (scope: Scope, id: DeploymentId): string => partitionOf('hold', scopeKey(scope), id);
 const holderPrefix = 'run#';
 const holderKey = (scope: Scope, id: DeploymentId, runId: RunId): Key => ({
   pk: holderPartition(scope, id),

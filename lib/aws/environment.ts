@@ -26,6 +26,12 @@ const schemas = {
   startedEvents: z.enum(['true', 'false']).transform((text) => text === 'true'),
   retentionDays: count,
   idempotencyHours: count,
+  // Not told to functions that no browser calls.
+  corsOrigins: z
+    .string()
+    .default('')
+    .transform((text) => (text === '' ? [] : text.split(','))),
+  traces: filled,
   webhooks: filled,
   secrets: filled,
   models: filled,
@@ -101,6 +107,12 @@ export const settingsFrom = (variables: Readonly<Record<string, string | undefin
     },
     get idempotencyHours() {
       return setting('idempotencyHours', schemas.idempotencyHours);
+    },
+    get corsOrigins() {
+      return setting('corsOrigins', schemas.corsOrigins);
+    },
+    get traces() {
+      return setting('traces', schemas.traces);
     },
     get webhooks() {
       return setting('webhooks', schemas.webhooks);

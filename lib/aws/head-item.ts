@@ -22,6 +22,14 @@ import {
 import { commitAttributes, commitOf, commitShape } from './commit-item.ts';
 import { creationSort, projectPartitionOf, runIn } from './run-keys.ts';
 
+const projectionShape = {
+  status: textAttribute.pipe(z.enum(runStatuses)),
+  asOf: numberAttribute.pipe(schema.commitNo),
+  attention: textAttribute.pipe(z.enum(['waiting', 'retrying'])).exactOptional(),
+  endedAt: instantAttribute.exactOptional(),
+  error: packedAttribute.exactOptional(),
+};
+
 const headItem = z.object({
   ...commitShape,
   pk: textAttribute.transform(runIn),
@@ -38,12 +46,9 @@ const headItem = z.object({
   h: textAttribute,
   ci: textAttribute.pipe(schema.correlationId).exactOptional(),
   tp: textAttribute.pipe(schema.traceparent).exactOptional(),
-  status: textAttribute.pipe(z.enum(runStatuses)),
-  asOf: numberAttribute.pipe(schema.commitNo),
-  attention: textAttribute.pipe(z.enum(['waiting', 'retrying'])).exactOptional(),
-  endedAt: instantAttribute.exactOptional(),
-  error: packedAttribute.exactOptional(),
+  ...projectionShape,
 });
+const projectionItem = z.object(projectionShape);
 
 export const headAttributes = (run: RunCreation): Item => ({
   ...commitAttributes(run.commit),
@@ -80,11 +85,8 @@ export const projectionAttributes = (projection: HeadProjection): Item =>
 export const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
 
 export const headIn = (item: Item): Head => {
-  const { pk, k, w, wv, cv, d, t, ca, da, aa, x, h, ci, tp, status, asOf, attention, endedAt, error, ...commit } = read(
-    'a head',
-    headItem,
-    item,
-  );
+  const { pk, k, w, wv, cv, d, t, ca, da, aa, x, h, ci, tp, ...rest } = read('a head', headItem, item);
+  const { status, asOf, attention, endedAt, error, ...commit } = rest;
   return {
     address: pk,
     ...madeOf({ kind: k, name: w, version: wv, codeVersion: cv, deployment: d, test: t }),
@@ -95,15 +97,23 @@ export const headIn = (item: Item): Head => {
     bodyHash: h,
     ...(ci !== undefined && tp !== undefined && { trace: { correlationId: ci, traceparent: tp } }),
     commit: commitOf(firstCommit, commit),
-    projection: {
-      status,
-      asOf,
-      ...(attention !== undefined && { attention }),
-      ...(endedAt !== undefined && { endedAt }),
-      ...(error !== undefined && { error: readJson('the error of a head', failure, unpack('the error of a head', error)) }),
-    },
+    projection: projectionOf({ status, asOf, attention, endedAt, error }),
   };
 };
+
+/** What is shown of a code run, beside its log. */
+export const projectionIn = (item: Item): HeadProjection => projectionOf(read('a projection', projectionItem, item));
+
+const projectionOf = ({ status, asOf, attention, endedAt, error }: Projected): HeadProjection => ({
+  status,
+  asOf,
+  ...(attention !== undefined && { attention }),
+  ...(endedAt !== undefined && { endedAt }),
+  ...(error !== undefined && { error: readJson('the error of a head', failure, unpack('the error of a head', error)) }),
+});
+
+type Parsed = z.output<typeof projectionItem>;
+type Projected = { readonly [Name in keyof Parsed]: Parsed[Name] | undefined } & Pick<Parsed, 'status' | 'asOf'>;
 
 interface Made {
   readonly kind: Head['kind'];

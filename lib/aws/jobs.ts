@@ -22,6 +22,8 @@ import {
 } from './message-identity.ts';
 import { withHops } from './message-hops.ts';
 import { reach } from './reach.ts';
+import { fireBody } from '../codec/schedules.ts';
+import type { ScheduleFire } from '../ports/recurrences.ts';
 
 export interface QueueUrls {
   readonly nodes: string;
@@ -89,6 +91,11 @@ export class SqsJobs implements Jobs {
       ...onQueue(this.#urls.results, resultIdentity(result)),
     });
     await reach('the results queue', () => this.#client.send(command));
+  }
+
+  async sendFire(fire: ScheduleFire): Promise<void> {
+    const MessageBody = fireBody(fire, new Date(fire.scheduledAt).toISOString());
+    await reach('the delay queue', () => this.#client.send(new SendMessageCommand({ QueueUrl: this.#urls.delays, MessageBody })));
   }
 
   /** A batch may fail in part: what failed is sent once more. */

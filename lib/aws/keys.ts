@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import { environment, keyId, projectId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import type { KeyId, Scope } from '../engine/ids.ts';
@@ -15,9 +16,9 @@ import { creationSort, scopeKey } from './run-keys.ts';
 import { type Expression, type Key, type Table, firstOf, isFree } from './table.ts';
 
 /** No project id holds a `~`, so this is nobody's partition. */
-const keyKey = (id: KeyId): Key => ({ pk: `~key#${id}`, sk: 'key' });
+const keyKey = (id: KeyId): Key => ({ pk: partitionOf('key', id), sk: 'key' });
 
-const pointerPartition = (scope: Scope): string => `${scopeKey(scope)}#keys`;
+const pointerPartition = (scope: Scope): string => partitionOf('keys', scopeKey(scope));
 const pointerSort = ({ createdAt, keyId: id }: KeyPosition): string => creationSort(createdAt, id);
 
 export class DynamoKeys implements Keys {

@@ -2,7 +2,7 @@
  * CloudWatch metrics in the embedded metric format: lines of the function's own log, which CloudWatch reads as they come
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
  */
-import { metricNamespace } from '../contract/metrics.ts';
+import { installationDimension, metricNamespace, runsEnded } from '../contract/metrics.ts';
 import { type Measure, type MeasureName, measureUnits } from '../engine/log/measures.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Metrics } from '../ports/metrics.ts';
@@ -13,14 +13,19 @@ const mostValues = 100;
 export class EmfMetrics implements Metrics {
   readonly isOn = true;
   readonly #write: (line: string) => void;
+  readonly #runsTable: string;
 
-  /** @param write takes a line as it is: a logger would put its own envelope around it */
-  constructor(write: (line: string) => void) {
+  /**
+   * @param write takes a line as it is: a logger would put its own envelope around it
+   * @param runsTable tells this installation from others
+   */
+  constructor(write: (line: string) => void, runsTable: string) {
     this.#write = write;
+    this.#runsTable = runsTable;
   }
 
   emit(measures: readonly Measure[], at: Instant): void {
-    for (const { dimensions, values } of grouped(measures)) {
+    for (const { dimensions, values } of grouped(measures.flatMap((one) => withInstallation(one, this.#runsTable)))) {
       const longest = Math.max(...[...values.values()].map((each) => each.length));
       for (let first = 0; first < longest; first += mostValues) {
         const part = [...values].flatMap(([name, all]) => {
@@ -34,11 +39,21 @@ export class EmfMetrics implements Metrics {
 }
 
 /** Into this function's log. */
-export const printedMetrics = (): Metrics => new EmfMetrics((line) => void process.stdout.write(`${line}\n`));
+export const printedMetrics = (runsTable: string): Metrics =>
+  new EmfMetrics((line) => void process.stdout.write(`${line}\n`), runsTable);
 
 export const noMetrics: Metrics = { isOn: false, emit: () => undefined };
 
 type Dimensions = Measure['dimensions'];
+
+/** How runs end is counted by workflow, and for the whole installation: nobody could add up names that are not known beforehand. */
+function withInstallation(measure: Measure, runsTable: string): readonly Measure[] {
+  const installation = { [installationDimension]: runsTable };
+  if (Object.keys(measure.dimensions).length === 0) return [{ ...measure, dimensions: installation }];
+  const { [runsEnded.dimension]: status } = measure.dimensions;
+  if (measure.name !== runsEnded.metric || status === undefined) return [measure];
+  return [measure, { ...measure, dimensions: { ...installation, [runsEnded.dimension]: status } }];
+}
 
 /** What shares its dimensions shares a line. */
 function grouped(measures: readonly Measure[]) {

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { runId as storedRunId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { RunId } from '../engine/ids.ts';
 import type { PlacesOf, TakenPlace, WaitingRun } from '../engine/places.ts';
 import type { Instant } from '../engine/time.ts';
@@ -12,7 +13,7 @@ import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
 import { type Expression, type Key, type Table, allOf, firstOf, isFree, isThere } from './table.ts';
 
-const partition = (of: PlacesOf): string => `${scopeKey(of)}#places#${of.workflowName}`;
+const partition = (of: PlacesOf): string => partitionOf('places', scopeKey(of), of.workflowName);
 
 /** Four digits: there are at most a thousand places. */
 const digits = 4;

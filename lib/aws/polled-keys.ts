@@ -1,13 +1,14 @@
-/** Where in the Runs table lie the runs that another library's workers poll for. No project id holds a `~`. */
+/** Where in the Runs table lie the runs that another library's workers poll for. */
 import { createHash } from 'node:crypto';
 import type { PolledRunId } from '../engine/polled/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { ListingPosition, PolledAddress, Reminder } from '../ports/polled-runs.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { Key } from './table.ts';
 
 /** Namespaces may be any text, and keys part their words by `#`. */
 const partition = (namespaceId: string, ...words: readonly string[]): string =>
-  `~openworkflow#${[encodeURIComponent(namespaceId), ...words].join('#')}`;
+  partitionOf('openworkflow', encodeURIComponent(namespaceId), ...words);
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
 

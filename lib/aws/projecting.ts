@@ -3,21 +3,33 @@ import { runsTableKeys } from '../contract/environment.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import type { HeadProjection } from '../engine/log/head.ts';
 import { listedState } from '../ports/run-index.ts';
-import { text } from './attributes.ts';
+import type { Instant } from '../engine/time.ts';
+import { expiry, text } from './attributes.ts';
 import { optionalProjectionNames, projectionAttributes } from './head-item.ts';
-import { statePartitionOf } from './run-keys.ts';
+import { creationSort, statePartitionOf } from './run-keys.ts';
 import type { Expression } from './table.ts';
 
 const { byProject, byState } = runsTableKeys;
 
-/** Sets what the projection names, removes what it does not, and moves the run into or out of the sparse index. */
-export const projecting = (run: RunAddress, projection: HeadProjection): Expression => {
-  const attributes = projectionAttributes(projection);
+/**
+ * Sets what the projection names, removes what it does not, and moves the run into or out of the sparse index.
+ * @param apart of a run whose projection is no part of its head, what else its item says; absent: it is a part of it
+ */
+export const projecting = (
+  run: RunAddress,
+  projection: HeadProjection,
+  apart?: { readonly createdAt: Instant; readonly expiresAt: Instant },
+): Expression => {
+  const attributes = {
+    ...projectionAttributes(projection),
+    ...(apart === undefined ? {} : { [runsTableKeys.expiry]: expiry(apart.expiresAt) }),
+  };
   const state = listedState(projection);
   const sets = Object.keys(attributes).map((name) => `#${name} = :${name}`);
   const gone = optionalProjectionNames.filter((name) => !(name in attributes)).map((name) => `#${name}`);
   // The sparse index is sorted as the other one is, by creation: the item knows its own.
-  if (state !== undefined) sets.push(`#sp = :sp`, `#ss = #gs`);
+  const own = apart && text(creationSort(apart.createdAt, run.runId));
+  if (state !== undefined) sets.push(`#sp = :sp`, own === undefined ? '#ss = #gs' : '#ss = :ss');
   else gone.push('#sp', '#ss');
   return {
     expression: `SET ${sets.join(', ')}${gone.length > 0 ? ` REMOVE ${gone.join(', ')}` : ''}`,
@@ -25,11 +37,11 @@ export const projecting = (run: RunAddress, projection: HeadProjection): Express
       ...Object.fromEntries([...Object.keys(attributes), ...optionalProjectionNames].map((name) => [`#${name}`, name])),
       '#sp': byState.partition,
       '#ss': byState.sort,
-      ...(state !== undefined && { '#gs': byProject.sort }),
+      ...(state !== undefined && own === undefined && { '#gs': byProject.sort }),
     },
     values: {
       ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
-      ...(state !== undefined && { ':sp': text(statePartitionOf(run, state)) }),
+      ...(state !== undefined && { ':sp': text(statePartitionOf(run, state)), ...(own !== undefined && { ':ss': own }) }),
     },
   };
 };

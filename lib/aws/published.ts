@@ -14,7 +14,7 @@ const nothingMore = { schema: z.object({}), attributes: () => ({}) };
 export const dynamoWorkflows = (table: Table): Workflows =>
   new DynamoVersions(table, {
     what: 'a workflow',
-    partitions: { summaries: '#workflows', versions: '#workflow#' },
+    partitions: { summaries: 'workflows', versions: 'workflow' },
     content: { attribute: 'definition', schema: workflowVersion },
     name: workflowName,
     facts: nothingMore,
@@ -23,7 +23,7 @@ export const dynamoWorkflows = (table: Table): Workflows =>
 export const dynamoLenses = (table: Table): Lenses =>
   new DynamoVersions(table, {
     what: 'a lens',
-    partitions: { summaries: '#lenses', versions: '#lens#' },
+    partitions: { summaries: 'lenses', versions: 'lens' },
     content: { attribute: 'lens', schema: lensVersion },
     name: lensName,
     facts: nothingMore,
@@ -32,7 +32,7 @@ export const dynamoLenses = (table: Table): Lenses =>
 export const dynamoQueries = (table: Table): Queries =>
   new DynamoVersions(table, {
     what: 'a query',
-    partitions: { summaries: '#queries', versions: '#query#' },
+    partitions: { summaries: 'queries', versions: 'query' },
     content: { attribute: 'definition', schema: queryVersion },
     name: queryName,
     facts: { schema: z.object({ kind: textAttribute.pipe(queryKind) }), attributes: ({ kind }) => ({ kind: text(kind) }) },

@@ -1,5 +1,6 @@
 /** Counters of requests in the control table, one item for each key and window. */
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { KeyId } from '../engine/ids.ts';
 import { type Instant, after, hours, iso } from '../engine/time.ts';
 import type { RateWindows } from '../ports/control.ts';
@@ -19,7 +20,7 @@ export class DynamoRateWindows implements RateWindows {
 
   async take(keyId: KeyId, windowStart: Instant, count: number): Promise<number> {
     const changed = await this.#table.update(
-      { pk: `~rate#${keyId}`, sk: iso(windowStart) },
+      { pk: partitionOf('rate', keyId), sk: iso(windowStart) },
       {
         expression: 'ADD taken :count SET #expiry = :expiry',
         names: { '#expiry': controlTableKeys.expiry },

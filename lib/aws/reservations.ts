@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { runId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Reservation, Reservations } from '../ports/control.ts';
@@ -17,7 +18,7 @@ const reservationKey = (scope: Scope, endpoint: string, key: string): Key => {
   const digest = createHash('sha256')
     .update(JSON.stringify([endpoint, key]))
     .digest('base64url');
-  return { pk: `${scopeKey(scope)}#idempotency#${digest}`, sk: 'reservation' };
+  return { pk: partitionOf('idempotency', scopeKey(scope), digest), sk: 'reservation' };
 };
 
 export class DynamoReservations implements Reservations {

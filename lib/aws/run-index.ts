@@ -3,6 +3,7 @@ import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys, runsTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { RunAddress, Scope } from '../engine/ids.ts';
 import type { WorkerDeath } from '../engine/log/deliveries.ts';
 import { type Instant, days, minutes } from '../engine/time.ts';
@@ -19,6 +20,7 @@ import type { RunLog } from '../ports/run-log.ts';
 import { type Item, expiry, instantAttribute, number, numberAttribute, text, textAttribute } from './attributes.ts';
 import { itemVersion } from './item-version.ts';
 import {
+  type Side,
   deathKey,
   deathPartitions,
   dueNoteKey,
@@ -64,23 +66,26 @@ const notedKeptMs = days(2);
 /** A verdict looks back by some hours. */
 const deathKeptMs = days(2);
 
-const sweptKey: Key = { pk: '~sweep', sk: 'minute' };
+const sweptKey: Key = { pk: partitionOf('sweep'), sk: 'minute' };
 
 export class DynamoRunIndex implements RunIndex {
   readonly #tables: Tables;
   readonly #log: Pick<RunLog, 'heads'>;
+  readonly #side: Side;
 
-  constructor(tables: Tables, log: Pick<RunLog, 'heads'>) {
+  /** @param side who writes here: the function that runs code writes, and finds, what lies on the side of code */
+  constructor(tables: Tables, log: Pick<RunLog, 'heads'>, side: Side = 'platform') {
     this.#tables = tables;
     this.#log = log;
+    this.#side = side;
   }
 
   async list(scope: Scope, options: Listing): Promise<RunPage> {
-    return this.#page(runsTableKeys.byProject, (shard) => projectPartition(scope, shard), options);
+    return this.#page(scope, runsTableKeys.byProject, (shard) => projectPartition(scope, shard), options);
   }
 
   async listByState(scope: Scope, state: ListedState, options: Listing): Promise<RunPage> {
-    const page = await this.#page(runsTableKeys.byState, (shard) => statePartition(scope, state, shard), options);
+    const page = await this.#page(scope, runsTableKeys.byState, (shard) => statePartition(scope, state, shard), options);
     // The index may be late, the heads are not: a run that has moved on is not shown where it was.
     return { ...page, heads: page.heads.filter((head) => listedState(head.projection) === state) };
   }
@@ -88,12 +93,12 @@ export class DynamoRunIndex implements RunIndex {
   async markDue({ run, minute, isNoted, isSecondLook }: DueEntry): Promise<void> {
     const attributes = { v: itemVersion, [runsTableKeys.expiry]: expiry(minutes(minute) + (isNoted ? notedKeptMs : dueKeptMs)) };
     if (isSecondLook) {
-      await this.#tables.runs.put(dueKey(run, minute), { ...attributes, look: number(2) }, isFree);
+      await this.#tables.runs.put(dueKey(run, minute, this.#side), { ...attributes, look: number(2) }, isFree);
       return;
     }
     // First the note: an entry that nobody noted could not be found again.
     if (isNoted) await this.#tables.runs.put(dueNoteKey(run, minute), attributes);
-    await this.#tables.runs.put(dueKey(run, minute), attributes);
+    await this.#tables.runs.put(dueKey(run, minute, this.#side), attributes);
   }
 
   async forgetDue(run: RunAddress): Promise<void> {
@@ -110,12 +115,13 @@ export class DynamoRunIndex implements RunIndex {
   }
 
   async dueIn(minute: number): Promise<readonly DueRun[]> {
-    const parts = shards.map((shard) =>
+    const partitions = sides.flatMap((side) => shards.map((shard) => duePartition(minute, shard, side)));
+    const parts = partitions.map((partition) =>
       allOf(
         this.#tables.runs.query({
           ConsistentRead: true,
           KeyConditionExpression: 'pk = :pk',
-          ExpressionAttributeValues: { ':pk': text(duePartition(minute, shard)) },
+          ExpressionAttributeValues: { ':pk': text(partition) },
         }),
       ),
     );
@@ -137,7 +143,7 @@ export class DynamoRunIndex implements RunIndex {
 
   async noteDeath(run: RunAddress, death: Omit<WorkerDeath, 'runId'>): Promise<void> {
     const { node, begunAt, lastSignAt, noticedAt } = death;
-    await this.#tables.runs.put(deathKey(run, node, noticedAt), {
+    await this.#tables.runs.put(deathKey(run, this.#side, node, noticedAt), {
       v: itemVersion,
       n: text(node),
       b: number(begunAt),
@@ -149,7 +155,7 @@ export class DynamoRunIndex implements RunIndex {
 
   async deathsBetween(from: Instant, to: Instant): Promise<readonly WorkerDeath[]> {
     const found = await Promise.all(
-      deathPartitions(from, to).map((partition) =>
+      deathPartitions(from, to, this.#side).map((partition) =>
         allOf(
           this.#tables.runs.query({
             ConsistentRead: true,
@@ -179,16 +185,23 @@ export class DynamoRunIndex implements RunIndex {
   }
 
   /** The newest of all shards, of which each could hold the whole page. */
-  async #page(index: ListIndex, partitionOf: (shard: number) => string, options: Listing): Promise<RunPage> {
+  async #page(scope: Scope, index: ListIndex, partitionOf: (shard: number) => string, options: Listing): Promise<RunPage> {
     const { limit } = options;
     const rows = await Promise.all(shards.map((shard) => this.#rows(index, partitionOf(shard), options)));
     const newest = rows.flat().toSorted((one, other) => (one.sort < other.sort ? 1 : -1));
     const given = newest.slice(0, limit);
-    const heads = (await this.#log.heads(given.map(({ run }) => run))).filter((head) => head !== undefined);
+    // What code writes may name any partition of an index: a run is shown where it belongs, once, and only if it has a head.
+    const runs = [...new Map(given.flatMap(({ run }) => (isIn(scope, run) ? [[run.runId, run] as const] : []))).values()];
+    const heads = (await this.#log.heads(runs)).filter((head) => head !== undefined);
     const last = given.at(-1);
     return newest.length > limit && last !== undefined ? { heads, next: positionOfSort(last.sort) } : { heads };
   }
 }
+
+const sides: readonly Side[] = ['platform', 'code'];
+
+const isIn = ({ projectId, environment }: Scope, run: RunAddress): boolean =>
+  run.projectId === projectId && run.environment === environment;
 
 const sortOnly = z.object({ sk: textAttribute });
 const dueItem = z.object({ sk: textAttribute, look: numberAttribute.optional() });

@@ -1,16 +1,29 @@
-/** Where a run's items are. Every key starts with the project and environment, so that roles can part them by it. */
+/**
+ * Where a run's items are. The kinds tell the roles apart: the function that runs the code of deployments may write what is of code
+ * alone. The head of each run, which says what it is and whose, lies with the platform.
+ */
 import { createHash } from 'node:crypto';
 import type { NodeKey, RunAddress, Scope } from '../engine/ids.ts';
 import { type Instant, instant, iso } from '../engine/time.ts';
 import type { ListedState, ListPosition } from '../ports/run-index.ts';
+import { type RunsKind, partitionOf } from '../contract/record-kinds.ts';
 import { read } from '../codec/unreadable.ts';
 import { runAddress } from '../codec/jobs.ts';
 import type { Key } from './table.ts';
 
 export const scopeKey = (scope: Scope): string => `${scope.projectId}#${scope.environment}`;
-export const runPartition = (run: RunAddress): string => `${scopeKey(run)}#run#${run.runId}`;
+/** Who writes an item: the functions of the platform alone, or the function that runs the code of deployments too. */
+export type Side = 'platform' | 'code';
+const runKind = { platform: 'run', code: 'code' } as const satisfies Record<Side, RunsKind>;
+const dueKind = { platform: 'due', code: 'due-code' } as const satisfies Record<Side, RunsKind>;
+const deathKind = { platform: 'deaths', code: 'deaths-code' } as const satisfies Record<Side, RunsKind>;
+
+export const runPartition = (run: RunAddress, side: Side = 'platform'): string =>
+  partitionOf(runKind[side], scopeKey(run), run.runId);
 
 export const headKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'head' });
+/** What lists show of a code run that has moved: its head says what it was made from, and is never written again. */
+export const projectionKey = (run: RunAddress): Key => ({ pk: runPartition(run, 'code'), sk: 'head' });
 
 /** Eight digits: no run comes to a hundred million commits. */
 const digits = 8;
@@ -19,13 +32,22 @@ const beatPrefix = 'beat#';
 export const logSort = (number: number): string => `${logPrefix}${String(number).padStart(digits, '0')}`;
 export const lastLogSort = `${logPrefix}${'9'.repeat(digits)}`;
 export const commitNumberIn = (sort: string): number => Number(sort.slice(logPrefix.length));
-export const logKey = (run: RunAddress, number: number): Key => ({ pk: runPartition(run), sk: logSort(number) });
+export const logKey = (run: RunAddress, side: Side, number: number): Key => ({
+  pk: runPartition(run, side),
+  sk: logSort(number),
+});
 
 export const beatSorts = beatPrefix;
-export const beatKey = (run: RunAddress, node: NodeKey): Key => ({ pk: runPartition(run), sk: `${beatPrefix}${node}` });
+export const beatKey = (run: RunAddress, side: Side, node: NodeKey): Key => ({
+  pk: runPartition(run, side),
+  sk: `${beatPrefix}${node}`,
+});
 export const nodeIn = (sort: string): string => sort.slice(beatPrefix.length);
-export const attachmentKey = (run: RunAddress, name: string): Key => ({ pk: runPartition(run), sk: `item#${name}` });
-export const snapshotKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'snapshot' });
+export const attachmentKey = (run: RunAddress, side: Side, name: string): Key => ({
+  pk: runPartition(run, side),
+  sk: `item#${name}`,
+});
+export const snapshotKey = (run: RunAddress, side: Side): Key => ({ pk: runPartition(run, side), sk: 'snapshot' });
 
 /** Deltas of a node; a stream of another kind has another word before its colon. */
 const streamPrefix = (node: NodeKey): string => `stream#node:${node}#`;
@@ -46,19 +68,23 @@ export const isLogSort = (sort: string): boolean => sort.startsWith(logPrefix);
 export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const shardOf = (run: RunAddress): number => createHash('sha256').update(run.runId).digest().readUInt8(0) % shards.length;
 
-export const duePartition = (minute: number, shard: number): string => `due#${minute}#${shard}`;
-export const dueKey = (run: RunAddress, minute: number): Key => ({
-  pk: duePartition(minute, shardOf(run)),
+/** @param side who wrote it: an entry only asks the sweep to look at a run */
+export const duePartition = (minute: number, shard: number, side: Side = 'platform'): string =>
+  partitionOf(dueKind[side], minute, shard);
+export const dueKey = (run: RunAddress, minute: number, side: Side = 'platform'): Key => ({
+  pk: duePartition(minute, shardOf(run), side),
   sk: `${scopeKey(run)}#${run.runId}`,
 });
 /** Deaths of workers, by the ten minutes in which they were noticed: they are few. */
 const deathSpanMs = 600_000;
-const deathPartition = (span: number): string => `deaths#${span}`;
+const deathPartition = (span: number, side: Side): string => partitionOf(deathKind[side], span);
 const deathSpan = (moment: Instant): number => Math.floor(moment / deathSpanMs);
-export const deathPartitions = (from: Instant, to: Instant): readonly string[] =>
-  Array.from({ length: Math.max(0, deathSpan(to) - deathSpan(from) + 1) }, (_, index) => deathPartition(deathSpan(from) + index));
-export const deathKey = (run: RunAddress, node: NodeKey, noticedAt: Instant): Key => ({
-  pk: deathPartition(deathSpan(noticedAt)),
+export const deathPartitions = (from: Instant, to: Instant, side: Side): readonly string[] =>
+  Array.from({ length: Math.max(0, deathSpan(to) - deathSpan(from) + 1) }, (_, index) =>
+    deathPartition(deathSpan(from) + index, side),
+  );
+export const deathKey = (run: RunAddress, side: Side, node: NodeKey, noticedAt: Instant): Key => ({
+  pk: deathPartition(deathSpan(noticedAt), side),
   sk: `${scopeKey(run)}#${run.runId}#${noticedAt}#${node}`,
 });
 /** The run in the sort key of a death. */
@@ -67,7 +93,7 @@ export const runOfDeath = (sort: string): RunAddress => addressOf(sort.split('#'
 /** The run in the sort key of a due entry. */
 export const runDue = (sort: string): RunAddress => addressOf(sort.split('#'));
 /** The run in the partition key of its items. */
-export const runIn = (partition: string): RunAddress => addressOf(partition.split('#').toSpliced(2, 1));
+export const runIn = (partition: string): RunAddress => addressOf(partition.split('#').slice(1));
 
 const addressOf = ([projectId, environment, runId]: readonly string[]): RunAddress =>
   read('a key of a run', runAddress, { projectId, environment, runId });

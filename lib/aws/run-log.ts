@@ -6,12 +6,14 @@ import type { Commit } from '../engine/log/commit.ts';
 import { type Head, type HeadProjection, type RunCreation, terminalStatuses } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Beat, LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
-import { type Item, number, text } from './attributes.ts';
+import { runsTableKeys } from '../contract/environment.ts';
+import { number, text } from './attributes.ts';
 import { commitIn, logAttributes, nonceIn } from './commit-item.ts';
-import { forgetRun, isForgottenItem } from './forget-run.ts';
-import { headAttributes, headIn } from './head-item.ts';
+import { forgetRun } from './forget-run.ts';
 import { projecting } from './projecting.ts';
+import { type RunHeads, StoredHeads } from './run-heads.ts';
 import {
+  type Side,
   attachmentKey,
   beatKey,
   beatSorts,
@@ -19,6 +21,7 @@ import {
   lastLogSort,
   logKey,
   logSort,
+  projectionKey,
   runPartition,
   snapshotKey,
 } from './run-keys.ts';
@@ -27,31 +30,38 @@ import { type Put, type Table, allOf, isFree } from './table.ts';
 
 export class DynamoRunLog implements RunLog {
   readonly #table: Table;
+  readonly #heads: RunHeads;
 
-  constructor(table: Table) {
+  /** @param heads by default those of the table */
+  constructor(table: Table, heads: RunHeads = new StoredHeads(table)) {
     this.#table = table;
+    this.#heads = heads;
   }
 
   async create(run: RunCreation): Promise<PutResult> {
     invariant(run.commit.number === firstCommit, 'a run is created by its first commit');
-    return putResult(await this.#table.put(headKey(run.address), headAttributes(run), isFree));
+    return putResult(await this.#heads.create(run));
   }
 
   async put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult> {
     invariant(commit.number > firstCommit, 'the first commit is written with the head');
-    return putResult(await this.#table.put(logKey(run, commit.number), logAttributes(commit, expiresAt), isFree));
+    const side = await this.#sideOf(run);
+    return putResult(await this.#table.put(logKey(run, side, commit.number), logAttributes(commit, expiresAt), isFree));
   }
 
   async head(run: RunAddress): Promise<Head | undefined> {
-    return headOf(await this.#table.get(headKey(run)));
+    return this.#heads.head(run);
   }
 
   async heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]> {
-    return (await this.#table.getAll(runs.map(headKey))).map(headOf);
+    return this.#heads.heads(runs);
   }
 
   async nextCommits(tails: readonly LogTail[], most: number): Promise<readonly (readonly Commit[])[]> {
-    const keys = tails.map(({ run, after }) => Array.from({ length: most }, (_, index) => logKey(run, after + 1 + index)));
+    const sides = await Promise.all(tails.map(({ run }) => this.#sideOf(run)));
+    const keys = tails.map(({ run, after }, tail) =>
+      Array.from({ length: most }, (_, index) => logKey(run, sides[tail] ?? 'platform', after + 1 + index)),
+    );
     const items = await this.#table.getAll(keys.flat());
     return tails.map((_, index) =>
       items.slice(index * most, (index + 1) * most).flatMap((item) => (item === undefined ? [] : [commitIn(item)])),
@@ -59,68 +69,97 @@ export class DynamoRunLog implements RunLog {
   }
 
   async commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]> {
-    const items = this.#table.query({
-      ConsistentRead: true,
-      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :next AND :last',
-      ExpressionAttributeValues: {
-        ':pk': text(runPartition(run)),
-        ':next': text(logSort(after + 1)),
-        ':last': text(through === undefined ? lastLogSort : logSort(through)),
-      },
-    });
-    return (await allOf(items)).map(commitIn);
+    const items = await this.#reading(run, (side) =>
+      allOf(
+        this.#table.query({
+          ConsistentRead: true,
+          KeyConditionExpression: 'pk = :pk AND sk BETWEEN :next AND :last',
+          ExpressionAttributeValues: {
+            ':pk': text(runPartition(run, side)),
+            ':next': text(logSort(after + 1)),
+            ':last': text(through === undefined ? lastLogSort : logSort(through)),
+          },
+        }),
+      ),
+    );
+    return items.map(commitIn);
   }
 
   async project(run: RunAddress, projection: HeadProjection): Promise<void> {
-    await this.#table.update(headKey(run), projecting(run, projection), {
-      expression: `attribute_exists(#pk) AND #asOf <= :asOf AND NOT #status IN (${terminalStatuses.map((status) => `:${status}`).join(', ')})`,
-      names: { '#pk': 'pk' },
-      values: Object.fromEntries(terminalStatuses.map((status) => [`:${status}`, text(status)])),
-    });
+    const known = await this.#heads.ask(run);
+    const isNewer = `#asOf <= :asOf AND NOT #status IN (${terminalStatuses.map((status) => `:${status}`).join(', ')})`;
+    const values = Object.fromEntries(terminalStatuses.map((status) => [`:${status}`, text(status)]));
+    const names = { '#pk': runsTableKeys.partition };
+    if (known?.side !== 'code') {
+      const condition = { expression: `attribute_exists(#pk) AND ${isNewer}`, names, values };
+      await this.#table.update(headKey(run), projecting(run, projection), condition);
+    } else if (known.terms !== undefined) {
+      const condition = { expression: `attribute_not_exists(#pk) OR (${isNewer})`, names, values };
+      await this.#table.update(projectionKey(run), projecting(run, projection, known.terms), condition);
+    }
   }
 
-  async attach(run: RunAddress, name: string, value: JsonValue, expiresAt: Instant): Promise<PayloadRef> {
-    await this.#table.put(attachmentKey(run, name), attachmentAttributes(value, expiresAt), isFree);
+  async attach(
+    run: RunAddress,
+    name: string,
+    value: JsonValue,
+    { expiresAt, kind }: Parameters<RunLog['attach']>[3],
+  ): Promise<PayloadRef> {
+    const side = kind === 'graph' ? 'platform' : 'code';
+    await this.#table.put(attachmentKey(run, side, name), attachmentAttributes(value, expiresAt), isFree);
     return `item:${name}`;
   }
 
   async attached(run: RunAddress, name: string): Promise<JsonValue | undefined> {
-    const item = await this.#table.get(attachmentKey(run, name));
+    const item = await this.#reading(run, (side) => this.#table.get(attachmentKey(run, side, name)));
     return item && attachmentIn(item);
   }
 
   async beat(run: RunAddress, beat: Beat, expiresAt: Instant): Promise<void> {
-    await this.#table.put(beatKey(run, beat.node), beatAttributes(beat, expiresAt));
+    await this.#table.put(beatKey(run, await this.#sideOf(run), beat.node), beatAttributes(beat, expiresAt));
   }
 
   async beats(run: RunAddress): Promise<readonly Beat[]> {
-    const items = this.#table.query({
-      ConsistentRead: true,
-      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :beats)',
-      ExpressionAttributeValues: { ':pk': text(runPartition(run)), ':beats': text(beatSorts) },
-    });
-    return (await allOf(items)).map(beatIn);
+    const items = await this.#reading(run, (side) =>
+      allOf(
+        this.#table.query({
+          ConsistentRead: true,
+          KeyConditionExpression: 'pk = :pk AND begins_with(sk, :beats)',
+          ExpressionAttributeValues: { ':pk': text(runPartition(run, side)), ':beats': text(beatSorts) },
+        }),
+      ),
+    );
+    return items.map(beatIn);
   }
 
   async saveSnapshot(run: RunAddress, snapshot: Snapshot, expiresAt: Instant): Promise<void> {
     const attributes = snapshotAttributes(snapshot, expiresAt);
-    await this.#table.put(snapshotKey(run), attributes, {
+    await this.#table.put(snapshotKey(run, await this.#sideOf(run)), attributes, {
       expression: 'attribute_not_exists(pk) OR asOf < :asOf',
       values: { ':asOf': number(snapshot.asOf) },
     });
   }
 
   async snapshot(run: RunAddress): Promise<Snapshot | undefined> {
-    const item = await this.#table.get(snapshotKey(run));
+    const item = await this.#reading(run, (side) => this.#table.get(snapshotKey(run, side)));
     return item && snapshotIn(item);
   }
 
-  forget(run: RunAddress, expiresAt: Instant): Promise<void> {
-    return forgetRun(this.#table, run, expiresAt);
+  async forget(run: RunAddress, expiresAt: Instant): Promise<void> {
+    await forgetRun(this.#table, run, await this.#sideOf(run), expiresAt);
+  }
+
+  async #sideOf(run: RunAddress): Promise<Side> {
+    return (await this.#heads.ask(run))?.side ?? 'platform';
+  }
+
+  /** Most runs are graphs: of a run that is not known its head is asked for beside the first reading, and not before it. */
+  async #reading<Answer>(run: RunAddress, read: (side: Side) => Promise<Answer>): Promise<Answer> {
+    const known = this.#heads.known(run);
+    if (known !== undefined) return read(known.side);
+    const [answer, asked] = await Promise.all([read('platform'), this.#heads.ask(run)]);
+    return asked?.side === 'code' ? read('code') : answer;
   }
 }
-
-const headOf = (item: Item | undefined): Head | undefined =>
-  item === undefined || isForgottenItem(item) ? undefined : headIn(item);
 
 const putResult = (put: Put): PutResult => (put.kind === 'stored' ? put : { kind: 'occupied', nonce: nonceIn(put.standing) });

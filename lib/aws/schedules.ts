@@ -4,6 +4,7 @@ import { scheduleMark, scheduleSetting, storedSchedule } from '../codec/schedule
 import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { ScheduleId, Scope } from '../engine/ids.ts';
 import type { Schedule, ScheduleMark, ScheduleSetting, Schedules } from '../ports/schedules.ts';
 import { type Item, number, packed, packedAttribute, text } from './attributes.ts';
@@ -13,11 +14,10 @@ import { type Key, type Table, allOf, firstOf, isFree } from './table.ts';
 
 type Listed = Awaited<ReturnType<Schedules['list']>>;
 
-const partition = (scope: Scope): string => `${scopeKey(scope)}#schedules`;
+const partition = (scope: Scope): string => partitionOf('schedules', scopeKey(scope));
 const scheduleKey = (scope: Scope, id: ScheduleId): Key => ({ pk: partition(scope), sk: id });
 
-/** No project id holds a `~`, so this is nobody's partition. */
-const sweptPartition = '~schedules';
+const sweptPartition = partitionOf('alarms');
 const settingSort = (of: ScheduleSetting): string => `${scopeKey(of)}#${of.scheduleId}#${of.incarnation}#${of.setting}`;
 const markKey = (of: ScheduleSetting): Key => ({ pk: sweptPartition, sk: `marked#${settingSort(of)}` });
 const keptKey = (of: ScheduleSetting): Key => ({ pk: sweptPartition, sk: `kept#${settingSort(of)}` });

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { nonce } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { Nonce } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Reader, Seats, SlotLease, StreamSlot } from '../ports/seats.ts';
@@ -14,13 +15,12 @@ import { expiry, instantAttribute, number as numberOf, text, textAttribute } fro
 import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import { type Expression, type Key, type Table, allOf } from './table.ts';
 
-/** No project id holds a `~`, so this is nobody's partition. */
 const seatKey = ({ run, keyId, name }: Reader): Key => {
   const reader = JSON.stringify([run.projectId, run.environment, run.runId, keyId, name]);
-  return { pk: `~seat#${createHash('sha256').update(reader).digest('hex')}`, sk: 'seat' };
+  return { pk: partitionOf('seat', createHash('sha256').update(reader).digest('hex')), sk: 'seat' };
 };
 
-const slotPartition = '~stream-slots';
+const slotPartition = partitionOf('streams');
 const slotPrefix = 'slot#';
 const slotKey = (slot: number): Key => ({ pk: slotPartition, sk: `${slotPrefix}${slot}` });
 

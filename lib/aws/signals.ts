@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { unpack } from '../codec/packed.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import { type SignalId, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
@@ -20,7 +21,7 @@ const partition = (place: SignalPlace): string => {
   const digest = createHash('sha256')
     .update(JSON.stringify([place.name, place.correlation]))
     .digest('base64url');
-  return `${scopeKey(place)}#signal#${digest}`;
+  return partitionOf('signal', scopeKey(place), digest);
 };
 const signalKey = (place: SignalPlace, id: SignalId): Key => ({ pk: partition(place), sk: `signal#${id}` });
 /** What a signal brings is an item of its own: whoever looks around at the place does not read it. */

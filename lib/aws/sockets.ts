@@ -8,6 +8,7 @@ import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';
 import { heardShape } from '../codec/watches.ts';
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { ConnectionId, RunAddress, RunId } from '../engine/ids.ts';
 import type { Connection, Heard, Membership, NextTurn, Room, Sockets } from '../ports/sockets.ts';
 import {
@@ -26,12 +27,12 @@ import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, allOf } from './table.ts';
 
 /** No project id holds a `~`, so this is nobody's partition. */
-const connectionKey = (id: ConnectionId, sort: string): Key => ({ pk: `~socket#${id}`, sk: sort });
+const connectionKey = (id: ConnectionId, sort: string): Key => ({ pk: partitionOf('socket', id), sk: sort });
 const ownSort = 'connection';
 const joinedPrefix = 'joined#';
 const joinedKey = (id: ConnectionId, run: RunId): Key => connectionKey(id, `${joinedPrefix}${run}`);
 
-const roomKey = (run: RunAddress, sort: string): Key => ({ pk: `${scopeKey(run)}#watch#${run.runId}`, sk: sort });
+const roomKey = (run: RunAddress, sort: string): Key => ({ pk: partitionOf('watch', scopeKey(run), run.runId), sk: sort });
 const memberPrefix = 'member#';
 const memberKey = (run: RunAddress, id: ConnectionId): Key => roomKey(run, `${memberPrefix}${id}`);
 const nextSort = 'next';

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { environment, instant, keyId, projectId, runId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { Nonce } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Ticket, Tickets } from '../ports/tickets.ts';
@@ -11,7 +12,7 @@ import { itemVersion, itemVersionAttribute } from './item-version.ts';
 import type { Key, Table } from './table.ts';
 
 /** No project id holds a `~`, so this is nobody's partition. */
-const ticketKey = (digest: string): Key => ({ pk: `~ticket#${digest}`, sk: 'ticket' });
+const ticketKey = (digest: string): Key => ({ pk: partitionOf('ticket', digest), sk: 'ticket' });
 
 export class DynamoTickets implements Tickets {
   readonly #table: Table;

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { unpack } from '../codec/packed.ts';
 import { read, readJson } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
+import { type ControlKind, partitionOf } from '../contract/record-kinds.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type {
@@ -34,7 +35,7 @@ export interface Published<Version extends Numbered, Facts extends object> {
   /** as errors call one */
   readonly what: string;
   /** what follows the scope: of the partition with all summaries, and, before a name, of that with its versions */
-  readonly partitions: { readonly summaries: string; readonly versions: string };
+  readonly partitions: { readonly summaries: ControlKind; readonly versions: ControlKind };
   /** the attribute that holds a version, and what lies in it */
   readonly content: { readonly attribute: string; readonly schema: z.ZodType<Version> };
   readonly name: z.ZodType<Version['name']>;
@@ -190,7 +191,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
   }
 
   #summaryPartition(scope: Scope): string {
-    return `${scopeKey(scope)}${this.#kind.partitions.summaries}`;
+    return partitionOf(this.#kind.partitions.summaries, scopeKey(scope));
   }
 
   #summaryKey(scope: Scope, name: Version['name']): Key {
@@ -205,7 +206,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
   }
 
   #versionPartition(scope: Scope, name: Version['name']): string {
-    return `${scopeKey(scope)}${this.#kind.partitions.versions}${name}`;
+    return partitionOf(this.#kind.partitions.versions, scopeKey(scope), name);
   }
 
   #summaryIn(item: Item): Summary<Version, Facts> {

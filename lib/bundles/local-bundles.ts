@@ -13,8 +13,8 @@ export interface BundleHost {
   /** of the heap of one thread */
   readonly memoryMb: number;
   readonly print: (line: PrintedLine) => void;
-  /** environment variables of the authors' own. Default: none. */
-  readonly variables?: Readonly<Record<string, string>>;
+  /** Environment variables of the authors' own, asked for when a thread begins. Throws `Unavailable`. Default: none. */
+  readonly variables?: () => Promise<Readonly<Record<string, string>>>;
   /** More of them, asked for before each piece of work: what code may ask AWS with. Throws `Unavailable`. Default: none. */
   readonly lend?: (deploymentId: DeploymentId) => Promise<Readonly<Record<string, string>>>;
 }
@@ -49,10 +49,10 @@ export class LocalBundles implements Bundles {
     if (!manifest.files.some(({ path }) => path === bundle)) {
       return { kind: 'unloadable', message: `the artifact has no ${bundle}` };
     }
-    const { places, clock, memoryMb, print, variables: own = {}, lend } = this.#host;
+    const { places, clock, memoryMb, print, variables: own, lend } = this.#host;
     const { deploymentId } = manifest;
     const lent = (await lend?.(deploymentId)) ?? {};
-    const variables = { ...own, ...lent };
+    const variables = { ...(await own?.()), ...lent };
     const start = (folder: string): BundleThread => new BundleThread({ deploymentId, folder, memoryMb, print, variables });
     return places.use(scope, manifest, { start, is: isBundleThread }, async (thread): Promise<BundleAnswer> => {
       const timeoutMs = between(clock.now(), limits.endsAt);

@@ -43,17 +43,18 @@ export class ThreadPrograms implements Programs {
     begun: BegunDrive,
     begin: (thread: ProgramThread, lent: Readonly<Record<string, string>>) => Drive,
   ): Promise<void> {
-    const { places, clock, memoryMb, print, variables = {}, lend, killMs: within = killMs, file } = this.#host;
+    const { places, clock, memoryMb, print, variables, lend, killMs: within = killMs, file } = this.#host;
     const { deploymentId } = manifest;
     try {
       const lent = (await lend?.(deploymentId)) ?? {};
+      const own = await variables?.();
       const start = (folder: string): ProgramThread =>
         new ProgramThread({
           deploymentId,
           folder,
           memoryMb,
           print,
-          variables: { ...variables, ...lent },
+          variables: { ...own, ...lent },
           clock,
           file: file ?? threadFile(programThreadFile),
           importMs: places.limits.importMs,

@@ -1,8 +1,7 @@
 /** Messages as queues and schedules carry them. */
 import * as z from 'zod';
+import { longestSignalWord } from '../engine/signal.ts';
 import { type Hops, hops, noHops } from '../engine/hops.ts';
-import type { RunAddress } from '../engine/ids.ts';
-import type { Trace } from '../engine/trace.ts';
 import type {
   AttemptResult,
   ChildJob,
@@ -14,22 +13,14 @@ import type {
   NudgeJob,
   PlaceJob,
   ResultMessage,
+  SignalJob,
+  WaitsJob,
   WakeJob,
 } from '../ports/jobs.ts';
+import { codeCreation, fetchCreation, runAddress, trace } from './creation.ts';
+import { jsonValue } from './events.ts';
 import { exactly } from './exact.ts';
-import {
-  attempt,
-  commitNo,
-  correlationId,
-  environment,
-  instant,
-  iterationKey,
-  nodeId,
-  projectId,
-  runId,
-  traceparent,
-  workflowName,
-} from './ids.ts';
+import { attempt, commitNo, instant, iterationKey, nodeId, runId, workflowName } from './ids.ts';
 import { outcome } from './outcome.ts';
 import { readJson } from './unreadable.ts';
 
@@ -37,12 +28,13 @@ import { readJson } from './unreadable.ts';
 const messageVersion = 1;
 const version = { v: z.literal(messageVersion) };
 
-export const runAddress = exactly<RunAddress>()(z.strictObject({ projectId, environment, runId }));
+export { runAddress };
 
-const trace = exactly<Trace>()(z.strictObject({ correlationId, traceparent }));
 const traced = { trace: trace.exactOptional() };
 
 const ofAttempt = { run: runAddress, commit: commitNo, nodeId, iteration: iterationKey, attempt, ...traced };
+
+const signalWord = z.string().min(1).max(longestSignalWord);
 
 const jobs = {
   node: exactly<NodeJob>()(
@@ -53,8 +45,12 @@ const jobs = {
       slowLane: z.int().min(0).exactOptional(),
     }),
   ),
-  message: exactly<MessageJob>()(z.strictObject({ kind: z.literal('message'), ...ofAttempt, resend: z.int().min(0) })),
-  drive: exactly<DriveJob>()(z.strictObject({ kind: z.literal('drive'), ...ofAttempt, resend: z.int().min(0) })),
+  message: exactly<MessageJob>()(
+    z.strictObject({ kind: z.literal('message'), ...ofAttempt, resend: z.int().min(0), creation: fetchCreation }),
+  ),
+  drive: exactly<DriveJob>()(
+    z.strictObject({ kind: z.literal('drive'), ...ofAttempt, resend: z.int().min(0), creation: codeCreation }),
+  ),
   wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...ofAttempt, resend: z.int().min(1).exactOptional() })),
   nudge: exactly<NudgeJob>()(z.strictObject({ kind: z.literal('nudge'), run: runAddress, ...traced })),
   child: exactly<ChildJob>()(
@@ -78,6 +74,18 @@ const jobs = {
       ...traced,
     }),
   ),
+  signal: exactly<SignalJob>()(
+    z.strictObject({
+      kind: z.literal('signal'),
+      run: runAddress,
+      key: z.string().min(1),
+      name: signalWord,
+      correlation: signalWord,
+      payload: jsonValue,
+      ...traced,
+    }),
+  ),
+  waits: exactly<WaitsJob>()(z.strictObject({ kind: z.literal('waits'), run: runAddress, ...traced })),
 } satisfies { [Kind in Job['kind']]: z.ZodType<Extract<Job, { kind: Kind }>> };
 
 const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
@@ -88,6 +96,8 @@ const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
   jobs.nudge,
   jobs.child,
   jobs.place,
+  jobs.signal,
+  jobs.waits,
 ]);
 
 const attemptResult = exactly<AttemptResult>()(

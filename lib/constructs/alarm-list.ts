@@ -13,6 +13,7 @@ import {
   tableThrottles,
   throttlesOf,
   timersDropped,
+  tracesWait,
   waitIn,
 } from './alarm-metrics.ts';
 
@@ -52,9 +53,10 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'NodeJobsWait',
     heading: 'Node jobs wait too long',
-    reason: 'A job normally waits for less than a second. Ten minutes is twice what a worker may take by default.',
+    reason:
+      'A job normally waits for less than a second, and one that a worker has counts too. Half an hour is twice what a worker may take.',
     metrics: waitIn('nodeJobs'),
-    threshold: 600,
+    threshold: 1_800,
     periods: 2,
   },
   {
@@ -69,7 +71,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'ResultsWait',
     heading: 'Results wait too long',
-    reason: 'Ten results are decided in well under a second. Five minutes is five failed tries, and then they are dead letters.',
+    reason: 'Ten results are decided in well under a second. Five minutes is five failed tries.',
     metrics: waitIn('results'),
     threshold: 300,
     periods: 2,
@@ -78,9 +80,9 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'CodeMessagesWait',
     heading: 'Messages for code wait too long',
     reason:
-      'A message normally waits for less than a second. Ten minutes is a backlog, or a message ahead of it that takes long.',
+      'A message normally waits for less than a second, and one that the code has counts too. Half an hour is twice what it may take for one.',
     metrics: waitIn('code'),
-    threshold: 600,
+    threshold: 1_800,
     periods: 2,
   },
   {
@@ -136,7 +138,8 @@ export const alarmEntries: readonly AlarmEntry[] = [
   {
     name: 'DeadLetterErrors',
     heading: 'Dead letters cannot be recorded',
-    reason: 'This function is the last that sees a message. What it cannot record stays for 14 days and then is lost.',
+    reason:
+      'This function is the last that sees a message. Errors here are crashes and time-outs; a letter that it cannot record stays, for 14 days at most, and "Dead letters" tells of it.',
     metrics: errorsOf('dead-letter'),
     threshold: 1,
     periods: 2,
@@ -211,9 +214,25 @@ export const alarmEntries: readonly AlarmEntry[] = [
     periods: 2,
   },
   {
+    name: 'TracesErrors',
+    heading: 'Traces cannot be sent',
+    reason: 'The collector was not reached, or refused. Work is not concerned; after an hour a trace is given up.',
+    metrics: errorsOf('traces'),
+    threshold: 5,
+    periods: 2,
+  },
+  {
+    name: 'TracesWait',
+    heading: 'Traces wait too long',
+    reason: 'A trace is sent within seconds. Half an hour is half of the time after which it is lost.',
+    metrics: tracesWait,
+    threshold: 1_800,
+    periods: 2,
+  },
+  {
     name: 'FirstKeyErrors',
     heading: 'The function of the first key fails',
-    reason: 'It answers CloudFormation, also where it says no. After a crash CloudFormation waits an hour for an answer.',
+    reason: 'It answers CloudFormation, also where it says no. After a crash CloudFormation waits five minutes for an answer.',
     metrics: errorsOf(ofDeploying),
     threshold: 1,
   },

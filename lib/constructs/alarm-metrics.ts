@@ -6,6 +6,7 @@ import { Duration } from 'aws-cdk-lib';
 import type * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
+import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import type { FunctionName } from '../contract/environment.ts';
 import { metricNamespace, slowedMessages } from '../contract/metrics.ts';
 import type { Queues } from './queues.ts';
@@ -18,6 +19,8 @@ export interface Watched {
   readonly timers: Timers;
   readonly functions: ReadonlyMap<string, { readonly lambda: lambda.IFunction; readonly consumesQueues?: boolean }>;
   readonly restApi: apigateway.RestApi | undefined;
+  /** undefined: no traces are sent */
+  readonly traceQueue?: sqs.IQueue | undefined;
 }
 
 export type MetricsOf = (watched: Watched) => readonly cloudwatch.IMetric[];
@@ -36,6 +39,9 @@ export const deadLettersLeft: MetricsOf = ({ queues }) =>
 export const waitIn =
   (queue: 'nodeJobs' | 'delayed' | 'results' | 'code' | 'watches'): MetricsOf =>
   ({ queues }) => [queues[queue].metricApproximateAgeOfOldestMessage(most)];
+
+/** in seconds */
+export const tracesWait: MetricsOf = ({ traceQueue }) => present(traceQueue?.metricApproximateAgeOfOldestMessage(most));
 
 /** Of one function, or of several together. */
 export const errorsOf =

@@ -6,7 +6,7 @@ import { allow } from './allow.ts';
 import { functionShapes } from './function-shapes.ts';
 import { keyStatement } from './key-statement.ts';
 import { acknowledgeOwnPlaces } from './own-places.ts';
-import { type PermissionName, type Places, permissions } from './permissions.ts';
+import { type PermissionName, type Places, statementsOf } from './permissions.ts';
 
 const mayAlso: readonly PermissionName[] = [...functionShapes.code.may, 'take code messages'];
 
@@ -17,7 +17,7 @@ export function grantCodeWorker(
   places: Places,
   { key, codeRole }: { readonly key: kms.IKey | undefined; readonly codeRole: iam.Role | undefined },
 ): void {
-  const statements = mayAlso.flatMap((permission) => [...permissions[permission].statements(places)]);
+  const statements = statementsOf(mayAlso, places);
   const uses = key === undefined ? [] : [keyStatement(scope, key, ['dynamodb', 's3', 'sqs'])];
   const lends = codeRole === undefined ? [] : [allow(['sts:AssumeRole'], [codeRole.roleArn])];
   for (const statement of [...statements, ...uses, ...lends]) grantee.grantPrincipal.addToPrincipalPolicy(statement);

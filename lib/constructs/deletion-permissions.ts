@@ -1,6 +1,6 @@
 /** What those may do who delete runs: of tests that are stopped, and of workflows that are being deleted. */
 import { runsTableKeys } from '../contract/environment.ts';
-import { allow, ofPartitions } from './allow.ts';
+import { allow } from './allow.ts';
 import type { Permission } from './permissions.ts';
 import { payloadPrefix } from './storage.ts';
 
@@ -11,36 +11,26 @@ export const deletionPermissions = {
    */
   'delete runs': {
     environment: ['runsTable', 'bucket'],
+    records: { runs: { run: 'd', code: 'd', due: 'd' } },
     statements: (places) => [
-      allow(['dynamodb:DeleteItem'], [places.storage.runsTable.tableArn], ofPartitions('*#run#*', 'due#*')),
       allow(['s3:DeleteObject'], [`${places.bucketArn}/${payloadPrefix}*`]),
       allow(['s3:ListBucket'], [places.bucketArn]),
     ],
   },
   /** The key of a test that was stopped is free again. */
-  'release keys of tests': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#idempotency#*')),
-    ],
-  },
+  'release keys of tests': { environment: ['controlTable'], records: { control: { idempotency: 'd' } } },
   /**
-   * Workflows that are being deleted: the list of the project's runs, how far it has come in `~deletions`, their runs in `<project>#<environment>#deletion#<name>`, their
-   * versions in `…#workflow#<name>`, their names in `…#workflows`, and the entry of the audit trail.
+   * Workflows that are being deleted: the list of the project's runs, how far it has come, the runs that it has found, their versions,
+   * their names, and the entry of the audit trail.
    */
   'continue deletions': {
     environment: ['runsTable', 'controlTable'],
+    records: {
+      runs: { run: 'b', code: 'b' },
+      control: { deletions: 'gqpud', deletion: 'gqpud', workflow: 'qd', workflows: 'u', audit: 'p' },
+    },
     statements: ({ storage }) => [
       allow(['dynamodb:Query'], [`${storage.runsTable.tableArn}/index/${runsTableKeys.byProject.name}`]),
-      allow(['dynamodb:BatchGetItem'], [storage.runsTable.tableArn]),
-      allow(
-        ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
-        [storage.controlTable.tableArn],
-        ofPartitions('~deletions', '*#deletion#*'),
-      ),
-      allow(['dynamodb:DeleteItem', 'dynamodb:Query'], [storage.controlTable.tableArn], ofPartitions('*#workflow#*')),
-      allow(['dynamodb:UpdateItem'], [storage.controlTable.tableArn], ofPartitions('*#workflows')),
-      allow(['dynamodb:PutItem'], [storage.controlTable.tableArn], ofPartitions('*#audit#*')),
     ],
   },
 } as const satisfies Record<string, Permission>;

@@ -1,8 +1,10 @@
-/** Has the first admin key made, and the keys of the configuration registered, when the stack is deployed. */
+/** Has the first admin key made, the keys of the configuration registered and its large settings written, when the stack is deployed. */
 import { CustomResource, Duration } from 'aws-cdk-lib';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { FirstKeySetting, SeedKeySetting } from '../api/schemas/seed-keys.ts';
+import { checkLength } from './ranges.ts';
+import type { StoredSetting } from './stored-settings.ts';
 
 export interface FirstKeyProps {
   /** makes and registers them; it answers CloudFormation itself */
@@ -11,18 +13,33 @@ export interface FirstKeyProps {
   readonly secretArn: string;
   readonly firstKey: FirstKeySetting;
   readonly seedKeys: readonly SeedKeySetting[];
+  readonly stored: readonly StoredSetting[];
 }
 
+/**
+ * Of the properties, as JSON. CloudFormation invokes the function asynchronously, with at most 1 MB, and an update has the old
+ * properties beside the new ones. It also keeps each setting below the 400 KB of an item.
+ */
+const mostBytes = 400_000;
+
 export class FirstKey extends Construct {
-  constructor(scope: Construct, id: string, { keeper, secretArn, firstKey, seedKeys }: FirstKeyProps) {
+  readonly resource: CustomResource;
+
+  constructor(scope: Construct, id: string, { keeper, secretArn, firstKey, seedKeys, stored }: FirstKeyProps) {
     super(scope, id);
-    new CustomResource(this, 'Keys', {
+    // As text: CloudFormation would make texts of all numbers within. Names of secrets and digests, and nothing of a key.
+    const large = { SeedKeys: JSON.stringify(seedKeys), Settings: JSON.stringify(stored) };
+    checkLength(this, {
+      name: 'seedKeys, webhooks, secrets, models, moderation, databases and codeVariables together',
+      text: JSON.stringify(large),
+      mostBytes,
+    });
+    this.resource = new CustomResource(this, 'Keys', {
       resourceType: 'Custom::StepwellKeys',
       serviceToken: keeper.functionArn,
       // Without it CloudFormation waits for an hour for a function that died.
       serviceTimeout: Duration.minutes(5),
-      // As text: CloudFormation would make texts of all numbers within. Names of secrets and digests, and nothing of a key.
-      properties: { SecretArn: secretArn, FirstKey: JSON.stringify(firstKey), SeedKeys: JSON.stringify(seedKeys) },
+      properties: { SecretArn: secretArn, FirstKey: JSON.stringify(firstKey), ...large },
     });
   }
 }

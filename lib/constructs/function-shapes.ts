@@ -22,14 +22,14 @@ export interface FunctionShape {
 const movesRuns: readonly PermissionName[] = [
   'read runs',
   'write runs',
-  'read control records',
+  'read what runs are made from',
   'read payloads',
   'write payloads',
   'send node jobs',
   'send delayed jobs',
   'set timers',
   'tell the bus',
-  'meet signals',
+  'match signals',
 ];
 
 /** What every function is told beside the names that its permissions bring: the product's own settings. */
@@ -44,66 +44,76 @@ export const defaultWorkerTimeoutSeconds = 900;
 /** Of the function that speaks for watched runs: one that dies is replaced when this and a minute have passed. */
 export const speakerTimeoutSeconds = 120;
 
-/** Of the control table a function that answers to nobody's key sees no keys. */
-const movesRunsWithoutKeys = movesRuns.filter((permission) => permission !== 'read control records');
+/** Of the function that sends traces: a collector that hangs holds a request for ten seconds. */
+export const tracesTimeoutSeconds = 60;
+
+/** Whoever starts a run remembers the key of the start, and holds on to the deployment whose code it is. */
+const startsRuns: readonly PermissionName[] = ['remember starts', 'hold deployments'];
 
 export const functionShapes: Record<FunctionName, FunctionShape> = {
   api: {
     description: 'Answers the HTTP API',
+    told: ['corsOrigins'],
     memoryMb: 1024,
     // The longest that API Gateway waits for an answer that is not streamed.
     timeoutSeconds: 29,
-    may: [...movesRuns, ...movesCode, 'list runs', 'list control records', 'write control records', 'release reservations'],
+    may: [
+      ...movesRuns,
+      ...movesCode,
+      ...startsRuns,
+      'let keys in',
+      'list runs',
+      'publish workflows',
+      'ask for deletions',
+      'give tickets',
+    ],
   },
   events: {
     description: 'Streams the events of a run to a watcher',
+    told: ['corsOrigins'],
     memoryMb: 256,
     // The longest that API Gateway keeps a stream open. Streams close themselves earlier.
     timeoutSeconds: 900,
-    // Writes control records: the request counts against the rate, and a failed authentication is audited.
-    may: ['read runs', 'read control records', 'write control records', 'keep stream slots', 'read payloads'],
+    may: ['read runs', 'let keys in', 'take tickets', 'keep seats', 'read payloads'],
   },
   deployments: {
     description: 'Takes, verifies and activates deployments',
+    told: ['corsOrigins'],
     // An archive and what it unpacks to are in memory at once; at this size the function has a whole processor.
     memoryMb: 1769,
     timeoutSeconds: 29,
-    may: [
-      'read runs',
-      'read control records',
-      'list control records',
-      'write control records',
-      'let go of deployments',
-      'keep artifacts',
-      'tell the bus',
-    ],
+    may: ['read runs', 'let keys in', 'keep deployments', 'keep artifacts', 'tell the bus'],
   },
   library: {
     description: 'Keeps what workflows use and who may: lenses, queries, schedules, keys; describes the API',
+    told: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
     may: [
-      'read control records',
-      'list control records',
-      'write control records',
-      'release reservations',
+      'let keys in',
+      'keep keys',
+      'read the audit trail',
+      'keep lenses and queries',
+      'keep records of schedules',
+      'read what runs are made from',
       'read runs',
       'keep schedules',
     ],
   },
   'test-runs': {
     description: 'Stops test runs, and deletes what they wrote',
+    told: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
     may: [
       'read runs',
       'write runs',
-      'read control records',
-      'write control records',
+      'let keys in',
+      'read what runs are made from',
       // The fold of a long run lies among them.
       'read payloads',
       'send delayed jobs',
-      'meet signals',
+      'match signals',
       'delete runs',
       'release keys of tests',
     ],
@@ -116,14 +126,15 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     may: [
       ...movesRuns,
       ...movesCode,
-      'hold deployments',
+      ...startsRuns,
+      'read lenses and queries',
       'keep places',
       'send results',
       'read secrets of nodes',
       'ask models',
       'ask databases',
       'note fires',
-      'start scheduled runs',
+      'mark alarms',
     ],
   },
   collect: {
@@ -141,6 +152,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     may: [
       ...movesRuns,
       ...movesCode,
+      'find due runs',
       'note the sweep',
       'keep schedules',
       'settle schedules',
@@ -153,25 +165,23 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     consumesQueues: true,
     memoryMb: 512,
     timeoutSeconds: 60,
-    may: [...movesRuns, ...movesCode, 'note fires', 'forget speakers'],
+    may: [...movesRuns, ...movesCode, 'note fires', 'replace speakers', 'send watches'],
   },
   code: {
     description: 'Runs the code of deployments',
     consumesQueues: true,
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
-    told: ['codeVariables', 'codeRoleArn'],
+    told: ['codeRoleArn'],
     // Unpacked artifacts: 400 MB are kept, and the next one is unpacked before an older one goes.
     diskMb: 1024,
-    // Authors' code runs with this role: of the control table it sees deployments and no keys, and it puts no artifacts.
+    // Authors' code runs with this role, for every project: docs/decisions/code-has-partitions-of-its-own.md says what each is for.
     may: [
-      'read runs',
-      'write runs',
-      'read payloads',
-      'write payloads',
+      'write runs of code',
+      'keep payloads of code',
       'read deployments',
+      'read code variables',
       'end holds on deployments',
-      'announce signals',
       'read artifacts',
       'send delayed jobs',
       'send code messages',
@@ -183,19 +193,14 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     description: 'Takes webhooks',
     memoryMb: 512,
     timeoutSeconds: 29,
-    may: [
-      ...movesRunsWithoutKeys,
-      ...movesCode,
-      'read what webhooks start',
-      'write what webhooks leave',
-      'read secrets of webhooks',
-    ],
+    may: [...movesRuns, ...movesCode, ...startsRuns, 'record failures', 'read secrets of webhooks'],
   },
   sockets: {
     description: 'Answers sockets: who opens one, and which runs are to be watched',
+    told: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
-    may: ['read runs', 'let sockets in', 'keep sockets', 'send watches'],
+    may: ['read runs', 'let keys in', 'take tickets', 'keep sockets', 'send watches'],
   },
   speaker: {
     description: 'Tells those who watch a run over sockets what happens',
@@ -205,11 +210,20 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     timeoutSeconds: speakerTimeoutSeconds,
     may: ['read runs', 'read payloads', 'recheck keys', 'keep sockets', 'send watches', 'post to sockets'],
   },
+  traces: {
+    description: 'Sends the traces of ended runs to a collector',
+    consumesQueues: true,
+    memoryMb: 512,
+    timeoutSeconds: tracesTimeoutSeconds,
+    told: ['traces'],
+    // And the collector's secret, where the setting names one.
+    may: ['read runs'],
+  },
   'first-key': {
-    description: 'Makes the first key and registers those of the configuration',
+    description: 'Makes the first key, registers those of the configuration, writes its large settings',
     memoryMb: 256,
     // A role that was only just made may be unknown to a service for a while: it asks again until then.
     timeoutSeconds: 180,
-    may: ['keep the first key', 'read secrets of seed keys', 'register keys', 'begin the sweep'],
+    may: ['keep the first key', 'read secrets of seed keys', 'keep keys', 'note the sweep', 'keep settings'],
   },
 };

@@ -2,14 +2,16 @@
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as logs from 'aws-cdk-lib/aws-logs';
-import { Construct } from 'constructs';
+import { Construct, type IDependable } from 'constructs';
 import { leastConcurrency } from '../contract/concurrency.ts';
-import type { EnvironmentName, FunctionName } from '../contract/environment.ts';
+import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
+import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 import { CodeRole } from './code-role.ts';
 import { functionShapes } from './function-shapes.ts';
 import type { Places } from './permissions.ts';
 import { type Network, ProductFunction } from './product-function.ts';
+import type { StoredSetting } from './stored-settings.ts';
 
 export interface FunctionsProps {
   readonly directory: string;
@@ -18,17 +20,12 @@ export interface FunctionsProps {
   readonly requireHttps: boolean;
   readonly metrics: boolean;
   readonly startedEvents: boolean;
-  /** who may send webhooks, as JSON */
-  readonly webhooks: string;
-  /** which secrets the nodes of which project may use, as JSON */
-  readonly secrets: string;
-  /** which models there are and who moderates, each as JSON */
-  readonly models: string;
-  readonly moderation: string;
-  /** which databases the queries of which project may ask, as JSON */
-  readonly databases: string;
-  /** environment variables for the code of deployments, as JSON */
-  readonly codeVariables: string;
+  /** origins of pages, with commas between */
+  readonly corsOrigins: string;
+  /** where traces are sent, as JSON; undefined: nowhere, and the function that sends them is not there */
+  readonly traces: string | undefined;
+  /** what is too large for environment variables: the functions are told which version they are to read */
+  readonly stored: readonly StoredSetting[];
   /** undefined: the code of deployments has no role */
   readonly codePermissions: readonly iam.PolicyStatement[] | undefined;
   readonly encryptionKey: kms.IKey | undefined;
@@ -63,24 +60,27 @@ export class Functions extends Construct {
       worker: props.workerTimeoutSeconds,
       code: props.codeTimeoutSeconds,
     };
+    const bundled = bundledFunctions(props.directory);
     this.byName = new Map(
-      bundledFunctions(props.directory).map((name) => {
-        const shape = functionShapes[name];
-        const fn = new ProductFunction(this, pascal(name), {
-          ...props,
-          name,
-          values,
-          shape: {
-            ...shape,
-            memoryMb: props.memoryMb[name] ?? shape.memoryMb,
-            timeoutSeconds: timeouts[name] ?? shape.timeoutSeconds,
-            // Where processes alone run code, no queue starts the function.
-            consumesQueues: shape.consumesQueues === true && (name !== 'code' || props.codeTakesMessages),
-          },
-          reservedConcurrency: name === 'events' && props.reservesWatchers ? props.watchers : undefined,
-        });
-        return [name, fn];
-      }),
+      bundled
+        .filter((name) => name !== 'traces' || props.traces !== undefined)
+        .map((name) => {
+          const shape = functionShapes[name];
+          const fn = new ProductFunction(this, pascal(name), {
+            ...props,
+            name,
+            values,
+            shape: {
+              ...shape,
+              memoryMb: props.memoryMb[name] ?? shape.memoryMb,
+              timeoutSeconds: timeouts[name] ?? shape.timeoutSeconds,
+              // Where processes alone run code, no queue starts the function.
+              consumesQueues: shape.consumesQueues === true && (name !== 'code' || props.codeTakesMessages),
+            },
+            reservedConcurrency: name === 'events' && props.reservesWatchers ? props.watchers : undefined,
+          });
+          return [name, fn];
+        }),
     );
     this.codeRole = this.giveCodeRole(props);
     this.connectQueues(props);
@@ -88,6 +88,14 @@ export class Functions extends Construct {
 
   get(name: FunctionName): ProductFunction | undefined {
     return this.byName.get(name);
+  }
+
+  /** Functions that read large settings are made and changed after the resource that writes these. */
+  startAfter(writer: IDependable): void {
+    const versions: readonly string[] = storedSettingNames.map((name) => environmentNames[name]);
+    for (const { lambda, environment } of this.byName.values()) {
+      if (Object.keys(environment).some((name) => versions.includes(name))) lambda.node.addDependency(writer);
+    }
   }
 
   private giveCodeRole({ codePermissions: permissions, processesRunCode: isForProcesses }: FunctionsProps): iam.Role | undefined {
@@ -126,16 +134,14 @@ function environmentValues({
   metrics,
   startedEvents,
   watchers,
-  webhooks,
-  secrets,
-  models,
-  moderation,
-  databases,
-  codeVariables,
+  corsOrigins,
+  traces,
+  stored,
   nodeConcurrency,
   maxProjectShare,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus, sockets } = places;
+  const versionOf = (name: StoredSettingName): string => stored.find((setting) => setting.name === name)?.version ?? '';
   return {
     runsTable: storage.runsTable.tableName,
     controlTable: storage.controlTable.tableName,
@@ -158,12 +164,14 @@ function environmentValues({
     watchers: watchers === undefined ? '' : String(watchers),
     metrics: String(metrics),
     startedEvents: String(startedEvents),
-    webhooks,
-    secrets,
-    models,
-    moderation,
-    databases,
-    codeVariables,
+    corsOrigins,
+    traces: traces ?? '',
+    webhooks: versionOf('webhooks'),
+    secrets: versionOf('secrets'),
+    models: versionOf('models'),
+    moderation: versionOf('moderation'),
+    databases: versionOf('databases'),
+    codeVariables: versionOf('codeVariables'),
     // Told once there is one.
     codeRoleArn: '',
   };

@@ -53,12 +53,29 @@ const gatewayAnswers: readonly GatewayAnswer[] = [
   },
 ];
 
-export function addGatewayResponses(api: apigateway.RestApi): void {
+/**
+ * The gateway cannot compare the origin of a request with a list: its templates are "not processed by the VTL engine", and a header
+ * is a text or a copy of a header of the request
+ * (https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-swagger-extensions-gateway-responses.gatewayResponse.html).
+ * So one origin is named, and of several any page may read these answers. They are the same for everybody, and say nothing of any data.
+ */
+const corsHeaders = (origins: readonly string[]): Readonly<Record<string, string>> => {
+  const [only, ...more] = origins;
+  if (only === undefined) return {};
+  return {
+    'Access-Control-Allow-Origin': more.length === 0 ? `'${only}'` : "'*'",
+    'Access-Control-Expose-Headers': "'retry-after,x-amzn-requestid,x-workflow-correlation-id'",
+    Vary: "'Origin'",
+  };
+};
+
+/** @param origins of pages that may read them */
+export function addGatewayResponses(api: apigateway.RestApi, origins: readonly string[]): void {
   for (const { type, code, status, message, headers } of gatewayAnswers) {
     api.addGatewayResponse(type.responseType, {
       type,
       ...(status === undefined ? {} : { statusCode: String(status) }),
-      responseHeaders: { 'x-workflow-correlation-id': 'context.requestId', ...headers },
+      responseHeaders: { 'x-workflow-correlation-id': 'context.requestId', ...headers, ...corsHeaders(origins) },
       templates: { 'application/json': JSON.stringify({ code, message, correlationId: '$context.requestId' }) },
     });
   }

@@ -28,6 +28,8 @@ export interface HttpApiProps {
   readonly events: lambda.IFunction | undefined;
   /** Answers a part of the API; undefined: not built, its routes answer like any that do not exist. */
   readonly partOf: (name: FunctionName) => lambda.IFunction | undefined;
+  /** origins of pages that may call the API from a browser */
+  readonly corsOrigins: readonly string[];
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
   readonly logRetention: logs.RetentionDays;
@@ -84,7 +86,7 @@ export class HttpApi extends Construct {
       },
     });
     this.addRoutes(props);
-    addGatewayResponses(this.restApi);
+    addGatewayResponses(this.restApi, props.corsOrigins);
     if (props.domain !== undefined) this.addDomain(props.domain);
     if (props.webAclArn !== undefined) {
       new wafv2.CfnWebACLAssociation(this, 'WebAcl', {

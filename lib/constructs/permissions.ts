@@ -3,9 +3,11 @@ import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as events from 'aws-cdk-lib/aws-events';
 import type { EnvironmentName } from '../contract/environment.ts';
 import { runsTableKeys } from '../contract/environment.ts';
-import { allow, ofPartitions } from './allow.ts';
+import { allow } from './allow.ts';
 import { deletionPermissions } from './deletion-permissions.ts';
+import { type RecordGrants, recordStatements } from './record-grants.ts';
 import type { Queues } from './queues.ts';
+import { readSecrets, settingPermissions } from './setting-permissions.ts';
 import type { SocketApi } from './socket-api.ts';
 import { socketPermissions } from './socket-permissions.ts';
 import { type Storage, artifactPrefix, payloadPrefix } from './storage.ts';
@@ -38,101 +40,110 @@ export interface Places {
 
 export interface Permission {
   readonly environment: readonly EnvironmentName[];
-  readonly statements: (places: Places) => readonly iam.PolicyStatement[];
+  readonly records?: RecordGrants;
+  readonly statements?: (places: Places) => readonly iam.PolicyStatement[];
 }
 
+/** All that these permissions allow. */
+export const statementsOf = (may: readonly PermissionName[], places: Places): readonly iam.PolicyStatement[] => {
+  const granted: readonly Permission[] = may.map((permission) => permissions[permission]);
+  const others = granted.flatMap(({ statements }) => statements?.(places) ?? []);
+  return [
+    ...recordStatements(
+      granted.map(({ records }) => records),
+      places.storage,
+    ),
+    ...others,
+  ];
+};
+
 export const payloadsArn = (places: Places): string => `${places.bucketArn}/${payloadPrefix}*`;
+
+/** No project and no environment has a `~` in its name. */
+export const codePayloadsArn = (places: Places): string => `${places.bucketArn}/${payloadPrefix}*/~code/*`;
 
 export const artifactsArn = (places: Places): string => `${places.bucketArn}/${artifactPrefix}*`;
 
 const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] as const;
 
-/** A statement without resources is none. */
-const readSecrets = (arns: readonly string[]) =>
-  arns.length === 0 ? [] : [allow(['secretsmanager:GetSecretValue'], [...new Set(arns)])];
-
 export const permissions = {
-  'read runs': {
-    environment: ['runsTable'],
-    statements: ({ storage }) => [allow(['dynamodb:GetItem', 'dynamodb:Query'], [storage.runsTable.tableArn])],
-  },
+  /** Of each run its head; of a graph's all that it wrote, and what the function noted of runs of code that runs them. */
+  'read runs': { environment: ['runsTable'], records: { runs: { run: 'gq', code: 'gq' } } },
   /** No delete: what a run wrote goes by expiry, with a test that is stopped, or with its workflow. */
   'write runs': {
     environment: ['runsTable'],
-    statements: ({ storage }) => [allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [storage.runsTable.tableArn])],
+    records: { runs: { run: 'pu', code: 'pu', due: 'p', deaths: 'pq' } },
+  },
+  /** All that the function may do that runs the code of deployments: no head, and nothing of a graph, is among it. */
+  'write runs of code': {
+    environment: ['runsTable'],
+    records: { runs: { code: 'gqpu', 'due-code': 'p', 'deaths-code': 'pq' } },
   },
   'list runs': {
     environment: ['runsTable'],
+    records: { runs: { run: 'b', code: 'b' } },
     statements: ({ storage }) => [
       allow(
         ['dynamodb:Query'],
         [runsTableKeys.byProject, runsTableKeys.byState].map((index) => `${storage.runsTable.tableArn}/index/${index.name}`),
       ),
-      allow(['dynamodb:BatchGetItem'], [storage.runsTable.tableArn]),
     ],
   },
-  'read control records': {
+  /** Which run is due is noted by whoever moves it; the sweep finds it. */
+  'find due runs': { environment: ['runsTable'], records: { runs: { due: 'q', 'due-code': 'q' } } },
+  /** A key is read and its use noted, requests are counted, and what was asked goes into the trail. */
+  'let keys in': {
     environment: ['controlTable'],
-    statements: ({ storage }) => [allow(['dynamodb:GetItem'], [storage.controlTable.tableArn])],
+    records: { control: { key: 'gn', rate: 'u', audit: 'p' } },
   },
-  'list control records': {
+  /** What a run was made from, and what a call is to be made from. */
+  'read what runs are made from': {
     environment: ['controlTable'],
-    statements: ({ storage }) => [allow(['dynamodb:Query'], [storage.controlTable.tableArn])],
+    records: { control: { workflows: 'g', workflow: 'g', deployments: 'g' } },
   },
-  'write control records': {
+  /** A start remembers its key, and gives it back when nothing was begun under it. */
+  'remember starts': { environment: ['controlTable'], records: { control: { idempotency: 'gpd' } } },
+  'publish workflows': {
     environment: ['controlTable'],
-    statements: ({ storage }) => [allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [storage.controlTable.tableArn])],
+    records: { control: { workflows: 'gqu', workflow: 'gqp' } },
   },
-  /** A reservation is given back when nothing was begun under it. */
-  'release reservations': {
+  /** What is deleted is named by a record; who starts runs of it is looked for. */
+  'ask for deletions': {
     environment: ['controlTable'],
-    statements: ({ storage }) => [allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn])],
+    records: { control: { deletions: 'gpud', schedules: 'q' } },
   },
-  /** Which streams of events are open: one partition of leases. */
-  'keep stream slots': {
+  'give tickets': { environment: ['controlTable'], records: { control: { ticket: 'p' } } },
+  'take tickets': { environment: ['controlTable'], records: { control: { ticket: 'gu' } } },
+  /** Which stream of a reader goes on, and which streams of events are open: leases. */
+  'keep seats': {
     environment: ['controlTable', 'watchers'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
-        [storage.controlTable.tableArn],
-        ofPartitions('~stream-slots'),
-      ),
-    ],
+    records: { control: { seat: 'gp', streams: 'qpd' } },
   },
-  /** How far the sweep has come stands beside the control records. */
-  'note the sweep': {
+  'keep deployments': {
     environment: ['controlTable'],
-    statements: ({ storage }) => [allow(['dynamodb:UpdateItem'], [storage.controlTable.tableArn])],
+    records: { control: { deployments: 'gqpud', hold: 'qd', workflows: 'g' } },
   },
-  /** Where signals and waits meet: partitions `<project>#<environment>#signal#<digest>`, and whoever moves a run comes by. */
-  'meet signals': {
+  'keep lenses and queries': {
     environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
-        [storage.controlTable.tableArn],
-        ofPartitions('*#signal#*'),
-      ),
-    ],
+    records: { control: { lenses: 'gqu', lens: 'gqp', queries: 'gqu', query: 'gqp' } },
   },
-  /** Where signals and waits meet, for somebody who brings none together: what is left there is found by whoever may. */
-  'announce signals': {
+  'read lenses and queries': {
     environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(['dynamodb:PutItem', 'dynamodb:Query'], [storage.controlTable.tableArn], ofPartitions('*#signal#*')),
-    ],
+    records: { control: { lenses: 'g', lens: 'g', queries: 'g', query: 'g' } },
   },
-  /** Who of a workflow's runs is at work, and who waits: partitions `<project>#<environment>#places#<workflow>`. */
-  'keep places': {
+  'keep records of schedules': {
     environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
-        [storage.controlTable.tableArn],
-        ofPartitions('*#places#*'),
-      ),
-    ],
+    records: { control: { schedules: 'gqpud', alarms: 'pd' } },
   },
+  /** Keys, and the lists of them. */
+  'keep keys': { environment: ['controlTable'], records: { control: { key: 'gpu', keys: 'qp' } } },
+  'read the audit trail': { environment: ['controlTable'], records: { control: { audit: 'q' } } },
+  /** How far the sweep has come. */
+  'note the sweep': { environment: ['controlTable'], records: { control: { sweep: 'gu' } } },
+  /** Where signals and waits meet: whoever moves a run comes by. */
+  'match signals': { environment: ['controlTable'], records: { control: { signal: 'gqpud' } } },
+  /** Who of a workflow's runs is at work, and who waits. */
+  'keep places': { environment: ['controlTable'], records: { control: { places: 'qpd' } } },
   'read payloads': {
     environment: ['bucket'],
     statements: (places) => [
@@ -146,6 +157,14 @@ export const permissions = {
     // The tag says when the bucket is to delete it.
     statements: (places) => [allow(['s3:PutObject', 's3:PutObjectTagging'], [payloadsArn(places)])],
   },
+  /** Of runs of code, and of no others: `blobsOf` in `lib/service/payloads.ts` says where they lie. */
+  'keep payloads of code': {
+    environment: ['bucket'],
+    statements: (places) => [
+      allow(['s3:GetObject', 's3:PutObject', 's3:PutObjectTagging'], [codePayloadsArn(places)]),
+      allow(['s3:ListBucket'], [places.bucketArn]),
+    ],
+  },
   /** Signing an upload hands on this permission, for one object and one digest and a quarter of an hour. */
   'keep artifacts': {
     environment: ['bucket'],
@@ -154,30 +173,12 @@ export const permissions = {
       allow(['s3:ListBucket'], [places.bucketArn]),
     ],
   },
-  /** A deployment that is removed goes from the list, and holds on it that nobody needs go too. */
-  'let go of deployments': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#deployments', '*#deployment#*')),
-    ],
-  },
-  /** What a deployment is, and nothing else of the control table: partitions `<project>#<environment>#deployments`. */
-  'read deployments': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [allow(['dynamodb:GetItem'], [storage.controlTable.tableArn], ofPartitions('*#deployments'))],
-  },
-  /** A run that ends lets go of its deployment: partitions `<project>#<environment>#deployment#<id>`. */
-  'end holds on deployments': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#deployment#*')),
-    ],
-  },
-  /** A run that a node calls may be of a deployment's code: partitions `<project>#<environment>#deployment#<id>`. */
-  'hold deployments': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [allow(['dynamodb:PutItem'], [storage.controlTable.tableArn], ofPartitions('*#deployment#*'))],
-  },
+  /** What a deployment is, and nothing else of the control table. */
+  'read deployments': { environment: ['controlTable'], records: { control: { deployments: 'g' } } },
+  /** A run that ends lets go of its deployment. */
+  'end holds on deployments': { environment: ['controlTable'], records: { control: { hold: 'd' } } },
+  /** A run of a deployment's code holds on to it before it begins. */
+  'hold deployments': { environment: ['controlTable'], records: { control: { hold: 'p' } } },
   'read artifacts': {
     environment: ['bucket'],
     statements: (places) => [allow(['s3:GetObject'], [artifactsArn(places)]), allow(['s3:ListBucket'], [places.bucketArn])],
@@ -210,6 +211,7 @@ export const permissions = {
   },
   ...socketPermissions,
   ...deletionPermissions,
+  ...settingPermissions,
   'set timers': {
     environment: timerEnvironment,
     statements: ({ timers }) => [
@@ -226,43 +228,12 @@ export const permissions = {
       allow(['iam:PassRole'], [timers.role.roleArn], { StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } }),
     ],
   },
-  /** What the sweep looks at to set schedules right: the partition `~schedules`. */
-  'settle schedules': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
-        [storage.controlTable.tableArn],
-        ofPartitions('~schedules'),
-      ),
-    ],
-  },
-  /** A fire is noted on the record of its schedule, which lies in `<project>#<environment>#schedules`. */
-  'note fires': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [storage.controlTable.tableArn], ofPartitions('*#schedules')),
-    ],
-  },
-  /** What a fire's run is begun with, and the mark that an alarm is nobody's any more. */
-  'start scheduled runs': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
-        [storage.controlTable.tableArn],
-        ofPartitions('*#idempotency#*', '*#deployment#*', '~schedules'),
-      ),
-      allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#idempotency#*')),
-    ],
-  },
-  /** Where the first sweep begins is noted before there is a run. */
-  'begin the sweep': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [storage.controlTable.tableArn], ofPartitions('~sweep')),
-    ],
-  },
+  /** What the sweep looks at to set schedules right. */
+  'settle schedules': { environment: ['controlTable'], records: { control: { schedules: 'g', alarms: 'qpd' } } },
+  /** A fire is noted on the record of its schedule. */
+  'note fires': { environment: ['controlTable'], records: { control: { schedules: 'gu' } } },
+  /** The mark that an alarm is nobody's any more. */
+  'mark alarms': { environment: ['controlTable'], records: { control: { alarms: 'p' } } },
   'keep the first key': {
     environment: [],
     statements: ({ firstKeySecretArn }) => [
@@ -270,75 +241,8 @@ export const permissions = {
     ],
   },
   'read secrets of seed keys': { environment: [], statements: ({ seedSecretArns }) => readSecrets(seedSecretArns) },
-  /** Keys, and the lists of them: partitions `~key#<id>` and `<project>#<environment>#keys`. */
-  'register keys': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
-        [storage.controlTable.tableArn],
-        ofPartitions('~key#*', '*#keys'),
-      ),
-    ],
-  },
-  'read secrets of webhooks': {
-    environment: ['webhooks'],
-    statements: ({ webhookSecretArns }) => readSecrets(webhookSecretArns),
-  },
-  'read secrets of nodes': {
-    environment: ['secrets'],
-    statements: ({ nodeSecretArns }) => readSecrets(nodeSecretArns),
-  },
-  'ask models': {
-    environment: ['models', 'moderation'],
-    statements: ({ modelSecretArns, modelArns, guardrailArn }) => [
-      ...readSecrets(modelSecretArns),
-      ...(modelArns.length === 0 ? [] : [allow(['bedrock:InvokeModelWithResponseStream'], modelArns)]),
-      ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
-    ],
-  },
-  /** The Data API reads the secret of a database in the name of whoever asks. */
-  'ask databases': {
-    environment: ['databases'],
-    statements: ({ clusterArns, databaseSecretArns }) => [
-      ...(clusterArns.length === 0
-        ? []
-        : [
-            allow(
-              [
-                'rds-data:ExecuteStatement',
-                'rds-data:BeginTransaction',
-                'rds-data:CommitTransaction',
-                'rds-data:RollbackTransaction',
-              ],
-              clusterArns,
-            ),
-          ]),
-      ...readSecrets(databaseSecretArns),
-    ],
-  },
-  /** What a webhook may start, and whether it has; no key, and nobody's audit trail. */
-  'read what webhooks start': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:GetItem'],
-        [storage.controlTable.tableArn],
-        ofPartitions('*#workflows', '*#workflow#*', '*#deployments', '*#idempotency#*'),
-      ),
-    ],
-  },
-  'write what webhooks leave': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
-        [storage.controlTable.tableArn],
-        ofPartitions('*#idempotency#*', '*#deployment#*', '*#audit#*'),
-      ),
-      allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#idempotency#*')),
-    ],
-  },
+  /** Who was refused, and what was started. */
+  'record failures': { environment: ['controlTable'], records: { control: { audit: 'p' } } },
   'tell the bus': {
     environment: ['eventBusName', 'startedEvents'],
     statements: ({ eventBus }) => [allow(['events:PutEvents'], [eventBus.eventBusArn])],

@@ -9,10 +9,11 @@ import * as logs from 'aws-cdk-lib/aws-logs';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
+import { checkEnvironmentSize } from './environment-size.ts';
 import { type FunctionShape, toldToAll } from './function-shapes.ts';
 import { keyStatement } from './key-statement.ts';
 import { acknowledgeOwnPlaces } from './own-places.ts';
-import { type Places, permissions } from './permissions.ts';
+import { type Places, permissions, statementsOf } from './permissions.ts';
 import { acknowledgeWildcard } from './wildcards.ts';
 
 export interface Network {
@@ -41,6 +42,7 @@ export class ProductFunction extends Construct {
   readonly lambda: lambda.Function;
   readonly role: iam.Role;
   readonly consumesQueues: boolean;
+  readonly memoryMb: number;
   readonly #told: Record<string, string>;
 
   /** what it is told, by the names of its environment */
@@ -52,6 +54,7 @@ export class ProductFunction extends Construct {
     super(scope, id);
     const { name, shape, places, encryptionKey, network } = props;
     this.consumesQueues = shape.consumesQueues === true;
+    this.memoryMb = shape.memoryMb;
     this.role = new iam.Role(this, 'Role', {
       description: `Stepwell: ${shape.description.toLowerCase()}`,
       assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
@@ -64,9 +67,7 @@ export class ProductFunction extends Construct {
     logGroup.grantWrite(this.role);
 
     const granted = shape.may.map((permission) => permissions[permission]);
-    for (const permission of granted) {
-      for (const statement of permission.statements(places)) this.role.addToPolicy(statement);
-    }
+    for (const statement of statementsOf(shape.may, places)) this.role.addToPolicy(statement);
     const secrets = shape.may.includes('keep the first key') ? (['secretsmanager'] as const) : [];
     if (encryptionKey !== undefined)
       this.role.addToPolicy(keyStatement(this, encryptionKey, ['dynamodb', 's3', 'sqs', ...secrets]));
@@ -97,6 +98,7 @@ export class ProductFunction extends Construct {
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       ...(network === undefined ? {} : networkProps(network)),
     });
+    checkEnvironmentSize(this.lambda, name);
     if (network !== undefined) this.allowNetworkInterfaces();
     acknowledgeOwnPlaces(this.role, shape.may, places);
   }
@@ -119,6 +121,9 @@ export class ProductFunction extends Construct {
       new iam.PolicyStatement({
         actions: ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
         resources: [queue.queueArn],
+        // Lambda polls with the function's role, and its requests have no source function. Those of the function's own code have one:
+        // they may neither take nor delete messages. (Lambda Developer Guide, "Using source function ARN to control function access")
+        conditions: { Null: { 'lambda:SourceFunctionArn': 'true' } },
       }),
     );
     this.lambda.addEventSourceMapping(id, { eventSourceArn: queue.queueArn, reportBatchItemFailures: true, ...limits });

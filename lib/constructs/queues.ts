@@ -1,4 +1,4 @@
-/** The queues between the functions, each with the queue that takes what nobody could work on. */
+/** The queues between the functions, and the two that take what nobody could work on: one for FIFO queues, one for the others. */
 import { Duration } from 'aws-cdk-lib';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
@@ -24,7 +24,14 @@ const visibilityMarginSeconds = 60;
 const resultsVisibilitySeconds = 60;
 /** Above the time-out of the function that consumes the dead letters. */
 const deadLetterVisibilitySeconds = 90;
-const maxReceiveCount = 5;
+/**
+ * A message is given for an hour at least, and five times, before it is a dead letter. Lambda counts a delivery that it throttled too, and
+ * a minute's burst at the account's concurrency must not use up all of them. (docs/decisions/throttled-messages.md)
+ */
+const leastTrialSeconds = 3_600;
+const leastReceives = 5;
+const maxReceiveCountOf = (visibilitySeconds: number): number =>
+  Math.max(leastReceives, Math.ceil(leastTrialSeconds / visibilitySeconds));
 
 interface QueueShape {
   readonly fifo: boolean;
@@ -43,24 +50,36 @@ export class Queues extends Construct {
   readonly code: sqs.Queue;
   /** Who is to speak for watched runs; group = run. */
   readonly watches: sqs.Queue;
+  /** What none of these could be worked on: each event source takes two of the account's concurrency, so queues share them. */
+  readonly deadLetters: readonly sqs.Queue[];
 
   constructor(scope: Construct, id: string, props: QueuesProps) {
     super(scope, id);
     this.node.addValidation({ validate: () => (isShareInVain(props) ? [shareInVain] : []) });
+    // SQS takes only a dead-letter queue of the same kind. A letter says by DeadLetterQueueSourceArn where it comes from.
+    const letters: DeadLetterQueues = {
+      standard: deadLetterQueue(this, 'StandardDeadLetters', false, props),
+      fifo: deadLetterQueue(this, 'FifoDeadLetters', true, props),
+    };
+    this.deadLetters = [letters.standard, letters.fifo];
     const worked = {
       visibilitySeconds: props.workerTimeoutSeconds + visibilityMarginSeconds,
       encryptionKey: props.encryptionKey,
     };
-    this.nodeJobs = withDeadLetters(this, 'NodeQueue', { ...worked, fifo: props.nodeQueue === 'fifo' });
+    this.nodeJobs = workingQueue(this, 'NodeQueue', letters, { ...worked, fifo: props.nodeQueue === 'fifo' });
     // Standard: a FIFO queue refuses a delay per message, and a schedule's message brings no deduplication id.
-    this.delayed = withDeadLetters(this, 'DelayQueue', { ...worked, fifo: false });
-    this.results = withDeadLetters(this, 'ResultsQueue', { ...worked, visibilitySeconds: resultsVisibilitySeconds, fifo: true });
-    this.code = withDeadLetters(this, 'CodeQueue', {
+    this.delayed = workingQueue(this, 'DelayQueue', letters, { ...worked, fifo: false });
+    this.results = workingQueue(this, 'ResultsQueue', letters, {
+      ...worked,
+      visibilitySeconds: resultsVisibilitySeconds,
+      fifo: true,
+    });
+    this.code = workingQueue(this, 'CodeQueue', letters, {
       ...worked,
       visibilitySeconds: props.codeTimeoutSeconds + visibilityMarginSeconds,
       fifo: true,
     });
-    this.watches = withDeadLetters(this, 'WatchQueue', {
+    this.watches = workingQueue(this, 'WatchQueue', letters, {
       ...worked,
       visibilitySeconds: speakerTimeoutSeconds + visibilityMarginSeconds,
       fifo: true,
@@ -70,28 +89,33 @@ export class Queues extends Construct {
   get all(): readonly sqs.Queue[] {
     return [this.nodeJobs, this.delayed, this.results, this.code, this.watches];
   }
-
-  get deadLetters(): readonly sqs.IQueue[] {
-    return this.all.flatMap((queue) => (queue.deadLetterQueue === undefined ? [] : [queue.deadLetterQueue.queue]));
-  }
 }
 
 const isShareInVain = ({ nodeQueue, maxProjectShare }: QueuesProps): boolean => nodeQueue === 'standard' && maxProjectShare < 100;
 const shareInVain =
   'maxProjectShare below 100 needs nodeQueue: fifo, because a standard queue has no message groups to bound a project by';
 
-function withDeadLetters(scope: Construct, id: string, shape: QueueShape): sqs.Queue {
-  const deadLetters = new sqs.Queue(scope, `${id}DeadLetters`, {
-    ...queueProps({ ...shape, visibilitySeconds: deadLetterVisibilitySeconds }),
+interface DeadLetterQueues {
+  readonly standard: sqs.Queue;
+  readonly fifo: sqs.Queue;
+}
+
+const deadLetterQueue = (scope: Construct, id: string, fifo: boolean, { encryptionKey }: Pick<QueuesProps, 'encryptionKey'>) =>
+  new sqs.Queue(scope, id, {
+    ...queueProps({ fifo, visibilitySeconds: deadLetterVisibilitySeconds, encryptionKey }),
     // A standard queue's dead letter keeps the age it had: this must be longer than the retention of the queue it came from.
     retentionPeriod: Duration.days(14),
   });
-  return new sqs.Queue(scope, id, {
+
+const workingQueue = (scope: Construct, id: string, letters: DeadLetterQueues, shape: QueueShape): sqs.Queue =>
+  new sqs.Queue(scope, id, {
     ...queueProps(shape),
     retentionPeriod: Duration.days(4),
-    deadLetterQueue: { queue: deadLetters, maxReceiveCount },
+    deadLetterQueue: {
+      queue: shape.fifo ? letters.fifo : letters.standard,
+      maxReceiveCount: maxReceiveCountOf(shape.visibilitySeconds),
+    },
   });
-}
 
 function queueProps({ fifo, visibilitySeconds, encryptionKey }: QueueShape): sqs.QueueProps {
   return {

@@ -24,13 +24,10 @@ export interface Length {
   readonly mostBytes: number;
 }
 
-/** The same for texts that are too long for where they go. */
-export function checkLengths(construct: Construct, lengths: readonly Length[]): void {
+/** The same for a text that is too long for where it goes. */
+export function checkLength(construct: Construct, { name, text, mostBytes }: Length): void {
+  const bytes = Buffer.byteLength(text);
   construct.node.addValidation({
-    validate: () =>
-      lengths
-        .map(({ name, text, mostBytes }) => ({ name, mostBytes, bytes: Buffer.byteLength(text) }))
-        .filter(({ bytes, mostBytes }) => bytes > mostBytes)
-        .map(({ name, bytes, mostBytes }) => `${name} must be at most ${mostBytes} bytes of JSON, and has ${bytes}`),
+    validate: () => (bytes > mostBytes ? [`${name} must be at most ${mostBytes} bytes of JSON, and have ${bytes}`] : []),
   });
 }

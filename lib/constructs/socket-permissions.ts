@@ -1,5 +1,5 @@
 /** What the functions of sockets may do beside what others may too. */
-import { allow, ofPartitions } from './allow.ts';
+import { allow } from './allow.ts';
 import type { Permission } from './permissions.ts';
 
 export const socketPermissions = {
@@ -7,36 +7,12 @@ export const socketPermissions = {
     environment: ['watchQueueUrl'],
     statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.watches.queueArn])],
   },
-  /** Open sockets and who watches what: partitions `~socket#<id>` and `<project>#<environment>#watch#<runId>`. */
-  'keep sockets': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(
-        ['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
-        [storage.controlTable.tableArn],
-        ofPartitions('~socket#*', '*#watch#*'),
-      ),
-    ],
-  },
-  /** A message about a watched run that nobody could work on: no speaker is announced any more. */
-  'forget speakers': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [allow(['dynamodb:DeleteItem'], [storage.controlTable.tableArn], ofPartitions('*#watch#*'))],
-  },
-  /** Keys and tickets are read, their use is noted, requests counted, and failures put into the trail. */
-  'let sockets in': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [
-      allow(['dynamodb:GetItem'], [storage.controlTable.tableArn], ofPartitions('~key#*', '~ticket#*')),
-      allow(['dynamodb:UpdateItem'], [storage.controlTable.tableArn], ofPartitions('~key#*', '~ticket#*', '~rate#*')),
-      allow(['dynamodb:PutItem'], [storage.controlTable.tableArn], ofPartitions('*#audit#*')),
-    ],
-  },
+  /** Open sockets and who watches what. */
+  'keep sockets': { environment: ['controlTable'], records: { control: { socket: 'qpud', watch: 'qpud' } } },
+  /** A message about a watched run that nobody could work on: another speaker is asked for while somebody watches. */
+  'replace speakers': { environment: ['controlTable'], records: { control: { watch: 'qd' } } },
   /** Whether a key is still good. */
-  'recheck keys': {
-    environment: ['controlTable'],
-    statements: ({ storage }) => [allow(['dynamodb:GetItem'], [storage.controlTable.tableArn], ofPartitions('~key#*'))],
-  },
+  'recheck keys': { environment: ['controlTable'], records: { control: { key: 'g' } } },
   /** Posting to the connections of this stage, and closing them. */
   'post to sockets': {
     environment: ['socketsUrl'],

@@ -7,16 +7,19 @@ import type * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
+import { corsOrigins } from '../api/schemas/cors-origins.ts';
 import { clusterArnsIn, databaseSecretArnsIn, databaseSetting } from '../api/schemas/database-setting.ts';
 import { type secretSetting, secretArnsIn, secretsTold } from '../api/schemas/secret-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { usualConcurrency } from '../contract/concurrency.ts';
 import type { FunctionName } from '../contract/environment.ts';
+import { traceSetting } from '../api/schemas/trace-setting.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 import { Alarms } from './alarms.ts';
 import { bundledFunctions } from './bundled-functions.ts';
 import { grantCodeWorker } from './code-worker.ts';
+import { Dashboards } from './dashboards.ts';
 import { FirstKey } from './first-key.ts';
 import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
 import { functionsDirectory } from './functions-directory.ts';
@@ -25,11 +28,14 @@ import { type Domain, HttpApi } from './http-api.ts';
 import type { Places } from './permissions.ts';
 import type { Network } from './product-function.ts';
 import { type NodeQueueKind, Queues } from './queues.ts';
-import { type Range, checkLengths, checkRanges } from './ranges.ts';
+import { checkRanges } from './ranges.ts';
+import { rangesOf } from './setting-ranges.ts';
 import { SocketApi } from './socket-api.ts';
 import { Storage, type StorageProps } from './storage.ts';
+import { storedSettingsOf } from './stored-settings.ts';
 import { SweepSchedule } from './sweep-schedule.ts';
 import { Timers } from './timers.ts';
+import { Traces } from './traces.ts';
 import { asSeenBy } from './wildcards.ts';
 
 export interface StepwellProps {
@@ -49,11 +55,17 @@ export interface StepwellProps {
    * @default false
    */
   readonly metrics?: boolean;
+  /** Whether the stack has a dashboard of CloudWatch. The first three of an account are free. Default: true. */
+  readonly dashboard?: boolean;
   /**
    * Tells the bus when a run has begun, and not only when it has ended: one more event for each run, which is billed.
    * @default false
    */
   readonly startedEvents?: boolean;
+  /** Origins of web pages that may call the API and open sockets from a browser, each in full: `https://app.example.com`. Default: none. */
+  readonly corsOrigins?: z.input<typeof corsOrigins>;
+  /** Where the traces of ended runs are sent, by OpenTelemetry's protocol. Default: nowhere. */
+  readonly traces?: z.input<typeof traceSetting>;
   /** Encrypts queues and logs. Default: the storage's key. */
   readonly encryptionKey?: kms.IKey;
   /** The project and environment of the first admin key, and its limit. Default: `default` and `production`, the usual limit. */
@@ -130,17 +142,6 @@ interface Shared {
   readonly logRetention: logs.RetentionDays;
 }
 
-/** A function has 4 KB for all that it is told. */
-const mostWebhookBytes = 2_800;
-/** The worker is told all of these, and has 4 KB too, of which it needs 1.2 KB for the rest. */
-const mostSecretBytes = 1_800;
-const mostModelBytes = 2_400;
-const mostModerationBytes = 400;
-const mostDatabaseBytes = 1_800;
-const mostWorkerBytes = 2_800;
-/** The function of the code needs less for the rest. */
-const mostVariableBytes = 2_800;
-
 export class Stepwell extends Construct {
   readonly storage: Storage;
   readonly queues: Queues;
@@ -156,6 +157,8 @@ export class Stepwell extends Construct {
   readonly httpApi: HttpApi | undefined;
   /** undefined until the function that answers it is bundled */
   readonly socketApi: SocketApi | undefined;
+  /** undefined where the setting turns them off */
+  readonly dashboards: Dashboards | undefined;
   private readonly places: Places;
   private readonly encryptionKey: kms.IKey | undefined;
 
@@ -171,29 +174,13 @@ export class Stepwell extends Construct {
 
     const seeds = seedKeys.parse(props.seedKeys ?? []);
     const webhooks = webhookProviders.parse(props.webhooks ?? {});
-    const webhooksText = JSON.stringify(webhooks);
     const secrets = secretsTold(props.secrets ?? {});
-    const secretsText = JSON.stringify(secrets);
     const models = modelSetting.parse(props.models ?? {});
-    const modelsText = JSON.stringify(models);
     const moderation = moderationSetting.parse(props.moderation ?? { provider: 'none' });
-    const moderationText = JSON.stringify(moderation);
     const databases = databaseSetting.parse(props.databases ?? {});
-    const databasesText = JSON.stringify(databases);
-    const variablesText = JSON.stringify(codeVariables.parse(props.codeVariables ?? {}));
-    checkLengths(this, [
-      { name: 'webhooks', text: webhooksText, mostBytes: mostWebhookBytes },
-      { name: 'secrets', text: secretsText, mostBytes: mostSecretBytes },
-      { name: 'models', text: modelsText, mostBytes: mostModelBytes },
-      { name: 'moderation', text: moderationText, mostBytes: mostModerationBytes },
-      { name: 'databases', text: databasesText, mostBytes: mostDatabaseBytes },
-      { name: 'codeVariables', text: variablesText, mostBytes: mostVariableBytes },
-      {
-        name: 'secrets, models, moderation and databases together',
-        text: secretsText + modelsText + moderationText + databasesText,
-        mostBytes: mostWorkerBytes,
-      },
-    ]);
+    const variables = codeVariables.parse(props.codeVariables ?? {});
+    const stored = storedSettingsOf(this, { webhooks, secrets, models, moderation, databases, codeVariables: variables });
+    const traces = props.traces === undefined ? undefined : traceSetting.parse(props.traces);
     const firstKeySecretArn = (this.firstKeySecretArn = asSeenBy(this, this.storage, this.storage.firstKeySecret.ref));
 
     this.queues = new Queues(this, 'Queues', {
@@ -232,12 +219,9 @@ export class Stepwell extends Construct {
       requireHttps: props.requireHttps ?? true,
       metrics: props.metrics ?? false,
       startedEvents: props.startedEvents ?? false,
-      webhooks: webhooksText,
-      secrets: secretsText,
-      models: modelsText,
-      moderation: moderationText,
-      databases: databasesText,
-      codeVariables: variablesText,
+      corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
+      traces: traces === undefined ? undefined : JSON.stringify(traces),
+      stored,
       codePermissions: props.codePermissions,
       encryptionKey,
       network: props.network,
@@ -262,25 +246,27 @@ export class Stepwell extends Construct {
     if (sweep !== undefined) new SweepSchedule(this, 'SweepSchedule', { sweep: sweep.lambda, group: this.timers.group });
     const keeper = this.functions.get('first-key');
     if (keeper !== undefined) {
-      new FirstKey(this, 'FirstKey', {
+      const { resource } = new FirstKey(this, 'FirstKey', {
         keeper: keeper.lambda,
         secretArn: firstKeySecretArn,
         firstKey: firstKeySetting.parse(props.firstKey ?? {}),
         seedKeys: seeds,
+        stored,
       });
+      this.functions.startAfter(resource);
     }
     this.httpApi = this.openApi(props, { encryptionKey, logRetention });
     this.openSockets(props, { encryptionKey, logRetention });
-    new Alarms(this, 'Alarms', {
-      watched: {
-        queues: this.queues,
-        storage: this.storage,
-        timers: this.timers,
-        functions: this.functions.byName,
-        restApi: this.httpApi?.restApi,
-      },
-      topic: props.alarmTopic,
-    });
+    const sender = this.functions.get('traces');
+    const traceQueue =
+      sender === undefined || traces === undefined
+        ? undefined
+        : new Traces(this, 'Traces', { sender, eventBus: this.eventBus, setting: traces }).queue;
+    const { queues, storage, timers } = this;
+    const watched = { traceQueue, queues, storage, timers, functions: this.functions.byName, restApi: this.httpApi?.restApi };
+    new Alarms(this, 'Alarms', { watched, topic: props.alarmTopic });
+    if (props.dashboard !== false)
+      this.dashboards = new Dashboards(this, 'Dashboards', { watched, metrics: props.metrics ?? false });
   }
 
   /**
@@ -306,6 +292,7 @@ export class Stepwell extends Construct {
       partOf: (name) => this.functions.get(name)?.lambda,
       requestsPerSecond: props.requestsPerSecond ?? usualConcurrency.requestsPerSecond,
       requestBurst: props.requestBurst ?? usualConcurrency.requestBurst,
+      corsOrigins: props.corsOrigins ?? [],
       domain: props.domain,
       webAclArn: props.webAclArn,
       setsAccountLogRole: props.setsAccountLogRole ?? true,
@@ -323,26 +310,4 @@ export class Stepwell extends Construct {
       after: this.httpApi?.restApi,
     });
   }
-}
-
-function rangesOf(props: StepwellProps): readonly Range[] {
-  return [
-    { name: 'idempotencyHours', value: props.idempotencyHours, from: 1, to: 168 },
-    { name: 'workerTimeoutSeconds', value: props.workerTimeoutSeconds, from: 30, to: 900 },
-    { name: 'codeTimeoutSeconds', value: props.codeTimeoutSeconds, from: 30, to: 900 },
-    { name: 'codeConcurrency', value: props.codeConcurrency, from: 2, to: 1_000 },
-    { name: 'nodeConcurrency', value: props.nodeConcurrency, from: 2, to: 1_000 },
-    { name: 'maxProjectShare', value: props.maxProjectShare, from: 1, to: 100 },
-    { name: 'resultConcurrency', value: props.resultConcurrency, from: 2, to: 1_000 },
-    { name: 'watchers', value: props.watchers === 'uncapped' ? undefined : props.watchers, from: 1, to: 1_000 },
-    { name: 'watchedRuns', value: props.watchedRuns, from: 2, to: 1_000 },
-    { name: 'requestsPerSecond', value: props.requestsPerSecond, from: 1, to: 10_000 },
-    { name: 'requestBurst', value: props.requestBurst, from: 1, to: 5_000 },
-    ...Object.entries(props.memoryMb ?? {}).map(([name, value]) => ({
-      name: `memoryMb of ${name}`,
-      value,
-      from: 128,
-      to: 10_240,
-    })),
-  ];
 }

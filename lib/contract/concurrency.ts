@@ -24,5 +24,5 @@ export const smallAccount = {
   watchers: leastConcurrency,
 } as const;
 
-/** Each working queue has one, and each is consumed at the least. */
-export const deadLetterQueues = 5;
+/** One for FIFO queues and one for standard queues; each is consumed at the least. */
+export const deadLetterQueues = 2;

@@ -34,17 +34,22 @@ export const environmentNames = {
   metrics: 'STEPWELL_METRICS',
   /** `true`: requests that are not proven to have come over HTTPS are refused */
   requireHttps: 'STEPWELL_REQUIRE_HTTPS',
-  /** JSON: who may send webhooks, by name. It names secrets and holds none. */
+  /** origins of pages that may call the API from a browser, with commas between; empty: none */
+  corsOrigins: 'STEPWELL_CORS_ORIGINS',
+  /** JSON: where the traces of ended runs are sent. It names a secret and holds none. */
+  traces: 'STEPWELL_TRACES',
+  // Versions of settings whose texts are items of the control table: lib/contract/stored-settings.ts.
+  /** who may send webhooks, by name */
   webhooks: 'STEPWELL_WEBHOOKS',
-  /** JSON: which secrets the nodes of which project may use, by name. It names secrets and holds none. */
+  /** which secrets the nodes of which project may use, by name */
   secrets: 'STEPWELL_SECRETS',
-  /** JSON: which models there are, by name. It names secrets and holds none. */
+  /** which models there are, by name */
   models: 'STEPWELL_MODELS',
-  /** JSON: who moderates. It names secrets and holds none. */
+  /** who moderates */
   moderation: 'STEPWELL_MODERATION',
-  /** JSON: which databases the queries of which project may ask by the Data API, by name. It names secrets and holds none. */
+  /** which databases the queries of which project may ask by the Data API, by name */
   databases: 'STEPWELL_DATABASES',
-  /** JSON: environment variables for the code of deployments. It holds no secret. */
+  /** environment variables for the code of deployments */
   codeVariables: 'STEPWELL_CODE_VARIABLES',
   /** the role with which the code of deployments asks AWS; empty: it has none */
   codeRoleArn: 'STEPWELL_CODE_ROLE_ARN',
@@ -82,6 +87,7 @@ export const functionNames = [
   'webhooks',
   'sockets',
   'speaker',
+  'traces',
   'first-key',
 ] as const;
 export type FunctionName = (typeof functionNames)[number];

@@ -1,4 +1,8 @@
-/** Names of metrics that the functions write and an alarm looks at. */
+/** Names of metrics that the functions write, and that an alarm or the dashboard looks at. */
 export const metricNamespace = 'Stepwell';
-/** Its dimension tells one installation from another in the same account: the name of the table of runs. */
-export const slowedMessages = { metric: 'MessagesSlowed', dimension: 'RunsTable' } as const;
+/** Tells one installation from another in the same account: the name of the table of runs. */
+export const installationDimension = 'RunsTable';
+export const slowedMessages = { metric: 'MessagesSlowed', dimension: installationDimension } as const;
+/** Counted for the whole installation, too. Beside the installation they have no dimension but the status. */
+export const runsStarted = 'RunsStarted';
+export const runsEnded = { metric: 'RunsEnded', dimension: 'Status', statuses: ['completed', 'failed', 'cancelled'] } as const;

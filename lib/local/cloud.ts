@@ -17,6 +17,7 @@ import { deployQueuesAndBuckets } from './deploy/queues.ts';
 import { deployTables } from './deploy/tables.ts';
 import { startEmulators, type Emulators } from './emulators/emulators.ts';
 import { askDynamodb } from './emulators/forward.ts';
+import { corsOriginsIn } from './http/cors-origins.ts';
 import { readGatewayResponses } from './http/gateway-responses.ts';
 import { openRestApi } from './http/rest-api.ts';
 import { readRoutes } from './http/routes.ts';
@@ -28,6 +29,7 @@ import { readRoles, readTrust } from './policy/roles.ts';
 import { startMappings } from './pollers/start-mappings.ts';
 import { queueCalls } from './pollers/queue-calls.ts';
 import { createRecorder, type Recorder } from './recorder/recorder.ts';
+import { deliverEvent, readRules } from './rules/rules.ts';
 import { createRunner } from './scheduler/runner.ts';
 import { openScheduleStore } from './scheduler/schedule-store.ts';
 import { scheduler } from './scheduler/service.ts';
@@ -45,8 +47,10 @@ export interface CloudSettings {
   /** the first port to try for the API; 0: any free one */
   readonly port: number;
   readonly threads: number;
-  /** the account's quota of concurrent executions. Default: that of a new account */
+  /** the account's quota of concurrent executions. Default: 1,000 */
   readonly accountConcurrency?: number;
+  /** How long messages of a throttled invocation stay invisible. Default: the queue's own time, as in AWS. */
+  readonly throttledMs?: number;
   /** origins of other pages that may use the API and open sockets */
   readonly origins?: readonly string[];
   /** settles while the emulators are starting */
@@ -94,7 +98,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
   }
 
   async function start(
-    { port, threads, accountConcurrency, origins: others = [], onDeath }: CloudSettings,
+    { port, threads, accountConcurrency, origins = [], onDeath }: CloudSettings,
     ends: typeof stops,
     end: typeof stop,
   ): Promise<Cloud> {
@@ -121,6 +125,7 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     const template = readTemplate(assembly, gateway.url, socketServer.url);
     const socketRoutes = readSocketRoutes(template);
     const routes = readRoutes(template);
+    const others = [...origins, ...corsOriginsIn(template)];
     const recorder = createRecorder();
     const principals = createPrincipals(readRoles(template));
     // what a killed cloud left there
@@ -158,7 +163,11 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     ends.push(() => runner.stop());
 
     const secrets = openSecretStore(directory);
-    const buses = eventBridge(new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]));
+    const rules = readRules(template, queueUrlOf);
+    const ruleQueues = queueCalls(emulators.fauxqs.queues, recorder, 'rules');
+    const buses = eventBridge(new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]), (event) => {
+      deliverEvent(rules, ruleQueues, event).catch((error: unknown) => warn(`an event was not delivered: ${String(error)}`));
+    });
     gateway.mount({
       principals,
       recorder,
@@ -177,7 +186,8 @@ export async function startCloud(settings: CloudSettings): Promise<Cloud> {
     });
 
     await deployCustomResources({ template, directory, find });
-    const pollers = startMappings({ template, principals, find, fauxqs: emulators.fauxqs, recorder, warn });
+    const { throttledMs } = settings;
+    const pollers = startMappings({ template, principals, find, fauxqs: emulators.fauxqs, recorder, warn, throttledMs });
     // whoever takes longer is ended with its thread, right after this
     ends.push(
       async () =>

@@ -14,6 +14,7 @@ import {
   longestQueueDelayMs,
 } from '../ports/jobs.ts';
 import { kept } from './kept.ts';
+import type { ScheduleFire } from '../ports/recurrences.ts';
 
 export interface DelayedJob {
   readonly job: Job;
@@ -29,6 +30,8 @@ export class MemoryJobs implements Jobs {
   readonly messages: (MessageJob | DriveJob)[] = [];
   readonly delayed: DelayedJob[] = [];
   readonly results: ResultMessage[] = [];
+  /** fires that were sent again, not yet taken */
+  readonly fires: ScheduleFire[] = [];
   readonly #hops = new WeakMap<object, Hops>();
 
   constructor(clock: Clock) {
@@ -51,6 +54,10 @@ export class MemoryJobs implements Jobs {
       if (job.kind === 'node') this.sent.push(job);
       else this.messages.push(job);
     }
+  }
+
+  async sendFire(fire: ScheduleFire): Promise<void> {
+    this.fires.push(kept(fire));
   }
 
   async sendLater(job: Job, delay: DurationMs, hops: Hops = noHops): Promise<void> {

@@ -7,12 +7,12 @@ import type { ConfiguredModel, ModelSetting } from './setting.ts';
 export type ProviderOf = (model: ConfiguredModel) => Promise<ModelProvider>;
 
 export class ConfiguredModels implements Models {
-  readonly #setting: () => ModelSetting;
+  readonly #setting: () => Promise<ModelSetting>;
   readonly #providerOf: ProviderOf;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #made = new Map<string, Promise<ModelProvider>>();
 
-  constructor(setting: () => ModelSetting, providerOf: ProviderOf, clock: Pick<Clock, 'now'>) {
+  constructor(setting: () => Promise<ModelSetting>, providerOf: ProviderOf, clock: Pick<Clock, 'now'>) {
     this.#setting = setting;
     this.#providerOf = providerOf;
     this.#clock = clock;
@@ -36,7 +36,7 @@ export class ConfiguredModels implements Models {
   }
 
   async #named(modelId: string): Promise<ModelProvider | undefined> {
-    const setting = this.#setting();
+    const setting = await this.#setting();
     const model = Object.hasOwn(setting, modelId) ? setting[modelId] : undefined;
     if (model === undefined) return undefined;
     const made = this.#made.get(modelId) ?? this.#providerOf(model);

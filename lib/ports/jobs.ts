@@ -1,9 +1,12 @@
 /** Messages that ask for work. Delivered at least once, late, twice and in any order; a kept message comes back. */
 import type { Hops } from '../engine/hops.ts';
 import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
+import type { CodeCreation, FetchCreation } from '../engine/log/head.ts';
+import type { JsonValue } from '../engine/json.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
+import type { ScheduleFire } from './recurrences.ts';
 
 /** Which request a message goes back to; absent in messages of runs that do not know theirs. */
 interface Traced {
@@ -27,11 +30,15 @@ export interface NodeJob extends Traced {
 /** Give this message of a fetch run to the code of its deployment. */
 export interface MessageJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
   readonly kind: 'message';
+  /** what `run` is: the function that runs code reads no head, because heads lie where it may not write */
+  readonly creation: FetchCreation;
 }
 
 /** Drive the code of a code run on. */
 export interface DriveJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
   readonly kind: 'drive';
+  /** as a message has it */
+  readonly creation: CodeCreation;
 }
 
 /** A node sleeps until now: wake it. Early: it waits again. Stale: it changes nothing. */
@@ -73,7 +80,24 @@ export interface PlaceJob extends Traced {
   readonly isLook?: true;
 }
 
-export type Job = NodeJob | MessageJob | DriveJob | WakeJob | NudgeJob | ChildJob | PlaceJob;
+/** A step of the code run `run` sends a signal. Its code cannot write where signals are matched: the worker does. */
+export interface SignalJob extends Traced {
+  readonly kind: 'signal';
+  readonly run: RunAddress;
+  /** of the step: the id of the signal follows from it and from the run */
+  readonly key: string;
+  readonly name: string;
+  readonly correlation: string;
+  readonly payload: JsonValue;
+}
+
+/** The code run `run` began to wait for signals: the worker notes its waits where signals are matched. */
+export interface WaitsJob extends Traced {
+  readonly kind: 'waits';
+  readonly run: RunAddress;
+}
+
+export type Job = NodeJob | MessageJob | DriveJob | WakeJob | NudgeJob | ChildJob | PlaceJob | SignalJob | WaitsJob;
 /** Work that is sent to be taken at once. */
 export type WorkJob = NodeJob | MessageJob | DriveJob;
 
@@ -112,6 +136,8 @@ export interface Jobs {
   /** To be taken after a delay of at most 900 s, in whole seconds, rounded up. */
   sendLater(job: Job, delay: DurationMs, hops?: Hops): Promise<void>;
   sendResult(result: ResultMessage, hops?: Hops): Promise<void>;
+  /** Once more what the world's scheduler sent, to be taken at once. */
+  sendFire(fire: ScheduleFire): Promise<void>;
 }
 
 /** The longest delay a queue keeps a message back, by its service's limit; a longer wait is a timer. */

@@ -53,8 +53,11 @@ export interface RunLog {
   /** Updates the projection where it is not newer (`asOf <= :n`) and not terminal; otherwise changes nothing. */
   project(run: RunAddress, projection: HeadProjection): Promise<void>;
 
-  /** Keeps a value of the run beside its log under a name of its own; written once. `item:<name>` names it. */
-  attach(run: RunAddress, name: string, value: JsonValue, expiresAt: Instant): Promise<PayloadRef>;
+  /**
+   * Keeps a value of the run beside its log under a name of its own; written once. `item:<name>` names it.
+   * @param of the run, which may not exist yet
+   */
+  attach(run: RunAddress, name: string, value: JsonValue, of: Pick<Head, 'expiresAt' | 'kind'>): Promise<PayloadRef>;
   attached(run: RunAddress, name: string): Promise<JsonValue | undefined>;
 
   beat(run: RunAddress, beat: Beat, expiresAt: Instant): Promise<void>;

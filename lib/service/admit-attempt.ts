@@ -3,7 +3,7 @@
  * earlier one recorded that too and is gone, its worker died, and an attempt whose workers die or throw again and again ends as lost.
  */
 import type { NodeRef } from '../engine/ids.ts';
-import { type Deliveries, begins, losesMessage, noDeliveries } from '../engine/log/deliveries.ts';
+import { type Deliveries, begins, noDeliveries } from '../engine/log/deliveries.ts';
 import type { Failure } from '../engine/log/events.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { isOfWorker, silenceOf } from '../engine/log/silence.ts';
@@ -81,7 +81,10 @@ export async function recordingThrows<Answer>(
   }
 }
 
-/** The message of an attempt reached the dead-letter queue: its deliveries are lost. The fold must be fresh. */
+/**
+ * The message of an attempt reached the dead-letter queue. A worker that recorded its begin is dead. Deliveries that recorded nothing say
+ * nothing of the attempt: Lambda counts a delivery that it throttled, and then nothing ran. The fold must be fresh.
+ */
 export async function recordDeadLetter(decider: Decider, fold: RunFold, open: OpenNode): Promise<void> {
   const { deps } = decider;
   const sign = await signOf(deps, fold, open);
@@ -89,8 +92,9 @@ export async function recordDeadLetter(decider: Decider, fold: RunFold, open: Op
   // A worker at work has the attempt by another message.
   if (sign !== undefined && isOfWorker(sign) && silenceOf(open, sign, now).kind === 'young') return;
   const known = sign?.deliveries ?? noDeliveries;
-  // The deaths among its deliveries are on record one by one, and the last of its workers lives.
-  const deliveries = known.isReleased === true ? known : losesMessage(known, now, endedNodes(fold));
+  // The deaths before the last one are on record one by one.
+  if (known.begun === undefined) return;
+  const deliveries = await lose(deps, fold, open, known, now);
   const failure = await failureOf(deps, fold, deliveries, now);
   if (failure !== undefined) return endAsLost(decider, fold, open, failure);
   await keep(deps, fold, open, { at: now, resends: sign?.resends ?? 0, deliveries });

@@ -1,5 +1,4 @@
 /** One attempt of one node: its pinned input, its time limit, and signs of life while it takes long. */
-import { createHash } from 'node:crypto';
 import { type NodeRef, type Scope, nodeKey } from '../engine/ids.ts';
 import type { Fact } from '../engine/graph/facts.ts';
 import { inputOf } from '../engine/graph/inputs.ts';
@@ -21,6 +20,7 @@ import type { Decider } from './decide-run.ts';
 import type { RunAttempt } from './graph.ts';
 import { withPayloads } from './payloads.ts';
 import type { RunFold } from './read-log.ts';
+import { attemptSpanId } from './span-ids.ts';
 import { voiceOf } from './stream-node.ts';
 import { watchAttempt } from './watch-attempt.ts';
 
@@ -66,7 +66,7 @@ async function attempted(
     if (node.isPure) return { outcome: worker.plans.evaluate(node, input, startedAt), printed: [] };
     const token = `${run.runId}/${nodeKey(open)}`;
     const voice = voiceOf(deps, { run, node: nodeKey(open), attempt: open.attempt, expiresAt: fold.head.expiresAt });
-    const trace = traceOf(fold.head, `${token}/${open.attempt}`);
+    const trace = traceOf(fold.head, open);
     try {
       return await underLimits(worker, { fold, plan, node, open, deliveries }, (signal) =>
         worker.runAttempt(node, input, {
@@ -100,12 +100,11 @@ async function attempted(
 const scopeOf = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });
 
 /** The span's id follows from the attempt: one that comes again is the same span. */
-const traceOf = ({ trace }: Head, attempt: string): { readonly trace?: Trace } => {
+const traceOf = ({ trace, address }: Head, open: OpenNode): { readonly trace?: Trace } => {
   if (trace === undefined) return {};
-  const spanId = createHash('sha256').update(attempt).digest('hex').slice(0, spanIdLength);
+  const spanId = attemptSpanId(address.runId, open, open.attempt);
   return { trace: { ...trace, traceparent: withSpan(trace.traceparent, spanId) } };
 };
-const spanIdLength = 16;
 
 /** Aborts the attempt at its time limit or when its run has ended, and beats while it takes long. */
 async function underLimits(

@@ -204,7 +204,7 @@ export async function createHead(
     commit: {
       number: firstCommit,
       firstEventId: eventId(1),
-      events: await spillEvents(deps, terms, first.events),
+      events: await spillEvents(deps, { address, expiresAt, kind: first.made.kind }, first.events),
       at: now,
       by,
       nonce: nonce(standing.owner),
@@ -279,7 +279,7 @@ async function firstOfGraph(
   { address, deadlineAt, expiresAt, startsAt }: Terms,
 ): Promise<First | NotMade> {
   const { version, input, system = {}, goesOn, unsaved } = resolved;
-  const payload: Payload = await spillInput(deps, { address, expiresAt }, input);
+  const payload: Payload = await spillInput(deps, { address, expiresAt, kind: 'graph' }, input);
   const workflow = { name: version.name, version: version.version };
   if (unsaved !== undefined) await carryGraph(deps, address, unsaved, expiresAt);
   const plan =
@@ -308,7 +308,7 @@ async function firstOfCode(
     await deps.deployments.letGo(address, deploymentId, address.runId);
     return { kind: 'deployment_not_found', deploymentId };
   }
-  const payload: Payload = await spillInput(deps, { address, expiresAt }, input);
+  const payload: Payload = await spillInput(deps, { address, expiresAt, kind: runtime }, input);
   if (runtime === 'code') {
     const workflow = { name: workflowName, ...(codeVersion === undefined ? {} : { version: codeVersion }) };
     const told = { ...system, [replayVersionKey]: replayVersion };

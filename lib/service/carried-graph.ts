@@ -13,7 +13,7 @@ export const carryGraph = async (
   run: RunAddress,
   graph: UnsavedGraph,
   expiresAt: Instant,
-): Promise<void> => void (await log.attach(run, name, unsavedGraphBody(graph), expiresAt));
+): Promise<void> => void (await log.attach(run, name, unsavedGraphBody(graph), { expiresAt, kind: 'graph' }));
 
 /** undefined where the run is being forgotten */
 export async function graphCarried({ log }: Pick<Deps, 'log'>, run: RunAddress): Promise<UnsavedGraph | undefined> {

@@ -10,10 +10,11 @@ import { callerOf } from '../engine/log/lineage.ts';
 import type { Instant } from '../engine/time.ts';
 import { cancelRun } from './cancel-run.ts';
 import type { Decider } from './decide-run.ts';
-import { blobsOf, forgetRun } from './forget-run.ts';
+import { forgetRun } from './forget-run.ts';
 import { childJob } from './jobs-of.ts';
 import { leaveEveryWait } from './keep-waits.ts';
 import { mendRun } from './mend-run.ts';
+import { everyBlobOf } from './payloads.ts';
 import { type RunFold, commitsOf, readRun } from './read-log.ts';
 import { tellEnd } from './tend-child.ts';
 
@@ -28,7 +29,7 @@ export async function deleteRun(decider: Decider, run: RunAddress, expiresAt: In
   const { deps } = decider;
   const head = await deps.log.head(run);
   if (head === undefined) {
-    await deps.blobs.removeAll(run, blobsOf(run));
+    for (const prefix of everyBlobOf(run)) await deps.blobs.removeAll(run, prefix);
     await deps.log.forget(run, expiresAt);
     return undefined;
   }

@@ -14,6 +14,7 @@ import type { FetchHead } from '../engine/log/head.ts';
 import type { OpenNode } from '../engine/log/node-state.ts';
 import { wantedNode } from '../engine/log/wanted-node.ts';
 import { type Instant, durationMs, instant } from '../engine/time.ts';
+import { withSpan } from '../engine/trace.ts';
 import type { Bundles } from '../ports/bundles.ts';
 import type { MessageJob } from '../ports/jobs.ts';
 import { decideFetchRun, newMessage } from './decide-fetch-run.ts';
@@ -21,10 +22,10 @@ import { admitAttempt, recordingThrows } from './admit-attempt.ts';
 import { isPastDeadline, passDeadline } from './deadline.ts';
 import type { Decider } from './decide-run.ts';
 import { later, nudgeDelay, nudgeLater } from './later.ts';
-import { mendAndHandOn } from './nudge-run.ts';
 import { load } from './payloads.ts';
 import { type RunFold, readRun } from './read-log.ts';
 import type { Delivery } from './run-node.ts';
+import { attemptSpanId } from './span-ids.ts';
 import { watchDelivery } from './watch-delivery.ts';
 import { workflowMessage } from './workflow-message.ts';
 
@@ -45,8 +46,9 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
   if (open !== undefined && isPastDeadline(deps, fold)) {
     await passDeadline(deliverer, fold);
   } else if (open === undefined) {
-    // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit.
-    if (delivery.isRedelivered) await mendAndHandOn(deliverer, fold);
+    // A duplicate sends nothing. A redelivery may be all that is left of a function that died after its commit: what that one left
+    // unsent is sent by the worker.
+    if (delivery.isRedelivered) await nudgeLater(deps, head, durationMs(0));
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > deps.clock.now()) {
     await later(deps, open.notBefore, job);
   } else {
@@ -126,7 +128,10 @@ const headersOf = (head: FetchHead, open: OpenNode, { queueName, reason, payload
   'x-workflow-run-id': head.address.runId,
   ...(head.trace === undefined
     ? {}
-    : { 'x-workflow-correlation-id': head.trace.correlationId, traceparent: head.trace.traceparent }),
+    : {
+        'x-workflow-correlation-id': head.trace.correlationId,
+        traceparent: withSpan(head.trace.traceparent, attemptSpanId(head.address.runId, open, open.attempt)),
+      }),
   ...(reason === undefined ? {} : { 'x-workflow-resume-reason': asHeader(reason) }),
   ...(payload === undefined ? {} : { 'x-workflow-resume-payload': asHeader(jsonOf(payload)) }),
 });

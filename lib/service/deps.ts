@@ -10,6 +10,8 @@ interface Settings {
   readonly idempotencyMs: DurationMs;
   /** whether the HTTP functions refuse what is not proven to have come over HTTPS */
   readonly requiresHttps: boolean;
+  /** origins of pages that may call the HTTP functions from a browser; absent: none */
+  readonly corsOrigins?: readonly string[];
   /**
    * of each project in the workers; absent: the queue of node jobs knows no groups, so nothing bounds a project and scripts run to
    * their limits at once

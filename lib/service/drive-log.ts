@@ -4,7 +4,6 @@
  * everybody else.) One that is too large for a slot goes into several, and each of them is such a turn.
  */
 import { decideCode } from '../engine/durable/decide.ts';
-import { signalWaitsOf } from '../engine/graph/sleepers.ts';
 import type { CodeFact } from '../engine/durable/facts.ts';
 import { firstPart, halfOf, mostInPart } from '../engine/durable/turn-parts.ts';
 import type { History, Turn, TurnAnswer } from '../engine/durable/turn.ts';
@@ -15,14 +14,14 @@ import { type Commit, nextCommitNo } from '../engine/log/commit.ts';
 import type { Ending, Failure } from '../engine/log/events.ts';
 import { applyCommit, isTerminal } from '../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../engine/log/node-state.ts';
-import type { Instant } from '../engine/time.ts';
+import { type Instant, durationMs } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { isWon, untilDefinite } from './append.ts';
 import { carryOut } from './carry-out.ts';
 import { codeTools } from './decide-code-run.ts';
 import type { Decider } from './decide-run.ts';
 import { judgeForeign } from './foreign-commit.ts';
-import { announceWaits } from './keep-waits.ts';
+import { ofRun } from './jobs-of.ts';
 import { loadHistory } from './load-history.ts';
 import { measureCommit } from './measure-commit.ts';
 import { CommitTooLarge, spillEvents } from './payloads.ts';
@@ -262,10 +261,10 @@ export class DriveLog {
     }
   }
 
-  async #announceWaits(commit: Commit): Promise<void> {
-    if (!commit.events.some(({ type }) => type === 'SIGNAL_AWAITED')) return;
-    const begun = signalWaitsOf(this.#fold.state).filter(({ dispatchedIn }) => dispatchedIn === commit.number);
-    await announceWaits(this.#decider.deps, this.#fold, begun);
+  /** Where signals are matched is not code's to write: the worker notes the waits there, and looks whether a signal is there. */
+  async #announceWaits({ events }: Commit): Promise<void> {
+    if (!events.some(({ type }) => type === 'SIGNAL_AWAITED')) return;
+    await this.#decider.deps.jobs.sendLater({ kind: 'waits', ...ofRun(this.#fold.head) }, durationMs(0));
   }
 
   #reason(): string {

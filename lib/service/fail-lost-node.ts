@@ -7,10 +7,13 @@ import type { Decider } from './decide-run.ts';
 import { recordDeadLetter } from './admit-attempt.ts';
 import { mendRun } from './mend-run.ts';
 import { type RunFold, readRun } from './read-log.ts';
+import { takeSignal } from './take-signal.ts';
 import { tellEnd } from './tend-child.ts';
 
 export async function failLostNode(decider: Decider, message: Job | ResultMessage): Promise<void> {
   const { deps } = decider;
+  // No look at the run that sent it would find it again.
+  if ('kind' in message && message.kind === 'signal') return takeSignal(decider, message);
   const fold = await readRun(deps, message.run);
   if (fold === undefined) return;
   const open = attemptOf(fold, message);

@@ -161,13 +161,17 @@ async function tellFailure(deps: Pick<Deps, 'notices'>, schedule: Schedule, fail
   });
 }
 
-/** A fire that no worker could deal with: the record says so, and the next one is no longer held up by it. */
+/**
+ * The message of a fire reached the dead-letter queue. One that no worker noted is sent again while it may catch up, because Lambda may
+ * have throttled all its deliveries. Of another the record says that it failed, and the next one is no longer held up by it.
+ */
 export async function failLostFire(deps: Deps, fire: ScheduleFire): Promise<void> {
   const schedule = await deps.schedules.schedule(fire, fire.scheduleId);
   if (schedule === undefined || !isOf(schedule, fire)) return;
   const known = schedule.fires.find(({ scheduledAt }) => scheduledAt === fire.scheduledAt);
   if (known !== undefined && known.outcome !== 'starting') return;
   const { scheduledAt } = fire;
+  if (known === undefined && between(scheduledAt, deps.clock.now()) <= schedule.terms.catchUpMs) return deps.jobs.sendFire(fire);
   const message = 'its message was given to workers again and again, and none of them could start the run';
   const failed = { scheduledAt, at: deps.clock.now(), outcome: 'failed' as const, code: 'lost', message };
   await tellFailure(deps, schedule, failed);

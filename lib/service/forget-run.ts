@@ -8,20 +8,18 @@ import { durationMs } from '../engine/time.ts';
 import { graphCarried } from './carried-graph.ts';
 import type { Deps } from './deps.ts';
 import { placeJob } from './jobs-of.ts';
+import { blobsOf } from './payloads.ts';
 import { testEndpoint } from './test-workflow.ts';
 
 export async function forgetRun(deps: Deps, head: Head): Promise<void> {
   const { address: run } = head;
   await releaseSlot(deps, head);
-  await deps.blobs.removeAll(run, blobsOf(run));
+  await deps.blobs.removeAll(run, blobsOf(head));
   const graph = isTestRun(head) ? await graphCarried(deps, run) : undefined;
   if (graph !== undefined) await deps.reservations.release(run, testEndpoint, graph.reservedUnder, head.commit.nonce);
   await deps.index.forgetDue(run);
   await deps.log.forget(run, head.expiresAt);
 }
-
-/** What the names of all its values in the bucket begin with. */
-export const blobsOf = ({ runId }: Head['address']): string => `${runId}/`;
 
 /** The slot was released when the run ended; this repeats a message that may have been lost, while the run is still known. */
 async function releaseSlot(deps: Deps, head: Head): Promise<void> {

@@ -62,6 +62,8 @@ export class HopLimiter {
       sendLater,
       // Collectors send no results: a chain of them goes on with a job, and is slowed there.
       sendResult: (result) => jobs.sendResult(result, this.#next(noDelay).hops),
+      // It waited for five visibility timeouts before, so it is a chain of its own.
+      sendFire: (fire) => jobs.sendFire(fire),
     };
   }
 

@@ -2,14 +2,11 @@
 import { type CommitNo, type NodeRef, type RunId, workflowName } from '../engine/ids.ts';
 import type { Attempt } from '../engine/ids.ts';
 import type { Admission } from '../engine/log/fold.ts';
-import type { Head } from '../engine/log/head.ts';
+import { type Head, creationOf } from '../engine/log/head.ts';
 import type { ChildJob, ChildResult, NodeJob, PlaceJob, WakeJob, WorkJob } from '../ports/jobs.ts';
 
 /** The run that asks, and the request that it goes back to. */
 export type Asking = Pick<Head, 'address' | 'trace'>;
-
-/** What kind of work an open node is, besides. */
-export type AskingForWork = Pick<Head, 'address' | 'trace' | 'kind'>;
 
 /** What every message says of its run. */
 export const ofRun = ({ address, trace }: Asking) => ({ run: address, ...(trace === undefined ? {} : { trace }) });
@@ -30,15 +27,15 @@ export const nodeJob = (asking: Asking, commit: CommitNo, { nodeId, iteration, a
 });
 
 /** An open node of a graph run is worked on by a worker, one of a fetch run is a message for its code, and one of a code run drives it. */
-export const workJob = (asking: AskingForWork, commit: CommitNo, asked: Asked, resend = 0): WorkJob => {
-  const job = nodeJob(asking, commit, asked, resend);
-  switch (asking.kind) {
+export const workJob = (head: Head, commit: CommitNo, asked: Asked, resend = 0): WorkJob => {
+  const job = nodeJob(head, commit, asked, resend);
+  switch (head.kind) {
     case 'graph':
       return job;
     case 'fetch':
-      return { ...job, kind: 'message' };
+      return { ...job, kind: 'message', creation: creationOf(head) };
     case 'code':
-      return { ...job, kind: 'drive' };
+      return { ...job, kind: 'drive', creation: creationOf(head) };
   }
 };
 

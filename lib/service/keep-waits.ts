@@ -3,11 +3,10 @@ import { type RunAddress, nodeKey } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import type { SignalWait } from '../engine/log/node-state.ts';
 import type { SignalPlace } from '../engine/signal.ts';
-import { after, days, durationMs } from '../engine/time.ts';
+import { after, days } from '../engine/time.ts';
 import type { Waiter } from '../ports/signals.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
-import { nudgeLater } from './later.ts';
 import { type Meeter, meetSignals } from './meet-signals.ts';
 import type { RunFold } from './read-log.ts';
 
@@ -38,25 +37,6 @@ export async function keepWaits(meeter: Meeter, fold: RunFold, waits: readonly S
     if (node?.status !== 'waiting' || node.attempt !== wait.attempt) continue;
     await meeter.deps.signals.enter(placeOf(address, wait), waiterOf(address, wait), after(deadlineAt, forgottenAfter));
     await meetSignals(meeter, placeOf(address, wait), fold);
-  }
-}
-
-/**
- * For somebody who must not bring signals and waits together, because that moves runs of others: the waits are entered, and
- * where a signal is there already, whoever may is asked to look at this run.
- */
-export async function announceWaits(
-  deps: Pick<Deps, 'signals' | 'jobs'>,
-  { head }: Pick<RunFold, 'head'>,
-  waits: readonly SignalWait[],
-): Promise<void> {
-  const { address, deadlineAt } = head;
-  const noDelay = durationMs(0);
-  for (const wait of waits) {
-    const place = placeOf(address, wait);
-    await deps.signals.enter(place, waiterOf(address, wait), after(deadlineAt, forgottenAfter));
-    const { signals } = await deps.signals.at(place);
-    if (signals.some(({ state }) => state !== 'taken')) await nudgeLater(deps, head, noDelay);
   }
 }
 

@@ -28,7 +28,17 @@ const isSmall = (text: string, limitBytes = largestInItemBytes): boolean =>
   sizeOf(text) <= limitBytes || (sizeOf(text) <= largestUnpackedBytes && compressedSizeOf(text) <= limitBytes);
 
 /** The run that a value is stored for, and goes with. */
-type Owner = Pick<Head, 'address' | 'expiresAt'>;
+type Owner = Pick<Head, 'address' | 'expiresAt' | 'kind'>;
+
+/**
+ * What the names of a run's values in the bucket begin with. Those of code have a place of their own: the function that runs the code of
+ * deployments may read and write there, and nowhere else. (No project and no environment holds a `~`.)
+ */
+export const blobsOf = ({ address: { runId }, kind }: Pick<Head, 'address' | 'kind'>): string =>
+  kind === 'graph' ? `${runId}/` : `~code/${runId}/`;
+/** The same of a run that may be of any kind. */
+export const everyBlobOf = (address: RunAddress): readonly string[] =>
+  (['graph', 'code'] as const).map((kind) => blobsOf({ address, kind }));
 
 /** The payload to put into the log for a value: itself, or a reference to where it now stands. */
 export async function spill(
@@ -41,7 +51,7 @@ export async function spill(
   const text = JSON.stringify(payload.value);
   if (isSmall(text, limitBytes)) return payload;
   // The name is the content: the same value is stored once, and a repeated put changes nothing.
-  const key = `${run.address.runId}/${createHash('sha256').update(text).digest('hex')}`;
+  const key = `${blobsOf(run)}${createHash('sha256').update(text).digest('hex')}`;
   await deps.blobs.put(run.address, key, payload.value, run.expiresAt);
   return { ref: `blob:${key}`, bytes: sizeOf(text) };
 }
@@ -51,7 +61,7 @@ export async function spillInput(deps: Pick<Deps, 'blobs' | 'log'>, run: Owner, 
   const text = JSON.stringify(input);
   if (sizeOf(text) <= largestInHeadBytes) return { value: input };
   if (!isSmall(text)) return spill(deps, run, { value: input });
-  return { ref: await deps.log.attach(run.address, 'input', input, run.expiresAt), bytes: sizeOf(text) };
+  return { ref: await deps.log.attach(run.address, 'input', input, run), bytes: sizeOf(text) };
 }
 
 /** Where many values are small and all together are not: what is left in the commit is made smaller and smaller. */

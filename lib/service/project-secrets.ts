@@ -13,16 +13,16 @@ export type SecretAnswer =
 
 export class ProjectSecrets {
   readonly #kept: KeptSecrets;
-  readonly #list: () => SecretList;
+  readonly #list: () => Promise<SecretList>;
 
-  constructor(kept: KeptSecrets, list: () => SecretList) {
+  constructor(kept: KeptSecrets, list: () => Promise<SecretList>) {
     this.#kept = kept;
     this.#list = list;
   }
 
   /** @throws Unavailable where nobody can be asked at the moment */
   async of(scope: Scope, name: string): Promise<SecretAnswer> {
-    const reference = namedFor(this.#list(), scope, name);
+    const reference = namedFor(await this.#list(), scope, name);
     if (reference === undefined) return { kind: 'not_allowed' };
     const { arn, key } = parted(reference);
     const whole = await this.#kept.text(arn);

@@ -11,6 +11,7 @@ import { type RunState, foldSchema, isTerminal } from '../engine/log/fold.ts';
 import { isWorthASnapshot, restoreFold, storeFold } from '../engine/log/stored-fold.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import type { Deps } from './deps.ts';
+import { blobsOf } from './payloads.ts';
 import type { ReadsRuns, RunFold } from './read-log.ts';
 
 /** Of a fold, compressed. Larger than an item may be, with room to spare. */
@@ -60,7 +61,7 @@ export async function saveSnapshot(deps: Pick<Deps, 'log' | 'blobs' | 'settings'
       await deps.log.saveSnapshot(run, { asOf, schema: foldSchema, state: body }, expiresAt);
     } else {
       // The same commits fold to the same state, whoever writes it.
-      const key = `${run.runId}/snapshot-${foldSchema}-${asOf}`;
+      const key = `${blobsOf(fold.head)}snapshot-${foldSchema}-${asOf}`;
       await deps.blobs.put(run, key, body, expiresAt);
       await deps.log.saveSnapshot(run, { asOf, schema: schemaApart, state: key }, expiresAt);
     }

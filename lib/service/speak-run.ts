@@ -67,7 +67,7 @@ export async function speakRun(
 }
 
 /** Without those whose sockets are closed by now. */
-async function present({ clock, sockets }: SpeakerDeps, run: RunAddress): Promise<Room> {
+async function present({ clock, sockets }: Pick<SpeakerDeps, 'clock' | 'sockets'>, run: RunAddress): Promise<Room> {
   const room = await sockets.room(run);
   const now = clock.now();
   return { ...room, members: room.members.filter(({ expiresAt }) => expiresAt > now) };
@@ -79,9 +79,14 @@ async function sendOn({ clock, sockets, watches }: SpeakerDeps, run: RunAddress,
   await sockets.announce(run, { turn, until: after(clock.now(), longestWaitForTurn) });
 }
 
-/** Nobody could work on its message: who joins next is not to wait for it. */
-export const forgetTurn = ({ sockets }: Pick<SpeakerDeps, 'sockets'>, { run }: Watch): Promise<void> =>
-  sockets.announce(run, undefined);
+/** Its message reached the dead-letter queue: who joins next is not to wait for it, and for those who watch another one is sent. */
+export async function replaceTurn(
+  deps: Pick<SpeakerDeps, 'clock' | 'ids' | 'sockets' | 'watches'>,
+  { run }: Watch,
+): Promise<void> {
+  await deps.sockets.announce(run, undefined);
+  if ((await present(deps, run)).members.length > 0) await deps.watches.send({ run, turn: deps.ids.nonce() });
+}
 
 async function takeTurn(deps: SpeakerDeps, run: RunAddress, members: readonly Membership[], terms: Terms): Promise<void> {
   const { clock, sockets } = deps;

@@ -3,6 +3,7 @@ import { unreachable } from '../engine/invariant.ts';
 import type { Job } from '../ports/jobs.ts';
 import { nudgeRun } from './nudge-run.ts';
 import { type Delivery, type Worker, runNode, wakeNode } from './run-node.ts';
+import { takeSignal, takeWaits } from './take-signal.ts';
 import { tendChild } from './tend-child.ts';
 import { tendPlace } from './tend-place.ts';
 
@@ -24,6 +25,10 @@ export async function takeJob(worker: Worker, job: Job, delivery: Delivery): Pro
       return tendChild(worker, job);
     case 'place':
       return tendPlace(worker, job);
+    case 'signal':
+      return takeSignal(worker, job);
+    case 'waits':
+      return takeWaits(worker, job);
     default:
       return unreachable(job);
   }

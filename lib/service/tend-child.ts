@@ -8,6 +8,7 @@ import type { ChildEnd } from '../engine/graph/facts.ts';
 import { type RunAddress, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import { openNodes } from '../engine/log/fold.ts';
+import type { Head } from '../engine/log/head.ts';
 import { callerOf } from '../engine/log/lineage.ts';
 import type { ChildWait } from '../engine/log/node-state.ts';
 import type { ChildJob, ChildResult } from '../ports/jobs.ts';
@@ -26,6 +27,8 @@ export async function tendChild(decider: Decider, job: ChildJob): Promise<void> 
   // Mostly both are wanted, and the caller waits for this.
   const [caller, fold] = await Promise.all([readRun(decider.deps, job.run), readRun(decider.deps, child)]);
   const wait = caller === undefined ? undefined : waitIn(caller, job);
+  // What a message says, or the log of code, is believed only where the head of the called run says so too: it names its caller.
+  if (fold !== undefined && !isCallOf(fold.head, job)) return;
   if (caller === undefined || wait === undefined) return leave(decider, child);
   const end = fold === undefined ? await makeChild(decider, caller, wait) : await childEnd(decider.deps, fold);
   if (end === undefined) return;
@@ -39,7 +42,7 @@ export async function tellEnd(decider: Decider, caller: RunFold, called: ChildJo
   const wait = waitIn(caller, called);
   if (wait === undefined) return;
   const fold = await readRun(decider.deps, { ...called.run, runId: called.childRunId });
-  const end = fold === undefined ? undefined : await childEnd(decider.deps, fold);
+  const end = fold === undefined || !isCallOf(fold.head, called) ? undefined : await childEnd(decider.deps, fold);
   if (end !== undefined) await tell(decider, caller, wait, end);
 }
 
@@ -57,6 +60,11 @@ async function tell(decider: Decider, caller: RunFold, wait: ChildWait, end: Chi
   const fact: WaitFact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
   await recordingThrows(decider, caller, wait, () => askRun(decider, caller, () => tellWaiting(decider, caller, [fact])));
 }
+
+const isCallOf = (called: Head, { run, nodeId, iteration, attempt }: ChildJob | ChildResult): boolean => {
+  const caller = callerOf(called);
+  return caller?.runId === run.runId && caller.nodeId === nodeId && caller.iteration === iteration && caller.attempt === attempt;
+};
 
 /** Nobody waits for it: it is cancelled, unless its caller wished that it goes on. */
 async function leave(decider: Decider, child: RunAddress): Promise<void> {

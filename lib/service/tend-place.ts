@@ -26,7 +26,8 @@ export async function tendPlace(decider: Decider, job: PlaceJob): Promise<void> 
   const fold = await readRun(deps, job.run);
   if (fold === undefined || isTerminal(fold.state.progress)) return giveBack(deps, job);
   const { admission } = fold.state;
-  if (admission === undefined) return;
+  // Workflows of graphs alone have slots, whatever the log of code says.
+  if (admission === undefined || fold.head.kind !== 'graph') return;
   if (admission.place !== undefined) return giveBack(deps, job, admission.place);
   if (admission.notBefore !== undefined && admission.notBefore > deps.clock.now()) return later(deps, admission.notBefore, job);
   const { runId } = job.run;

@@ -46,6 +46,13 @@ export class RuntimeStack extends Stack {
       value: this.stepwell.firstKeySecretArn,
       description: 'The secret with the first admin key: stepwell keys bootstrap',
     });
+    const { dashboards } = this.stepwell;
+    if (dashboards !== undefined) {
+      new CfnOutput(this, 'DashboardUrl', {
+        value: `https://${this.region}.console.aws.amazon.com/cloudwatch/home?region=${this.region}#dashboards:name=${dashboards.operation.dashboardName}`,
+        description: 'What waits, fails, is throttled or is slow',
+      });
+    }
     if (settings.codeRunsIn === 'worker' || settings.codeRunsIn === 'both') this.openToWorkers();
     const { httpApi, socketApi } = this.stepwell;
     if (socketApi !== undefined) {

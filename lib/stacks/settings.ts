@@ -3,8 +3,10 @@ import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
+import { corsOrigins } from '../api/schemas/cors-origins.ts';
 import { databaseSetting } from '../api/schemas/database-setting.ts';
 import { secretSetting } from '../api/schemas/secret-setting.ts';
+import { traceSetting } from '../api/schemas/trace-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { smallAccount } from '../contract/concurrency.ts';
 import { functionNames } from '../contract/environment.ts';
@@ -41,6 +43,7 @@ const productSchema = z.object({
   requireHttps: claim.exactOptional(),
   metrics: claim.exactOptional(),
   startedEvents: claim.exactOptional(),
+  dashboard: claim.exactOptional(),
   workerTimeoutSeconds: count.exactOptional(),
   codeTimeoutSeconds: count.exactOptional(),
   codeConcurrency: count.exactOptional(),
@@ -57,6 +60,8 @@ const productSchema = z.object({
   requestBurst: count.exactOptional(),
   setsAccountLogRole: claim.exactOptional(),
   webAclArn: arn.exactOptional(),
+  corsOrigins: orJson(corsOrigins).exactOptional(),
+  traces: orJson(traceSetting).exactOptional(),
   firstKey: orJson(firstKeySetting).exactOptional(),
   seedKeys: orJson(seedKeys).exactOptional(),
   webhooks: orJson(webhookProviders).exactOptional(),

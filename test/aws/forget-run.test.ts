@@ -36,7 +36,7 @@ test('broken off at any request', async () => {
     const { address } = run;
     await log.create(run);
     for (const number of [2, 3, 4]) await log.put(address, dense(number), expiresAt);
-    await log.attach(address, 'graph', {}, expiresAt);
+    await log.attach(address, 'graph', {}, { expiresAt, kind: 'graph' });
     await log.beat(address, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
 
     let sent = 0;

@@ -16,7 +16,7 @@ import { commit, creation, expiresAt, freshRun, noon } from '../contract/samples
 
 const run = freshRun();
 const logItem = (of: ReturnType<typeof commit>): Item => ({
-  ...keyOf(logKey(run, of.number)),
+  ...keyOf(logKey(run, 'platform', of.number)),
   ...logAttributes(of, expiresAt),
 });
 const headItem = (of: ReturnType<typeof creation>): Item => ({ ...keyOf(headKey(of.address)), ...headAttributes(of) });

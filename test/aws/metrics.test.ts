@@ -33,7 +33,7 @@ const line = z
   });
 const emitted = (measures: readonly Measure[]) => {
   const lines: string[] = [];
-  new EmfMetrics((text) => void lines.push(text)).emit(measures, noon);
+  new EmfMetrics((text) => void lines.push(text), 'runs').emit(measures, noon);
   return lines.map((text) => line.parse(JSON.parse(text)));
 };
 
@@ -49,9 +49,16 @@ test('what shares its dimensions shares a line, and a line holds a hundred value
     { name: 'Tags', value: 1, dimensions: { Tag: 'recovered', Severity: 'warn' } },
   );
   const lines = emitted(measures);
-  expect(lines.map(({ dimensions }) => dimensions)).toEqual([ended, ended, ended, { Tag: 'recovered', Severity: 'warn' }]);
+  const ofInstallation = { RunsTable: 'runs', Status: 'completed' };
+  expect(lines.map(({ dimensions }) => dimensions)).toEqual([
+    ended,
+    ended,
+    ended,
+    ofInstallation,
+    { Tag: 'recovered', Severity: 'warn' },
+  ]);
   expect(lines.flatMap(({ values }) => values['RunDuration'] ?? [])).toEqual(Array.from({ length: 250 }, (_, index) => index));
-  expect(lines.flatMap(({ values }) => values['RunsEnded'] ?? [])).toEqual([1]);
+  expect(lines.flatMap(({ values }) => values['RunsEnded'] ?? [])).toEqual([1, 1]);
   expect(lines.flatMap(({ others }) => others)).toEqual([]);
 });
 
@@ -78,7 +85,11 @@ describe('a run', () => {
 
   test('that completes is counted with its nodes, each once', async () => {
     const of = await counted(['works']);
-    expect(of('RunsEnded')).toEqual([['flow', 'completed', 1]]);
+    expect(of('RunsStarted')).toEqual([['runs', 1]]);
+    expect(of('RunsEnded')).toEqual([
+      ['flow', 'completed', 1],
+      ['runs', 'completed', 1],
+    ]);
     expect(of('RunDuration')).toHaveLength(1);
     expect(of('NodeAttempts')).toEqual([
       ['work', 'completed', 1],
@@ -137,9 +148,15 @@ describe('a run', () => {
 
   test('that fails or is cancelled is counted as that', async () => {
     const failed = await counted(['fails', 'fails', 'fails']);
-    expect(failed('RunsEnded')).toEqual([['flow', 'failed', 1]]);
+    expect(failed('RunsEnded')).toEqual([
+      ['flow', 'failed', 1],
+      ['runs', 'failed', 1],
+    ]);
     expect(failed('Tags')).toContainEqual(['node_failed', 'critical', 1]);
     const cancelled = await counted([], 'is cancelled');
-    expect(cancelled('RunsEnded')).toEqual([['flow', 'cancelled', 1]]);
+    expect(cancelled('RunsEnded')).toEqual([
+      ['flow', 'cancelled', 1],
+      ['runs', 'cancelled', 1],
+    ]);
   });
 });

@@ -27,18 +27,18 @@ const query = {
 } as const;
 
 const stored = [
-  { ...place('workflow#order'), v: { N: '1' }, definition: { S: JSON.stringify(workflow) }, publishedAt: at },
-  { ...place('lens#tone'), v: { N: '1' }, lens: { S: JSON.stringify(lens) }, publishedAt: at },
-  { ...place('query#find'), v: { N: '1' }, definition: { S: JSON.stringify(query) }, publishedAt: at },
+  { ...place('workflow', 'order'), v: { N: '1' }, definition: { S: JSON.stringify(workflow) }, publishedAt: at },
+  { ...place('lens', 'tone'), v: { N: '1' }, lens: { S: JSON.stringify(lens) }, publishedAt: at },
+  { ...place('query', 'find'), v: { N: '1' }, definition: { S: JSON.stringify(query) }, publishedAt: at },
 ];
-function place(rest: string) {
-  return { pk: { S: `acme#live#${rest}` }, sk: { S: 'version#00000007' } };
+function place(kind: string, name: string) {
+  return { pk: { S: `${kind}#acme#live#${name}` }, sk: { S: 'version#00000007' } };
 }
 const told = { v: { N: '1' }, latestVersion: { N: '7' }, createdAt: at, updatedAt: at };
 const summaries = [
-  { pk: { S: 'acme#live#workflows' }, sk: { S: 'order' }, ...told },
-  { pk: { S: 'acme#live#lenses' }, sk: { S: 'tone' }, ...told, archivedAt: at },
-  { pk: { S: 'acme#live#queries' }, sk: { S: 'find' }, kind: { S: 'postgres' }, ...told },
+  { pk: { S: 'workflows#acme#live' }, sk: { S: 'order' }, ...told },
+  { pk: { S: 'lenses#acme#live' }, sk: { S: 'tone' }, ...told, archivedAt: at },
+  { pk: { S: 'queries#acme#live' }, sk: { S: 'find' }, kind: { S: 'postgres' }, ...told },
 ];
 
 let recorder: Recorder;
@@ -71,12 +71,12 @@ test('a summary is moved by one update, which says of a query of which kind it i
   const set = 'latestVersion = :version, updatedAt = :at, createdAt = if_not_exists(createdAt, :at)';
   const values = { ':v': { N: '1' }, ':version': { N: '7' }, ':at': at };
   expect(await asked(() => dynamoWorkflows(table).advance(scope, workflow, noon))).toMatchObject({
-    Key: { pk: { S: 'acme#live#workflows' }, sk: { S: 'order' } },
+    Key: { pk: { S: 'workflows#acme#live' }, sk: { S: 'order' } },
     UpdateExpression: `SET v = :v, ${set}`,
     ExpressionAttributeValues: values,
   });
   expect(await asked(() => dynamoQueries(table).advance(scope, query, noon))).toMatchObject({
-    Key: { pk: { S: 'acme#live#queries' }, sk: { S: 'find' } },
+    Key: { pk: { S: 'queries#acme#live' }, sk: { S: 'find' } },
     UpdateExpression: `SET v = :v, kind = :kind, ${set}`,
     ExpressionAttributeValues: { ...values, ':kind': { S: 'postgres' } },
   });

@@ -47,7 +47,7 @@ beforeAll(async () => {
   await log.heads([run]);
   await log.nextCommits([{ run, after: firstCommit }], 2);
   await log.project(run, { status: 'running', asOf: commitNo(2), attention: 'waiting' });
-  await log.attach(run, 'input', 1, expiresAt);
+  await log.attach(run, 'input', 1, { expiresAt, kind: 'graph' });
   await log.attached(run, 'input');
   await log.beat(run, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
   await log.beats(run);
@@ -163,7 +163,7 @@ test('a due entry outlives a sweep that stands still for a month', () => {
 test('what comes and goes in the control table expires, and what is to stay does not', () => {
   const items = of('PutItem').filter(({ TableName }) => TableName === 'control');
   const expiring = items.filter(({ Item }) => Item?.['ttl'] !== undefined).map(({ Item }) => Item?.['pk']?.S);
-  expect(expiring.map((pk) => pk?.split('#')[2])).toEqual(['idempotency', 'audit', 'deployment']);
+  expect(expiring.map((pk) => pk?.split('#')[0])).toEqual(['idempotency', 'audit', 'hold']);
   const rate = of('UpdateItem').find(({ ExpressionAttributeValues: values }) => values?.[':expiry'] !== undefined);
   expect(rate?.ExpressionAttributeValues?.[':expiry']).toEqual({ N: String(Math.ceil(noon / 1_000) + 3_600) });
 });

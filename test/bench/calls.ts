@@ -30,7 +30,7 @@ export const template: Template = {
 };
 
 export const runId = 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV';
-export const partition = `p#local#run#${runId}`;
+export const partition = `run#p#local#${runId}`;
 
 const call = (service: string, operation: string, input: unknown, output: unknown = {}, status = 200): RecordedCall => ({
   by: 'app-worker',

@@ -102,7 +102,7 @@ describe('a drive', () => {
 
   test('sees the variables that its owner gives, and none of the function’s own', async () => {
     process.env['STEPWELL_TEST_SECRET'] = 'x';
-    const host = programsOf({ variables: { GREETING: 'hello', STEPWELL_DEPLOYMENT_ID: 'mine' } });
+    const host = programsOf({ variables: async () => ({ GREETING: 'hello', STEPWELL_DEPLOYMENT_ID: 'mine' }) });
     const manifest = await host.deploy('dpl_1', programOf(`async () => ({ ...process.env })`));
     const drive = host.begin(manifest);
     await drive.ended;

@@ -100,7 +100,7 @@ describe('a small account', () => {
     const { exitCode, of } = await examined(small);
     expect(of('concurrency')).toMatchObject({
       verdict: 'fail',
-      message: expect.stringMatching(/10 concurrent.*370.*preset to small.*L-B99A9384/),
+      message: expect.stringMatching(/10 concurrent.*364.*preset to small.*L-B99A9384/),
     });
     expect(exitCode).toBe(1);
   });

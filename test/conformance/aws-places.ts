@@ -162,6 +162,7 @@ function queuesOf({ sqs, server, queue }: QueuesAndBucket, place: number, clock:
   const jobs: Jobs = {
     send: (list) => sender.send(list),
     sendResult: (result) => sender.sendResult(result),
+    sendFire: (fire) => sender.sendFire(fire),
     sendLater: async (job, delay) => {
       await sender.sendLater(job, delay);
       findDelayed();

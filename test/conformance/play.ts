@@ -280,6 +280,8 @@ class Player {
         return tendPlace(worker, job);
       case 'message':
       case 'drive':
+      case 'signal':
+      case 'waits':
         throw new Error('a graph run asks for no code');
       case 'child':
         await tendChild(worker, job);

@@ -16,6 +16,7 @@ import { DynamoPlaces } from '../../lib/aws/places.ts';
 import { DynamoPolledRuns } from '../../lib/aws/polled-runs.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
+import { DynamoStoredSettings } from '../../lib/aws/stored-settings.ts';
 import { DynamoStreams } from '../../lib/aws/streams.ts';
 import { allOf } from '../../lib/aws/table.ts';
 import { DynamoSeats } from '../../lib/aws/seats.ts';
@@ -34,6 +35,7 @@ import { schedulesSuite } from './schedules.suite.ts';
 import { placesSuite } from './places.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { socketsSuite } from './sockets.suite.ts';
+import { storedSettingsSuite } from './stored-settings.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { seatsSuite } from './seats.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
@@ -73,6 +75,10 @@ for (const { name, start } of dynamoImplementations) {
 
     deploymentsSuite({ name, open: async () => ({ port: new DynamoDeployments(await createControlTable(client)), close }) });
 
+    storedSettingsSuite({
+      name,
+      open: async () => ({ port: new DynamoStoredSettings(await createControlTable(client)), close }),
+    });
     schedulesSuite({ name, open: async () => ({ port: new DynamoSchedules(await createControlTable(client)), close }) });
     placesSuite({ name, open: async () => ({ port: new DynamoPlaces(await createControlTable(client)), close }) });
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });

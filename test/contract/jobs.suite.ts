@@ -15,7 +15,7 @@ import type {
   NodeJob,
   ResultMessage,
 } from '../../lib/ports/jobs.ts';
-import { fetchNode, freshRun, loopNode, noon } from './samples.ts';
+import { codeCreation, fetchCreation, fetchNode, freshRun, loopNode, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
 export interface Queues {
@@ -44,6 +44,7 @@ export const nodeJob = (facts: Partial<NodeJob> = {}): NodeJob => ({
 export const driveJob = (facts: Partial<DriveJob> = {}): DriveJob => ({
   ...nodeJob(),
   nodeId: nodeId('.drive.1'),
+  creation: codeCreation(facts.run ?? freshRun()),
   ...facts,
   kind: 'drive',
 });
@@ -124,7 +125,11 @@ export const jobsSuite = ({ name, open }: Subject<Queues>) =>
 
     test('messages and drives go to the code of deployments, and to no worker; attempts and re-sends are jobs of their own', async () => {
       const run = freshRun();
-      const message: MessageJob = { ...nodeJob({ run, nodeId: nodeId('msg_w1') }), kind: 'message' };
+      const message: MessageJob = {
+        ...nodeJob({ run, nodeId: nodeId('msg_w1') }),
+        kind: 'message',
+        creation: fetchCreation(run),
+      };
       const drives = [
         driveJob({ run }),
         driveJob({ run, nodeId: nodeId('.drive.2') }),

@@ -5,6 +5,7 @@ import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryWorkQueue } from '../../lib/memory/work-queue.ts';
 import { MemoryPolledRuns } from '../../lib/memory/polled-runs.ts';
 import { MemoryPosts, MemorySockets, MemoryWatches } from '../../lib/memory/sockets.ts';
+import { MemoryStoredSettings } from '../../lib/memory/stored-settings.ts';
 import { artifactsSuite } from './artifacts.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { clockSuite } from './clock.suite.ts';
@@ -25,6 +26,7 @@ import { placesSuite } from './places.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { postsSuite } from './posts.suite.ts';
 import { socketsSuite } from './sockets.suite.ts';
+import { storedSettingsSuite } from './stored-settings.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { seatsSuite } from './seats.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
@@ -63,6 +65,7 @@ signalsSuite({ name, open: open(({ signals }) => signals) });
 streamsSuite({ name, open: open(({ streams }) => streams) });
 polledRunsSuite({ name, open: async () => ({ port: new MemoryPolledRuns(), close: async () => {} }) });
 socketsSuite({ name, open: async () => ({ port: new MemorySockets(), close: async () => {} }) });
+storedSettingsSuite({ name, open: async () => ({ port: new MemoryStoredSettings(), close: async () => {} }) });
 postsSuite({
   name,
   open: async () => {

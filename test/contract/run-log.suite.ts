@@ -228,9 +228,9 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       test('a value is attached once, even before the run exists, and named by its reference', async () => {
         const run = freshRun();
         const value = { text: 'x'.repeat(20_000), list: [1, null, 'three'] };
-        expect(await log.attach(run, 'input', value, expiresAt)).toBe('item:input');
-        expect(await log.attach(run, 'input', 'another', expiresAt)).toBe('item:input');
-        expect(await log.attach(run, 'nothing', null, expiresAt)).toBe('item:nothing');
+        expect(await log.attach(run, 'input', value, { expiresAt, kind: 'graph' })).toBe('item:input');
+        expect(await log.attach(run, 'input', 'another', { expiresAt, kind: 'graph' })).toBe('item:input');
+        expect(await log.attach(run, 'nothing', null, { expiresAt, kind: 'graph' })).toBe('item:nothing');
         expect(await log.attached(run, 'input')).toEqual(value);
         expect(await log.attached(run, 'nothing')).toBeNull();
         expect(await log.attached(run, 'other')).toBeUndefined();
@@ -291,7 +291,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       test('what lies beside the log is not taken for a commit', async () => {
         const run = creation(freshRun());
         await log.create(run);
-        await log.attach(run.address, 'input', 1, expiresAt);
+        await log.attach(run.address, 'input', 1, { expiresAt, kind: 'graph' });
         await log.beat(run.address, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
         await log.saveSnapshot(run.address, { asOf: commitNo(1), schema: 1, state: null }, expiresAt);
         expect(await log.commitsAfter(run.address, firstCommit)).toEqual([]);
@@ -304,7 +304,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         const { address } = run;
         await log.create(run);
         for (const number of [2, 3, 10, 11]) await log.put(address, commit(number), expiresAt);
-        await log.attach(address, 'graph', { nodes: [] }, expiresAt);
+        await log.attach(address, 'graph', { nodes: [] }, { expiresAt, kind: 'graph' });
         await log.beat(address, { node: nodeKey(loopNode), at: noon, resends: 0 }, expiresAt);
         await log.saveSnapshot(address, { asOf: commitNo(3), schema: 1, state: null }, expiresAt);
         await log.forget(address, expiresAt);
@@ -360,7 +360,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       await log.create(creation(mine));
       const theirs = commit(2);
       await log.put(mine, theirs, expiresAt);
-      await log.attach(mine, 'input', 'mine', expiresAt);
+      await log.attach(mine, 'input', 'mine', { expiresAt, kind: 'graph' });
       await log.beat(mine, { node: nodeKey(fetchNode), at: noon, resends: 0 }, expiresAt);
       await log.saveSnapshot(mine, { asOf: commitNo(2), schema: 1, state: 'mine' }, expiresAt);
 

@@ -20,7 +20,7 @@ import {
 import { inline } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
-import type { GraphCreation } from '../../lib/engine/log/head.ts';
+import type { CodeCreation, FetchCreation, GraphCreation } from '../../lib/engine/log/head.ts';
 import { type Instant, after, days, durationMs, instant, minutes } from '../../lib/engine/time.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
 import type { Manifest } from '../../lib/ports/deployments.ts';
@@ -66,6 +66,17 @@ export const creation = (address: RunAddress, facts: Partial<GraphCreation> = {}
   },
   commit: commit(1),
   ...facts,
+});
+
+export const codeCreation = (address: RunAddress, facts: Partial<CodeCreation> = {}): CodeCreation => {
+  const { workflow: _workflow, ...rest } = creation(address);
+  return { ...rest, kind: 'code', workflow: { name: 'order' }, deploymentId: deploymentId('dep_1'), ...facts };
+};
+
+export const fetchCreation = (address: RunAddress): FetchCreation => ({
+  ...codeCreation(address),
+  kind: 'fetch',
+  workflow: { name: 'order' },
 });
 
 export const numbersOf = (commits: readonly Commit[]): readonly CommitNo[] => commits.map(({ number }) => number);

@@ -7,13 +7,14 @@ import {
   beatKey,
   deltaKey,
   dueKey,
-  duePartition,
   headKey,
   logKey,
+  projectionKey,
   shards,
   snapshotKey,
 } from '../../lib/aws/run-keys.ts';
 import { functionNames, runsTableKeys } from '../../lib/contract/environment.ts';
+import { recordKinds } from '../../lib/contract/record-kinds.ts';
 import { environment, nodeId, nodeKey, projectId, runId, topLevel } from '../../lib/engine/ids.ts';
 import { ofType, synthesize } from '../infra/synthesized.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
@@ -36,7 +37,7 @@ const functionsIn = (document: string): readonly string[] => [
   ...new Set([...document.matchAll(/\bfunctions\/([a-z][a-z-]*)(?![a-z.-])/g)].map(([, name]) => name ?? '')),
 ];
 const queuesIn = (document: string): readonly string[] => [
-  ...new Set(quotedIn(document).filter((quoted) => /^[A-Z][A-Za-z]*Queue(DeadLetters)?$/.test(quoted))),
+  ...new Set(quotedIn(document).filter((quoted) => /^[A-Z][A-Za-z]*(Queue|DeadLetters)$/.test(quoted))),
 ];
 
 describe('paths', () => {
@@ -86,25 +87,27 @@ describe('keys', () => {
   const spelled = (key: { pk: string; sk: string }): string =>
     [key.pk, key.sk]
       .map((part) =>
-        shards
-          .reduce((each, shard) => each.replace(duePartition(minute, shard), 'due#<minute>#<shard>'), part)
-          .replace(run.runId, '<runId>'),
+        part.replace(new RegExp(`#${minute}#[${shards.join('')}]$`), '#<minute>#<shard>').replace(run.runId, '<runId>'),
       )
       .join(' ');
+  const node = nodeKey({ nodeId: nodeId('price'), iteration: topLevel });
   const real = [
     headKey(run),
-    logKey(run, 2),
-    attachmentKey(run, 'input'),
-    beatKey(run, nodeKey({ nodeId: nodeId('price'), iteration: topLevel })),
-    snapshotKey(run),
-    deltaKey(run, nodeKey({ nodeId: nodeId('price'), iteration: topLevel }), 0),
+    logKey(run, 'platform', 2),
+    attachmentKey(run, 'platform', 'input'),
+    beatKey(run, 'platform', node),
+    snapshotKey(run, 'platform'),
+    deltaKey(run, node, 0),
+    projectionKey(run),
+    logKey(run, 'code', 2),
     due,
+    dueKey(run, minute, 'code'),
   ].map((key) => spelled(key).replace(/(beat#|stream#node:).*/, '$1<nodeId>'));
   const tables = (document: string) => rowsIn(document).filter(({ section }) => section === 'Functions, queues, tables');
   const runKeysIn = (document: string): readonly string[] =>
     tables(document)
       .map(({ cells: [pk = '', sk = ''] }) => [pk, sk].flatMap(quotedIn).join(' '))
-      .filter((key) => /#run#|^due#/.test(key));
+      .filter((key) => /^(run|code|due|due-code)#/.test(key));
 
   test('of the Runs table are those that are written', () => {
     expect(runKeysIn(text)).toEqual(real);
@@ -112,21 +115,16 @@ describe('keys', () => {
   test('one that nobody writes is found', () => {
     expect(runKeysIn(text.replace('`item#input`', '`items#input`'))).not.toEqual(real);
   });
-  test.each(
-    tables(text)
-      .filter(({ cells }) => /^`[~#]/.test(cells[0] ?? ''))
-      .map(({ cells }) => [quotedIn(cells[0] ?? '')[0] ?? '', quotedIn(cells[2] ?? '')[0] ?? '']),
-  )('%s of the Control table is written by %s', (prefix, path) => {
-    expect(read(path)).toMatch(new RegExp(`[\`'}]${prefix}`));
+  const controlRows = tables(text).flatMap(({ cells: [kind = '', , path = ''] }) => {
+    const [prefix = ''] = quotedIn(kind);
+    return /^[a-z]+#$/.test(prefix) && path.startsWith('`') ? [[prefix.slice(0, -1), quotedIn(path)[0] ?? ''] as const] : [];
   });
-  test('every partition of the Control table is there', () => {
-    const written = globSync('lib/aws/*.ts', { cwd: root }).flatMap((path) =>
-      [
-        ...read(path).matchAll(/pk: (?:`|')(~[a-z]+)|[}'](#(?:audit|idempotency|keys|workflows?|lens(?:es)?|quer(?:y|ies)))\b/g),
-      ].map(([, one, other]) => one ?? other ?? ''),
-    );
-    expect(written.length).toBeGreaterThan(5);
-    for (const prefix of written) expect(text).toContain(`\`${prefix}`);
+  test.each(controlRows)('%s of the Control table is written by %s', (kind, path) => {
+    expect(read(path)).toMatch(new RegExp(`partitionOf\\('${kind}'|(summaries|versions): '${kind}'`));
+  });
+  test('every kind of both tables is there', () => {
+    expect(controlRows.map(([kind]) => kind).toSorted()).toEqual(Object.keys(recordKinds.control).toSorted());
+    for (const kind of Object.keys(recordKinds.runs)) expect(text, kind).toMatch(new RegExp('`' + kind + '(#|`)'));
   });
   test('indexes', () => {
     for (const { name } of [runsTableKeys.byProject, runsTableKeys.byState]) expect(text).toContain(`\`${name}\``);

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { checks } from '../../scripts/verify-checks.ts';
-import { type Resource, type Synthesized, byId, ofType, pointedAt, synthesize } from '../infra/synthesized.ts';
+import { type Resource, type Synthesized, byId, ofType, pointedAt, synthesize, withTraces } from '../infra/synthesized.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
 
 const text = read('docs/DEPLOY.md');
@@ -45,6 +45,19 @@ test('the alarms, and the metrics that they look at', () => {
   ]);
 });
 
+test('what traces add: one queue that is polled, and metrics of alarms', () => {
+  const { runtime: sending } = synthesize(withTraces);
+  const metricsIn = (resources: readonly Resource[]): number =>
+    ofType(resources, 'CloudWatch::Alarm')
+      .map(({ Properties }) => metricsShape.parse(Properties).Metrics?.filter((one) => one.MetricStat !== undefined).length ?? 1)
+      .reduce((all, each) => all + each, 0);
+  const mappings = (resources: readonly Resource[]): number => ofType(resources, 'Lambda::EventSourceMapping').length;
+  expect([mappings(sending) - mappings(runtime), metricsIn(sending) - metricsIn(runtime)]).toEqual([1, 4]);
+  const dollars = (pollsPerQueue * 0.4) / 1e6 + 4 * 0.1;
+  expect(text).toContain(`The setting \`traces\` adds $${dollars.toFixed(2)} a month`);
+  expect(read('docs/TRACES.md')).toContain('and $0.40 for four metrics of alarms.');
+});
+
 test('the sweep: every minute, with the memory that was reckoned with', () => {
   expect(byId(runtime, 'StepwellSweepScheduleEveryMinute').Properties['ScheduleExpression']).toBe('rate(1 minute)');
   expect(byId(runtime, 'StepwellFunctionsSweepFunction').Properties['MemorySize']).toBe(512);
@@ -54,13 +67,20 @@ test('nothing is in the template that costs at rest and is not in the table', ()
   const types = new Set([...made.data, ...runtime].map(({ Type }) => Type));
   expect(cost('Secrets Manager')[1]).toBe(`${ofType(made.data, 'SecretsManager::Secret').length} secret`);
   expect(ofType(runtime, 'SecretsManager::Secret')).toEqual([]);
-  for (const dear of ['KMS::Key', 'EC2::NatGateway', 'WAFv2::WebACL', 'CloudWatch::Dashboard'])
-    expect(types).not.toContain(`AWS::${dear}`);
+  const dashboards = ofType(runtime, 'CloudWatch::Dashboard').length;
+  expect(cost('Dashboards').slice(1)).toEqual([`${dashboards} dashboard`, '$3.00 a dashboard', (dashboards * 3).toFixed(2)]);
+  for (const dear of ['KMS::Key', 'EC2::NatGateway', 'WAFv2::WebACL']) expect(types).not.toContain(`AWS::${dear}`);
 });
 
 test('the sum is the sum', () => {
   const items = costs.filter(([name]) => name !== 'Sum').map((cells) => Number(cells[3]));
   expect(cost('Sum')[3]).toBe(items.reduce((all, each) => all + each, 0).toFixed(2));
+});
+
+test('the sum without the dashboard', () => {
+  expect(text).toContain(
+    `With \`dashboard: false\` the sum is $${(Number(cost('Sum')[3]) - Number(cost('Dashboards')[3])).toFixed(2)}.`,
+  );
 });
 
 test('every setting, and no other', () => {

@@ -46,6 +46,7 @@ import { mostEars } from '../../lib/service/read-deltas.ts';
 import { mostJoined } from '../../lib/service/join-run.ts';
 import { largestFrameBytes, largestFrameValueBytes } from '../../lib/service/socket-frames.ts';
 import { mostPosts, mostWaitingBytes } from '../../lib/service/socket-listener.ts';
+import { mostSpansOfRequest, mostSpansOfRun } from '../../lib/service/export-run.ts';
 import { longestTurn, socketHeartbeatEvery } from '../../lib/service/speak-run.ts';
 import { longestReaderName } from '../../lib/api/schemas/runs.ts';
 import { socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
@@ -108,7 +109,13 @@ const queryDefinition = 'lib/engine/query/definition.ts';
 const loop = 'lib/nodes/loop/shape.ts';
 const seeds = 'lib/api/schemas/seed-keys.ts';
 const shapes = 'lib/constructs/function-shapes.ts';
+const firstKeyResource = 'lib/constructs/first-key.ts';
+const environmentSize = 'lib/constructs/environment-size.ts';
+const storedSettings = 'lib/service/stored-settings.ts';
 
+const exporting = 'lib/service/export-run.ts';
+const traces = 'lib/constructs/traces.ts';
+const origins = 'lib/api/schemas/cors-origins.ts';
 const scheduleBodies = 'lib/api/schemas/schedules.ts';
 
 /** row → [what its second cell begins with, the file that its last cell names] */
@@ -152,7 +159,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn('lib/models/provider-keys.ts', 'keptForMs = minutes(')} min`,
     'lib/models/provider-keys.ts',
   ],
-  'Models of the configuration': [bytes(numberIn(construct, 'mostModelBytes = ')), construct],
+  'Large settings of the configuration': [bytes(numberIn(firstKeyResource, 'const mostBytes = ')), firstKeyResource],
+  'Environment variables of a function': [bytes(numberIn(environmentSize, 'const mostBytes = ')), environmentSize],
+  'A token in environment variables': [bytes(numberIn(environmentSize, 'const bytesOfToken = ')), environmentSize],
+  'An older version of a large setting': [`${numberIn(storedSettings, 'const grace = days(')} days`, storedSettings],
   'Head of a request': [bytes(gateway.headBytes), 'lib/local/http/limits.ts'],
   'Gateway body': [bytes(gateway.payloadBytes), 'lib/local/http/limits.ts'],
   'Function body': [bytes(lambda.payloadBytes), 'lib/local/lambda/limits.ts'],
@@ -178,13 +188,16 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Time of a query': [`${seconds(queryLimits.ms.standard)}, at most ${seconds(queryLimits.ms.most)}`, queryDefinition],
   'Answer to a query by the Data API': [bytes(queryLimits.aurora.bytes), queryDefinition],
   'Time of a query by the Data API': [seconds(queryLimits.aurora.ms), queryDefinition],
-  'Databases of the configuration': [bytes(numberIn(construct, 'mostDatabaseBytes = ')), construct],
-  'Secrets of nodes': [bytes(numberIn(construct, 'mostSecretBytes = ')), construct],
   'Secret that is looked for in what a node gives': [
     characters(numberIn('lib/nodes/secret-mask.ts', 'const leastMaskedLength = ')),
     'lib/nodes/secret-mask.ts',
   ],
-  'Providers of webhooks': [bytes(numberIn(construct, 'mostWebhookBytes = ')), construct],
+  'Spans of a run': [count(mostSpansOfRun), exporting],
+  'Spans of a request to a collector': [count(mostSpansOfRequest), exporting],
+  'A request to a collector': [seconds(numberIn('lib/aws/otlp-spans.ts', 'const longestRequestMs = ')), 'lib/aws/otlp-spans.ts'],
+  'An end of a run waits for its trace': [`${numberIn(traces, 'retentionPeriod: Duration.hours(')} hour`, traces],
+  'Functions that send traces at once': [count(numberIn(traces, 'const mostSenders = ')), traces],
+  'Origins of web pages': [count(numberIn(origins, 'const mostOrigins = ')), origins],
   'Keys of the configuration': [count(numberIn(seeds, 'mostSeedKeys = ')), seeds],
   'Last use of a key': [`${numberIn('lib/service/authenticate.ts', 'useGrain = hours(')} h`, 'lib/service/authenticate.ts'],
   'Body that sends a signal': [
@@ -414,7 +427,6 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/bundles/turn-message.ts',
   ],
   'Code that is to end': [seconds(numberIn('lib/bundles/thread-programs.ts', 'killMs = ')), 'lib/bundles/thread-programs.ts'],
-  'Variables of code': [bytes(numberIn(construct, 'mostVariableBytes = ')), construct],
   'Import by `stepwell build`': [
     seconds(numberIn('lib/cli/project/import-aside.ts', 'const importMs = ')),
     'lib/cli/project/import-aside.ts',
@@ -537,7 +549,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(defaultWorkerTimeoutSeconds + numberIn(queues, 'const visibilityMarginSeconds = '))} s`,
     queues,
   ],
-  'Tries of a message': [count(numberIn(queues, 'const maxReceiveCount = ')), queues],
+  'Tries of a message': [`${numberIn(queues, 'const leastReceives = ')}, and for an hour`, queues],
   'A message in its queue': [
     `${count(numberIn(queues, '...queueProps(shape),\n    retentionPeriod: Duration.days('))} days`,
     queues,

@@ -7,7 +7,8 @@ import { quotedIn, read, rowsIn } from './documents.ts';
 const text = read('docs/METRICS.md');
 
 test('every metric with its unit, and no other; and the namespace', () => {
-  const rows = rowsIn(text).map(({ cells: [name = '', unit = ''] }) => [quotedIn(name)[0], unit]);
+  const ofMetrics = rowsIn(text).filter(({ section }) => section === 'Metrics');
+  const rows = ofMetrics.map(({ cells: [name = '', unit = ''] }) => [quotedIn(name)[0], unit]);
   expect(rows).toEqual(Object.entries(measureUnits));
   expect(text).toContain(`namespace \`${metricNamespace}\``);
 });

@@ -119,7 +119,7 @@ export async function runExample({ name, workflow, others, lenses, input, signal
 
   // As the embedded cloud has them, without the pauses.
   const models = new ConfiguredModels(
-    () => ({ default: { provider: 'deterministic' } }),
+    async () => ({ default: { provider: 'deterministic' } }),
     async () => new DeterministicModel({ sleep: async () => {} }),
     world.clock,
   );
@@ -156,7 +156,7 @@ export async function runExample({ name, workflow, others, lenses, input, signal
         await tendPlace(worker, job);
         continue;
       }
-      if (job.kind === 'nudge' || job.kind === 'message' || job.kind === 'drive') continue;
+      if (job.kind !== 'node' && job.kind !== 'wake') continue;
       await (job.kind === 'node' ? runNode(worker, job, delivery) : wakeNode(worker, job, delivery));
     }
     const next = Math.min(...world.jobs.delayed.map(({ dueAt }) => dueAt), ...world.timers.pending().map(({ at }) => at));

@@ -1,7 +1,5 @@
 /** docs/SECURITY.md speaks of every function and every scope, and says of roles what the shapes of the functions say. */
 import { expect, test } from 'vitest';
-import { functionShapes } from '../../lib/constructs/function-shapes.ts';
-import type { PermissionName } from '../../lib/constructs/permissions.ts';
 import { functionNames } from '../../lib/contract/environment.ts';
 import { keyScopes } from '../../lib/ports/control.ts';
 import { numberIn, quotedIn, read, rowsIn } from './documents.ts';
@@ -15,28 +13,35 @@ test('every function has its row among the roles', () => {
   expect(named.toSorted()).toEqual([...functionNames].toSorted());
 });
 
-test('three functions may delete control records, and whoever moves a run its hold and its meetings; two what a run wrote', () => {
-  const may = (permission: PermissionName) => functionNames.filter((name) => functionShapes[name].may.includes(permission));
-  expect([may('release reservations'), may('let go of deployments')]).toEqual([['api', 'library'], ['deployments']]);
-  const ending = may('end holds on deployments');
-  const granting = ['permissions', 'deletion-permissions'].map((file) => read(`lib/constructs/${file}.ts`)).join('');
-  expect(granting.match(/dynamodb:DeleteItem/g)).toHaveLength(13);
-  expect(may('keep stream slots')).toEqual(['events']);
-  expect([may('delete runs'), may('keep places')]).toEqual([['test-runs', 'sweep'], ['worker']]);
-  expect([may('release keys of tests'), may('continue deletions')]).toEqual([['test-runs'], ['sweep']]);
-  expect([may('write what webhooks leave'), may('start scheduled runs'), may('settle schedules')]).toEqual([
-    ['webhooks'],
-    ['worker'],
-    ['sweep'],
-  ]);
-  for (const named of [ending, may('meet signals')]) {
-    expect(text).toContain(
-      `(${functionNames
-        .filter((name) => named.includes(name))
-        .map((name) => `\`${name}\``)
-        .join(', ')})`,
-    );
+/** A page with a row for each kind of record, and columns for functions. */
+const matrix = read('test/infra/privilege.txt')
+  .split('\n')
+  .map((line) => line.split(/ {2,}/));
+const functionsOf = (letter: string, row: string): string => {
+  const cells = matrix.find(([what]) => what === row)?.slice(1) ?? [];
+  return functionNames
+    .filter((_, column) => cells[column]?.includes(letter))
+    .map((name) => `\`${name}\``)
+    .join(', ');
+};
+
+test('who may delete what, and who matches signals', () => {
+  expect(functionsOf('d', 'runs: run')).toBe('`test-runs`, `sweep`');
+  for (const who of [functionsOf('d', 'control: hold'), functionsOf('u', 'control: signal')]) {
+    expect(who.split(', ').length).toBeGreaterThan(3);
+    expect(text).toContain(`(${who})`);
   }
+});
+
+test('what code may write and read of the tables', () => {
+  const of = (letters: string) =>
+    matrix.filter((cells) => letters.split('').some((letter) => cells[functionNames.indexOf('code') + 1]?.includes(letter)));
+  const kinds = (rows: typeof matrix) =>
+    rows.flatMap(([what = '']) => (/^(runs|control): /.test(what) ? [what.replace(/.*: /, '')] : []));
+  const said = (word: string): readonly string[] =>
+    quotedIn(new RegExp(`- It \\*\\*${word}\\*\\* records of the kinds ([^.]*)\\.`).exec(text)?.[1] ?? '');
+  expect(said('writes')).toEqual(kinds(of('pud')));
+  expect(said('reads')).toEqual(kinds(of('gbq')));
 });
 
 test('every scope', () => {

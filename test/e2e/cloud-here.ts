@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { environmentNames } from '../../lib/contract/environment.ts';
-import { type Cloud, startCloud } from '../../lib/local/cloud.ts';
+import { type Cloud, type CloudSettings, startCloud } from '../../lib/local/cloud.ts';
 import { demoSecret } from '../../lib/local/demo-webhook.ts';
 import { localKey } from '../../lib/local/local-key.ts';
 import { place } from '../../lib/local/place.ts';
@@ -29,11 +29,13 @@ const asBundled = { 'stepwell:buildsFunctions': false };
  * @param settings of the context, such as `stepwell:requireHttps`
  * @param changed is given the folder of the cloud assembly, and says which one to run instead
  * @param threads of each function, at most
+ * @param account its quota of concurrent executions
  */
 export async function startCloudHere(
   settings?: Readonly<Record<string, unknown>>,
   changed: (assembly: string) => Promise<string> = async (assembly) => assembly,
   threads = 8,
+  account: Pick<CloudSettings, 'accountConcurrency' | 'throttledMs'> = {},
 ): Promise<CloudHere> {
   const directory = readyFolder();
   const complaints: string[] = [];
@@ -41,6 +43,7 @@ export async function startCloudHere(
     directory,
     port: 0,
     threads,
+    ...account,
     assembly: synthesize(root, directory, settings === undefined ? {} : { ...settings, ...asBundled }).then(async (synthesis) =>
       loadAssembly(await changed(synthesis.directory)),
     ),

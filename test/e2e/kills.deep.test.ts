@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { runsTableKeys } from '../../lib/contract/environment.ts';
+import { partitionOf } from '../../lib/contract/record-kinds.ts';
 import { prepare } from './kills/prepared.ts';
 import { type Evidence, compare, judge } from './kills/judge.ts';
 import { playRound } from './kills/round.ts';
@@ -52,12 +53,14 @@ type Plant = (rested: Meddled) => Promise<() => Promise<void>>;
 /** A run that nobody cancelled and that did something, and the keys of one of its items. */
 const someRun = ({ reading, evidence }: Meddled) => {
   const ended = [...reading.runs.values()].filter(
-    ({ address: { runId }, status, commits }) => status === 'completed' && commits.length > 2 && evidence.facts.starts.has(runId),
+    // Of a graph: all that it wrote is in one partition.
+    ({ address: { runId }, kind, status, commits }) =>
+      kind === 'graph' && status === 'completed' && commits.length > 2 && evidence.facts.starts.has(runId),
   );
   const [run] = ended;
   if (run === undefined) throw new Error('no run has ended');
   const { projectId, environment, runId } = run.address;
-  return { run, pk: { S: `${projectId}#${environment}#run#${runId}` } };
+  return { run, pk: { S: partitionOf('run', projectId, environment, runId) } };
 };
 
 /** Changes an item as it is stored. @returns how to put it back */

@@ -258,5 +258,5 @@ async function recordsIn({ cloud }: CloudHere): Promise<readonly string[]> {
   const table = cloud.template.of('AWS::DynamoDB::Table').find(({ logicalId }) => logicalId.includes('ControlTable'))?.name;
   const found = await askTables(cloud.tables, 'Scan', { TableName: table, ConsistentRead: true });
   const keys = scanned.parse(found).Items.map(({ pk, sk }) => `${pk.S} ${sk.S}`);
-  return keys.filter((key) => key.startsWith('~socket#') || key.includes('#watch#'));
+  return keys.filter((key) => /^(socket|watch)#/.test(key));
 }

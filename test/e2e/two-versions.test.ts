@@ -35,6 +35,8 @@ let cloud: CloudHere;
 /** by run: the schemas of the folds that were stored, one after the other, the commits behind its head, its last drive's message */
 const schemas = new Map<string, string[]>();
 const commits = new Map<string, number>();
+/** by run: how often the worker has entered a wait of it where signals are matched */
+const entered = new Map<string, number>();
 const drives = new Map<string, string>();
 const text = z.looseObject({ S: z.string() });
 const putItem = z.looseObject({
@@ -47,6 +49,8 @@ beforeAll(async () => {
     const put = operation === 'PutItem' && status === 200 ? putItem.safeParse(input).data?.Item : undefined;
     const id = put?.pk.S.split('#').at(-1) ?? '';
     if (put?.sk.S === 'snapshot') schemas.set(id, [...(schemas.get(id) ?? []), put.s?.N ?? 'none']);
+    const [, waiter] = /^waiter#(\w+)#/.exec(put?.sk.S ?? '') ?? [];
+    if (waiter !== undefined) entered.set(waiter, (entered.get(waiter) ?? 0) + 1);
     if (put?.sk.S.startsWith('log#') === true) commits.set(id, (commits.get(id) ?? 0) + 1);
     const { MessageBody: body = '' } = sent.safeParse(input).data ?? {};
     const run = body.includes('"kind":"drive"') ? /"runId":"(\w+)"/.exec(body)?.[1] : undefined;
@@ -143,6 +147,7 @@ describe('an older and a newer version of the handlers on one run', { timeout: 1
     await when(id, (run) => isDone(run) && waits(run));
     const written = 5;
     await expect.poll(() => commits.get(id)).toBe(written);
+    await expect.poll(() => entered.get(id)).toBe(2);
 
     versions.serve('older');
     expect(await goOn(id)).toBe(500);

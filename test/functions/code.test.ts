@@ -6,6 +6,7 @@ import { after, minutes } from '../../lib/engine/time.ts';
 import type { DriveJob } from '../../lib/ports/jobs.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type RunsCode, takeCodeJob } from '../../functions/code/take.ts';
+import { codeCreation, fetchCreation } from '../contract/samples.ts';
 import { begun, statusOf } from '../service/code-house.ts';
 import { fn } from '../service/staged-code.ts';
 
@@ -19,7 +20,6 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   index: ['markDue'],
   blobs: ['put', 'get'],
   deployments: ['deployment', 'letGo'],
-  signals: ['keep', 'enter', 'at'],
   jobs: 'all',
   timers: 'all',
   notices: 'all',
@@ -50,6 +50,7 @@ const driven = async (stages: Parameters<typeof begun>[0]) => {
     by: 'code',
     deps: restricted(home.deps),
     programs: code,
+    told: { tell: () => undefined },
     bundles: { deliver: () => Promise.reject(new Error('no message was sent')) },
   };
   const take = (job: Parameters<typeof takeCodeJob>[1], isRedelivered = false) =>
@@ -74,7 +75,7 @@ test('a drive is taken from its queue, and what it asks for goes by queues that 
   expect(await statusOf(home, run)).toBe('running');
   expect(home.world.jobs.sent).toEqual([]);
   // The signal that is there is not given here: to look at the run is asked of the worker.
-  expect(home.world.jobs.delayed.map(({ job: { kind } }) => kind)).toEqual(expect.arrayContaining(['child', 'nudge']));
+  expect(home.world.jobs.delayed.map(({ job: { kind } }) => kind)).toEqual(expect.arrayContaining(['child', 'signal', 'waits']));
   for (const look of home.world.jobs.takeDue()) await home.take(look);
   expect(home.world.jobs.messages).toMatchObject([{ kind: 'drive', nodeId: '.drive.2' }]);
 });
@@ -90,7 +91,9 @@ test('what the worker does is no business of this queue, nor a drive of a run of
   const { run, take } = await driven([[fn('a')]]);
   const attempt = { run, commit: firstCommit, nodeId: nodeId('a'), iteration: topLevel, attempt: firstAttempt };
   await expect(take({ kind: 'node', ...attempt, resend: 0 })).rejects.toThrow('the code queue holds a job of kind node');
-  await expect(take({ kind: 'message', ...attempt, resend: 0 })).rejects.toThrow(`${run.runId} is no run of a deployment's code`);
-  const unknown: DriveJob = { kind: 'drive', ...attempt, resend: 0 };
+  await expect(take({ kind: 'message', ...attempt, resend: 0, creation: fetchCreation(run) })).rejects.toThrow(
+    `${run.runId} is no run of a deployment's code`,
+  );
+  const unknown: DriveJob = { kind: 'drive', ...attempt, resend: 0, creation: codeCreation(run) };
   await expect(take(unknown)).resolves.toBeUndefined();
 });

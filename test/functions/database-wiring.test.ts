@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { databaseWorldOf } from '../../functions/worker/database-wiring.ts';
 import { DataApi } from '../../lib/aws/data-api.ts';
@@ -11,17 +12,41 @@ const database = (name: string) => ({
   database: name,
 });
 const told = { acme: { '*': { orders: database('all'), stock: database('stock') }, test: { orders: database('test') } } };
-beforeEach(() => void vi.stubEnv('STEPWELL_DATABASES', JSON.stringify(told)));
+
+/** The control table, which has the version that the environment names. */
+const table = createServer((request, response) => {
+  void text(request).then((body) => {
+    const { pk, sk } = keyShape.parse(JSON.parse(body)).Key;
+    const isThere = pk.S === 'setting#databases' && sk.S === 'v1';
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' });
+    response.end(JSON.stringify(isThere ? { Item: { pk, sk, v: { N: '1' }, text: { S: JSON.stringify(told) } } } : {}));
+  });
+});
+const textShape = z.object({ S: z.string() });
+const keyShape = z.object({ Key: z.object({ pk: textShape, sk: textShape }) });
+beforeAll(async () => {
+  await new Promise<void>((resolve) => table.listen(0, '127.0.0.1', resolve));
+});
+afterAll(() => void table.close());
+beforeEach(() => {
+  const { port } = z.object({ port: z.number() }).parse(table.address());
+  vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${port}`);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  vi.stubEnv('STEPWELL_CONTROL_TABLE', 'control');
+  vi.stubEnv('STEPWELL_DATABASES', 'v1');
+});
 afterEach(() => void vi.unstubAllEnvs());
 const of = (project: string, name: string) => ({ projectId: projectId(project), environment: environment(name) });
 
-test('a name means the database that the setting gives it for that project and environment, and no other', () => {
+test('a name means the database that the setting gives it for that project and environment, and no other', async () => {
   const world = databaseWorldOf();
-  expect(world.placeOf(of('acme', 'test'), 'orders')).toEqual(database('test'));
-  expect(world.placeOf(of('acme', 'production'), 'orders')).toEqual(database('all'));
-  expect(world.placeOf(of('acme', 'test'), 'stock')).toEqual(database('stock'));
-  for (const name of ['other', 'constructor', '__proto__']) expect(world.placeOf(of('acme', 'test'), name)).toBeUndefined();
-  expect(world.placeOf(of('rival', 'test'), 'orders')).toBeUndefined();
+  expect(await world.placeOf(of('acme', 'test'), 'orders')).toEqual(database('test'));
+  expect(await world.placeOf(of('acme', 'production'), 'orders')).toEqual(database('all'));
+  expect(await world.placeOf(of('acme', 'test'), 'stock')).toEqual(database('stock'));
+  for (const name of ['other', 'constructor', '__proto__']) expect(await world.placeOf(of('acme', 'test'), name)).toBeUndefined();
+  expect(await world.placeOf(of('rival', 'test'), 'orders')).toBeUndefined();
 });
 
 test('what it asks goes to the region of the cluster, once, whatever comes of it', async () => {
@@ -33,9 +58,6 @@ test('what it asks goes to the region of the cluster, once, whatever comes of it
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = z.object({ port: z.number() }).parse(server.address());
   vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${port}`);
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
-  vi.stubEnv('AWS_REGION', 'us-east-1');
   const databases = await databaseWorldOf().service();
   const answer = await databases.begin(database('orders'), AbortSignal.timeout(10_000));
   expect(answer).toEqual({ fault: { kind: 'unreachable', name: 'ServiceUnavailableError' } });

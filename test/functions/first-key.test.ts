@@ -10,6 +10,7 @@ import { environment, keyId, projectId } from '../../lib/engine/ids.ts';
 import { minuteOf } from '../../lib/engine/log/silence.ts';
 import { days } from '../../lib/engine/time.ts';
 import { MemorySecrets } from '../../lib/memory/secrets.ts';
+import { MemoryStoredSettings } from '../../lib/memory/stored-settings.ts';
 import { memoryWorld } from '../../lib/memory/memory-world.ts';
 import type { ApiKey } from '../../lib/ports/control.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -54,24 +55,31 @@ const answerShape = z.object({
 const installation = () => {
   const { keys, clock, index } = memoryWorld();
   const secrets = new MemorySecrets();
+  const settings = new MemoryStoredSettings();
   secrets.create(firstArn);
   const logged: unknown[] = [];
   const log = (...said: readonly unknown[]): void => void logged.push(said);
   const taker: Taker = {
-    keeper: { keys, clock, index, secrets },
+    keeper: { keys, clock, index, secrets, settings },
     logger: { info: log, warn: log, error: log },
     sleep: async () => undefined,
   };
-  const propertiesOf = (seeds: readonly object[], first: object) => ({
+  const propertiesOf = (seeds: readonly object[], first: object, stored: readonly object[] = []) => ({
     ServiceToken: 'arn',
     SecretArn: firstArn,
     FirstKey: JSON.stringify({ projectId: 'default', environment: 'production', ...first }),
     SeedKeys: JSON.stringify(seeds),
+    Settings: JSON.stringify(stored),
   });
   const ask = async (
     type: string,
     seeds: readonly object[] = [],
-    { old, first = {} }: { old?: readonly object[]; first?: object } = {},
+    {
+      old,
+      first = {},
+      stored,
+      oldStored,
+    }: { old?: readonly object[]; first?: object; stored?: readonly object[]; oldStored?: readonly object[] } = {},
   ) => {
     await take(taker, {
       RequestType: type,
@@ -79,14 +87,14 @@ const installation = () => {
       StackId: 'stack',
       RequestId: 'request',
       LogicalResourceId: 'Keys',
-      ResourceProperties: propertiesOf(seeds, first),
-      ...(old === undefined ? {} : { OldResourceProperties: propertiesOf(old, first) }),
+      ResourceProperties: propertiesOf(seeds, first, stored),
+      ...(old === undefined ? {} : { OldResourceProperties: propertiesOf(old, first, oldStored) }),
     });
     const { Status, Reason } = answerShape.parse(answers.at(-1)).body;
     return Reason === undefined ? Status : `${Status}: ${Reason}`;
   };
   const textOf = async (): Promise<string> => (await secrets.value(firstArn)) ?? '';
-  return { keys, clock, index, secrets, logged, taker, ask, textOf };
+  return { keys, clock, index, secrets, settings, logged, taker, ask, textOf };
 };
 const firstOf = async ({ keys, textOf }: ReturnType<typeof installation>): Promise<ApiKey | undefined> => {
   const parsed = parseKey(await textOf());
@@ -102,6 +110,27 @@ describe('sweeping', () => {
     here.clock.advance(days(1));
     await here.ask('Update', [], { old: [] });
     expect(await here.index.sweptMinute()).toBe(made - 1);
+  });
+});
+
+describe('large settings', () => {
+  const of = (version: string) => ({ name: 'webhooks', version, text: `{"version":${version}}` });
+  const versionsIn = async ({ settings }: ReturnType<typeof installation>) =>
+    (await settings.versions('webhooks')).filter(({ expiresAt }) => expiresAt === undefined).map(({ version }) => version);
+
+  test('are written before the answer, and the version of the deployment before stays', async () => {
+    const here = installation();
+    expect(await here.ask('Create', [], { stored: [of('1')] })).toBe('SUCCESS');
+    expect(await here.settings.text(of('1'))).toBe('{"version":1}');
+    expect(await here.ask('Update', [], { old: [], stored: [of('2')], oldStored: [of('1')] })).toBe('SUCCESS');
+    expect(await versionsIn(here)).toEqual(['1', '2']);
+    expect(await here.ask('Update', [], { old: [], stored: [of('3')], oldStored: [of('2')] })).toBe('SUCCESS');
+    expect(await versionsIn(here)).toEqual(['2', '3']);
+  });
+
+  test('that nobody reads are refused', async () => {
+    const here = installation();
+    expect(await here.ask('Create', [], { stored: [{ ...of('1'), name: 'other' }] })).toMatch(/^FAILED/);
   });
 });
 
@@ -173,7 +202,7 @@ describe('the first key', () => {
       denials-- > 0 ? Promise.reject(Object.assign(new Error('not authorized'), { name: 'AccessDeniedException' })) : value(arn);
     expect(await here.ask('Create')).toBe('SUCCESS');
     here.secrets.value = () => Promise.reject(new TypeError('sw_production_x'));
-    expect(await here.ask('Update', [], { old: [] })).toBe('FAILED: the keys could not be registered: TypeError');
+    expect(await here.ask('Update', [], { old: [] })).toBe('FAILED: the keys and settings could not be written: TypeError');
   });
 });
 

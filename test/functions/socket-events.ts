@@ -30,8 +30,9 @@ export interface SocketApiHere {
 const answer = z.object({ statusCode: z.number(), body: z.string().optional() });
 const frame = z.record(z.string(), z.unknown());
 
-export const socketApi = ({ world }: Pick<Http, 'world'>): SocketApiHere => {
-  const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true } };
+/** @param corsOrigins of pages that may open sockets; default: any */
+export const socketApi = ({ world }: Pick<Http, 'world'>, corsOrigins: readonly string[] = []): SocketApiHere => {
+  const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true, corsOrigins } };
   const logs: { level: string; message: string; facts: unknown }[] = [];
   const log =
     (level: string) =>

@@ -58,6 +58,23 @@ describe('opening', () => {
     expect(JSON.stringify([here.logs, [...api.world.audit.entries.values()]])).not.toContain(key);
   });
 
+  test('a page whose origin is not among the corsOrigins opens none, and a program without an origin does', async () => {
+    const { api, key } = await given();
+    const page = 'https://app.example.com';
+    const here = socketApi(api, [page]);
+    const from = (Origin: string) => ({ key, headers: { Origin } });
+    const refused = { status: 403, code: 'request_blocked' };
+    expect(await here.open('a', from(page))).toEqual({ status: 200 });
+    expect(await here.open('b', { key })).toEqual({ status: 200 });
+    for (const other of ['https://evil.example', 'https://app.example.com.evil.example', 'http://app.example.com', 'null', ''])
+      expect(await here.open('c', from(other)), other).toEqual(refused);
+  });
+
+  test('without corsOrigins a page of any origin may try', async () => {
+    const { here, key } = await given();
+    expect(await here.open('a', { key, headers: { Origin: 'https://any.example' } })).toEqual({ status: 200 });
+  });
+
   test('what is not proven to have come over HTTPS is refused', async () => {
     const { here, key } = await given();
     expect(await here.open('a', { key, headers: { 'X-Forwarded-Proto': 'http' } })).toEqual({

@@ -24,7 +24,9 @@ const flat = (grants: readonly Granted[]): readonly string[] =>
     )
     .toSorted();
 const ofCode = (runtime: readonly Resource[]): readonly string[] =>
-  flat(grantsIn(runtime).filter(({ role }) => role.startsWith(codeRole))).filter((each) => !each.startsWith('logs:'));
+  flat(grantsIn(runtime).filter(({ role, Effect }) => Effect === 'Allow' && role.startsWith(codeRole))).filter(
+    (each) => !each.startsWith('logs:'),
+  );
 /** A managed policy reads as one that is attached. */
 const ofPolicy = (runtime: readonly Resource[]): readonly string[] =>
   flat(

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
 import { grantsIn } from './statements.ts';
-import { byId, ofType, stacksWith, synthesize } from './synthesized.ts';
+import { byId, ofType, storedSetting, synthesize } from './synthesized.ts';
 
 const clusterArn = 'arn:aws:rds:eu-west-1:111122223333:cluster:orders';
 const secretArn = (name: string): string => `arn:aws:secretsmanager:eu-west-1:111122223333:secret:${name}-AbCdEf`;
@@ -21,8 +21,10 @@ const onDatabases = (resources: typeof runtime) =>
     .map(({ role, Action, Resource }) => [role.replace(/^StepwellFunctions|Role.*/g, ''), Action, Resource]);
 
 test('the worker alone is told of them, as it will read them', () => {
-  expect(told(runtime, 'StepwellFunctionsWorkerFunction')).toBe(JSON.stringify(databases));
-  expect(told(synthesize().runtime, 'StepwellFunctionsWorkerFunction')).toBe('{}');
+  const worker = 'StepwellFunctionsWorkerFunction';
+  expect(storedSetting(runtime, 'databases', told(runtime, worker))).toEqual(databases);
+  const { runtime: standard } = synthesize();
+  expect(storedSetting(standard, 'databases', told(standard, worker))).toEqual({});
   const all = ofType(runtime, 'Lambda::Function').filter(
     ({ Properties }) => variables.parse(Properties['Environment']).Variables['STEPWELL_DATABASES'] !== undefined,
   );
@@ -52,17 +54,4 @@ test.each([
 
 test('it is read from the command line, too', () => {
   expect(parseSettings({ 'stepwell:databases': JSON.stringify(databases) }).databases).toEqual(databases);
-});
-
-test('more than a function can be told is refused, alone and with what else the worker is told', () => {
-  const many = (count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, at) => [`name-${String(at).padStart(2, '0')}`, orders]));
-  expect(() => stacksWith({ databases: { default: { '*': many(11) } } }).app.synth()).toThrow(
-    /databases must be at most 1800 bytes of JSON, and has \d+/,
-  );
-  const secrets = Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`name-${at}`, secretArn('chat')]));
-  const both = { databases: { default: { '*': many(9) } }, secrets: { default: { '*': secrets } } };
-  expect(() => stacksWith(both).app.synth()).toThrow(
-    /secrets, models, moderation and databases together must be at most 2800 bytes of JSON, and has \d+/,
-  );
 });

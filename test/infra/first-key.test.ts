@@ -33,30 +33,22 @@ test('the stack asks a function of its own for the keys, and tells it no secret'
   expect(JSON.parse(custom.SeedKeys)).toEqual([]);
 });
 
-test('that function may give this one secret its value, put keys, note where sweeping begins, and touch no other records', () => {
+test('that function may give this one secret its value, put keys, note where sweeping begins, write settings, and touch no other records', () => {
+  const of = (partitions: string) => ({
+    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partitions] },
+    Null: { 'dynamodb:LeadingKeys': 'false' },
+  });
   const grants = grantsIn(runtime);
   const own = grants.filter(({ role }) => role.startsWith(keeper)).filter(({ Action }) => !Action.join().includes('logs:'));
   expect(own.map(({ Action, Resource, Condition }) => [Action, Resource, Condition])).toEqual([
+    [['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [expect.stringContaining('ControlTable')], of('key#*')],
+    [['dynamodb:PutItem', 'dynamodb:Query'], [expect.stringContaining('ControlTable')], of('keys#*')],
+    [['dynamodb:GetItem', 'dynamodb:UpdateItem'], [expect.stringContaining('ControlTable')], of('sweep#*')],
+    [['dynamodb:PutItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [expect.stringContaining('ControlTable')], of('setting#*')],
     [
       ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'],
       [expect.stringMatching(/^<Stepwell-Data:ExportsOutputRefStorageFirstKey/)],
       {},
-    ],
-    [
-      ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
-      [expect.stringContaining('ControlTable')],
-      {
-        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['~key#*', '*#keys'] },
-        Null: { 'dynamodb:LeadingKeys': 'false' },
-      },
-    ],
-    [
-      ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-      [expect.stringContaining('ControlTable')],
-      {
-        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['~sweep'] },
-        Null: { 'dynamodb:LeadingKeys': 'false' },
-      },
     ],
   ]);
   const others = grants.filter(({ role, Action }) => !role.startsWith(keeper) && Action.join().includes('secretsmanager:'));

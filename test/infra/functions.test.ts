@@ -2,14 +2,25 @@ import { globSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { functionNames } from '../../lib/contract/environment.ts';
 import { createPrincipals } from '../../lib/local/aws/principals.ts';
 import { createFunctions } from '../../lib/local/lambda/functions.ts';
 import { readRoles } from '../../lib/local/policy/roles.ts';
 import { createRecorder } from '../../lib/local/recorder/recorder.ts';
 import { loadAssembly } from '../../lib/local/template/assembly.ts';
 import { readTemplate } from '../../lib/local/template/template.ts';
-import { type Resource, byId, emptyBundles, newFolder, ofType, pointedAt, stacksWith, synthesize } from './synthesized.ts';
+import { functionNames } from '../../lib/contract/environment.ts';
+import {
+  type Resource,
+  byId,
+  emptyBundles,
+  newFolder,
+  ofType,
+  pointedAt,
+  stacksWith,
+  synthesize,
+  usualFunctions,
+  withTraces,
+} from './synthesized.ts';
 
 const { runtime } = synthesize();
 const functions = ofType(runtime, 'Lambda::Function');
@@ -19,11 +30,11 @@ const written = globSync('functions/*/handler.ts', { cwd: fileURLToPath(new URL(
 );
 
 test('every function that is written is deployed', () => {
-  const { runtime: stack } = stacksWith();
+  const { runtime: stack } = stacksWith(withTraces);
   const deployed: readonly string[] = [...stack.stepwell.functions.byName.keys()];
   expect(written.filter((name) => !deployed.includes(name))).toEqual([]);
   expect(deployed).toEqual([...functionNames]);
-  expect(functions).toHaveLength(functionNames.length);
+  expect(functions).toHaveLength(usualFunctions.length);
 });
 
 test('functions run on Node 24 and ARM', () => {
@@ -34,7 +45,7 @@ test('functions run on Node 24 and ARM', () => {
 
 test('every function logs to a group of its own, for a month', () => {
   const groups = functions.map(({ Properties }) => pointedAt(Object(Properties['LoggingConfig']).LogGroup));
-  expect(new Set(groups).size).toBe(functionNames.length);
+  expect(new Set(groups).size).toBe(usualFunctions.length);
   for (const group of ofType(runtime, 'Logs::LogGroup'))
     expect(group.Properties, group.id).toMatchObject({ RetentionInDays: 30 });
   for (const group of groups) expect(ofType(runtime, 'Logs::LogGroup').map(({ id }) => id)).toContain(group);
@@ -80,7 +91,7 @@ describe('the number of watchers', () => {
 });
 
 describe('the embedded cloud, as a new account', () => {
-  const start = (settings: Readonly<Record<string, unknown>>, accountConcurrency?: number) => {
+  const start = (settings: Readonly<Record<string, unknown>>, accountConcurrency = 10) => {
     const assembly = loadAssembly(stacksWith(settings).app.synth().directory);
     const template = readTemplate(assembly, 'http://127.0.0.1:9');
     const quiet = { of: () => () => {}, close: async () => {} };
@@ -93,19 +104,19 @@ describe('the embedded cloud, as a new account', () => {
       endpoint: 'http://127.0.0.1:9',
       cache: newFolder(),
       threads: 1,
-      ...(accountConcurrency === undefined ? {} : { accountConcurrency }),
+      accountConcurrency,
       warn: () => {},
     });
   };
 
   test('takes the template as it is', () => {
-    expect(start({}).size).toBe(functionNames.length);
+    expect(start({}).size).toBe(usualFunctions.length);
   });
 
   test('refuses a reservation, and an account takes one that leaves 100 to all others', () => {
     expect(() => start({ reservesWatchers: true })).toThrow(/UnreservedConcurrentExecution below its minimum value of \[10\]/);
     expect(() => start({ reservesWatchers: true }, 149)).toThrow(/below its minimum value of \[100\]/);
-    expect(start({ reservesWatchers: true }, 150).size).toBe(functionNames.length);
+    expect(start({ reservesWatchers: true }, 150).size).toBe(usualFunctions.length);
   });
 });
 
@@ -137,7 +148,7 @@ test('what is not bundled is absent, and so is all that belongs to it', () => {
   expect(ofType(resources, 'Lambda::Function')).toHaveLength(2);
   expect(ofType(resources, 'Scheduler::Schedule')).toEqual([]);
   expect(ofType(resources, 'Lambda::EventSourceMapping')).toHaveLength(2);
-  expect(ofType(resources, 'SQS::Queue')).toHaveLength(10);
+  expect(ofType(resources, 'SQS::Queue')).toHaveLength(7);
   expect(resources.filter(({ Type }) => Type.startsWith('AWS::ApiGatewayV2::'))).toEqual([]);
   expect(ofType(synthesize({}, emptyBundles([])).runtime, 'ApiGateway::RestApi')).toEqual([]);
 });

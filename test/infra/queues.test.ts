@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { deadLetterQueues, leastConcurrency } from '../../lib/contract/concurrency.ts';
 import { type Resource, byId, ofType, pointedAt, stacksWith, synthesize } from './synthesized.ts';
 
 const { runtime } = synthesize();
@@ -23,12 +24,29 @@ const mappings = mappingsIn(runtime);
 
 const consumersOf = (queueId: string, all = mappings) => all.filter(({ EventSourceArn }) => EventSourceArn === queueId);
 
-test('every queue gives up after five tries, to a queue of its own kind that keeps it for longer', () => {
+test.each([{}, { workerTimeoutSeconds: 30, codeTimeoutSeconds: 30 }])(
+  'every queue gives a message for an hour, and five times, before it gives up: %j',
+  (settings) => {
+    const { runtime: resources } = synthesize(settings);
+    const working = ofType(resources, 'SQS::Queue').flatMap((queue) => {
+      const receives = redriveOf(queue)?.maxReceiveCount;
+      return receives === undefined ? [] : [{ id: queue.id, receives, seconds: Number(queue.Properties['VisibilityTimeout']) }];
+    });
+    expect(working).toHaveLength(5);
+    for (const { id, receives, seconds } of working) {
+      expect(receives, id).toBeGreaterThanOrEqual(5);
+      expect(receives * seconds, id).toBeGreaterThanOrEqual(3_600);
+      // SQS takes no more.
+      expect(receives, id).toBeLessThanOrEqual(1_000);
+    }
+  },
+);
+
+test('every queue gives up to a queue of its own kind that keeps a message for longer', () => {
   const working = queues.filter((queue) => !isDeadLetters(queue));
   expect(working.map(({ id }) => id)).toHaveLength(5);
   for (const queue of working) {
     const target = queues.find(({ id }) => id === redriveOf(queue)?.deadLetterTargetArn);
-    expect(redriveOf(queue)?.maxReceiveCount, queue.id).toBe(5);
     expect(target?.Properties['FifoQueue'], queue.id).toBe(queue.Properties['FifoQueue']);
     expect(Number(target?.Properties['MessageRetentionPeriod']), queue.id).toBeGreaterThan(
       Number(queue.Properties['MessageRetentionPeriod']),
@@ -44,7 +62,7 @@ test('a message stays invisible for longer than the function that holds it may t
   ]) {
     const { runtime: resources } = synthesize(settings);
     const pairs = mappingsIn(resources);
-    expect(pairs).toHaveLength(10);
+    expect(pairs).toHaveLength(7);
     for (const { EventSourceArn, FunctionName } of pairs) {
       const queue = resources.find(({ id }) => id === EventSourceArn);
       const fn = resources.find(({ id }) => id === FunctionName);
@@ -71,14 +89,14 @@ test('the delay queue is standard, because only such a queue delays single messa
 
 test('a setting puts node jobs on a standard queue, dead letters included', () => {
   const { runtime: resources } = synthesize({ nodeQueue: 'standard' });
-  for (const id of ['StepwellQueuesNodeQueue', 'StepwellQueuesNodeQueueDeadLetters']) {
-    expect(byId(resources, id).Properties, id).not.toHaveProperty('FifoQueue');
-  }
+  const node = byId(resources, 'StepwellQueuesNodeQueue');
+  expect(node.Properties).not.toHaveProperty('FifoQueue');
+  expect(redriveOf(node)?.deadLetterTargetArn).toBe(byId(resources, 'StepwellQueuesStandardDeadLetters').id);
   expect(byId(resources, 'StepwellQueuesResultsQueue').Properties).toMatchObject({ FifoQueue: true });
 });
 
 test('every queue is encrypted and refuses whoever comes without TLS', () => {
-  expect(queues).toHaveLength(10);
+  expect(queues).toHaveLength(7);
   const guarded = ofType(runtime, 'SQS::QueuePolicy').map(({ Properties }) => Properties);
   for (const { id, Properties } of queues) {
     expect(Properties, id).toMatchObject({ SqsManagedSseEnabled: true });
@@ -113,8 +131,18 @@ test('the worker and the code’s function take one message at a time, the colle
 test('every dead-letter queue is consumed', () => {
   const deadLetter = byId(runtime, 'StepwellFunctionsDeadLetterFunction').id;
   const deadLetters = queues.filter(isDeadLetters);
-  expect(deadLetters).toHaveLength(5);
+  expect(deadLetters).toHaveLength(deadLetterQueues);
   for (const { id } of deadLetters) expect(consumersOf(id).map(({ FunctionName }) => FunctionName)).toEqual([deadLetter]);
+});
+
+test.each([
+  ['by default', {}, 364],
+  ['with the preset for small accounts', { preset: 'small' }, 14],
+  ['where processes run the code', { codeRunsIn: 'worker' }, 264],
+])('all queues together may take no more of the account’s concurrency than is documented: %s', (_what, settings, sum) => {
+  const asked = mappingsIn(synthesize(settings).runtime).map(({ ScalingConfig }) => ScalingConfig.MaximumConcurrency);
+  expect(asked.reduce((total, one) => total + one, 0)).toBe(sum);
+  expect(Math.min(...asked)).toBeGreaterThanOrEqual(leastConcurrency);
 });
 
 test('a consumer says which messages of a batch have failed', () => {

@@ -31,6 +31,15 @@ const everySetting = {
   webAclArn: 'arn:aws:wafv2:eu-west-1:111122223333:regional/webacl/one/two',
   alarmTopicArn: 'arn:aws:sns:eu-west-1:111122223333:on-call',
   setsAccountLogRole: false,
+  metrics: true,
+  corsOrigins: ['https://app.example.com'],
+  traces: {
+    endpoint: 'https://collector.example.com/v1/traces',
+    header: {
+      name: 'authorization',
+      secretArn: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:collector-AbCdEf',
+    },
+  },
 };
 
 test('the stacks break no rule of AWS, and every exception has a reason', () => {

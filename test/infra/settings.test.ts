@@ -114,14 +114,14 @@ describe('the preset for small accounts', () => {
   const sum = (all: readonly number[]): number => all.reduce((one, other) => one + other, 0);
 
   test('works every queue at the least that Lambda takes, and streams two at once', () => {
-    expect(sum(bounds({}))).toBe(370);
-    expect(bounds({ preset: 'small' })).toEqual(Array.from({ length: 10 }, () => 2));
+    expect(sum(bounds({}))).toBe(364);
+    expect(bounds({ preset: 'small' })).toEqual(Array.from({ length: 7 }, () => 2));
     expect(byId(synthesize({ preset: 'small' }).runtime, 'StepwellFunctionsEventsFunction').Properties).toMatchObject({
       Environment: { Variables: { STEPWELL_WATCHERS: '2' } },
     });
   });
 
   test('leaves alone what is set', () => {
-    expect(sum(bounds({ preset: 'small', resultConcurrency: 3 }))).toBe(21);
+    expect(sum(bounds({ preset: 'small', resultConcurrency: 3 }))).toBe(15);
   });
 });

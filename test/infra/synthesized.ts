@@ -34,6 +34,11 @@ export const cdkContext = z
 
 export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'stepwell-infra-'));
 
+/** What is deployed without settings: nobody sends traces. */
+export const usualFunctions = functionNames.filter((name) => name !== 'traces');
+/** With which every function is deployed. */
+export const withTraces = { traces: { endpoint: 'https://collector.example.com/v1/traces' } };
+
 /** A folder of bundles that do nothing: what is tested here is what is around them. */
 export function emptyBundles(names: readonly FunctionName[] = functionNames): string {
   const folder = newFolder();
@@ -84,6 +89,21 @@ const reference = z.union([
   z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
   z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) }).transform((value) => value['Fn::GetAtt'][0]),
 ]);
+
+const storedSchema = z
+  .string()
+  .transform((text): unknown => JSON.parse(text))
+  .pipe(z.array(z.object({ name: z.string(), version: z.string(), text: z.string() })));
+
+/** The text that the deployment writes of a large setting, in the version that a function is told. */
+export function storedSetting(resources: readonly Resource[], name: string, version: unknown): unknown {
+  const stored = resources
+    .filter(({ Type }) => Type === 'Custom::StepwellKeys')
+    .flatMap(({ Properties }) => storedSchema.parse(Properties['Settings']));
+  const found = stored.find((setting) => setting.name === name && setting.version === version);
+  if (found === undefined) throw new Error(`the deployment writes no version ${String(version)} of ${name}`);
+  return JSON.parse(found.text);
+}
 
 /** The logical id that a `Ref` or `Fn::GetAtt` points at. */
 export const pointedAt = (value: unknown): string => reference.parse(value);

@@ -74,6 +74,12 @@ describe('a custom resource', () => {
     expect(statSync(join(directory, 'state', 'custom-resources.json')).mode & 0o777).toBe(0o600);
   });
 
+  test('is refused an event of more than Lambda takes asynchronously', async () => {
+    const { events, deploy } = cloud(success);
+    await expect(deploy({ List: 'x'.repeat(1_048_576) })).rejects.toThrow('Keys: its event has more than 1048576 bytes');
+    expect(events).toEqual([]);
+  });
+
   test('goes by the type of CloudFormation too', async () => {
     const { events, deploy } = cloud(success);
     await deploy({}, 'AWS::CloudFormation::CustomResource');

@@ -168,7 +168,12 @@ describe('the queues', { timeout: 20_000 }, () => {
     const [bad] = await receive(fauxqs, 'q.fifo', { MaxNumberOfMessages: 1 });
     await release(fauxqs, 'q.fifo', bad?.ReceiptHandle);
     expect(bodies(await receive(fauxqs, 'q.fifo'))).toEqual(['good']);
-    expect(bodies(await receive(fauxqs, 'dead.fifo'))).toEqual(['bad']);
+    const [letter] = await receive(fauxqs, 'dead.fifo', { MessageSystemAttributeNames: ['All'], MessageAttributeNames: ['All'] });
+    expect(letter).toMatchObject({
+      Body: 'bad',
+      Attributes: { DeadLetterQueueSourceArn: 'arn:aws:sqs:us-east-1:000000000000:q.fifo' },
+    });
+    expect(letter).not.toHaveProperty('MessageAttributes');
   });
 
   test('give back, after a start, what the last one had handed out', async () => {

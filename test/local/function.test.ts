@@ -148,6 +148,20 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(second).toMatchObject({ code: 'TooManyRequestsException' });
   });
 
+  test('is refused where the account has no concurrency left, and waits for a thread where it has', async () => {
+    const account = { concurrency: 3, running: 0 };
+    const source = 'export const handler = () => new Promise((r) => setTimeout(() => r(1), 200));';
+    let throttles = 0;
+    const shared = { account, concurrency: 1, onThrottled: () => void (throttles += 1) };
+    const [one, other] = [make(source, shared).fn, make(source, shared).fn];
+    const outcomes = await Promise.all([one, other, one, other, one].map((fn) => fn.invoke('{}')));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['returned', 'returned', 'returned', 'refused', 'refused']);
+    expect([throttles, account.running]).toEqual([2, 0]);
+    expect((await one.invoke('{}')).kind).toBe('returned');
+    const reserved = make(source, { account: { concurrency: 0, running: 0 }, concurrency: 1, isReserved: true }).fn;
+    expect((await reserved.invoke('{}')).kind).toBe('returned');
+  });
+
   test('takes and gives six megabytes and no more', async () => {
     const { fn } = make("export const handler = async (event) => 'x'.repeat(event.bytes ?? 1);");
     expect(await fn.invoke(JSON.stringify('x'.repeat(6_291_456)))).toMatchObject({

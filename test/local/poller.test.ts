@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { startFauxqs, type Fauxqs } from '../../lib/local/emulators/fauxqs.ts';
 import { defaultAsyncInvokeConfig } from '../../lib/local/lambda/async-invoke.ts';
-import type { LambdaFunction } from '../../lib/local/lambda/function.ts';
+import type { LambdaFunction, Refused } from '../../lib/local/lambda/function.ts';
 import type { InvokeOutcome } from '../../lib/local/lambda/thread.ts';
 import type { Mapping } from '../../lib/local/pollers/mapping.ts';
 import { startPoller, type Poller } from '../../lib/local/pollers/poller.ts';
@@ -12,7 +12,14 @@ import { freshFolder } from './stacks.ts';
 
 const queueUrl = 'http://127.0.0.1/000000000000/q.fifo';
 const eventShape = z.object({
-  Records: z.array(z.object({ messageId: z.string(), body: z.string(), eventSourceARN: z.string() })),
+  Records: z.array(
+    z.object({
+      messageId: z.string(),
+      body: z.string(),
+      eventSourceARN: z.string(),
+      attributes: z.object({ ApproximateReceiveCount: z.coerce.number() }),
+    }),
+  ),
 });
 /** A machine that has other work is slow. */
 const patience = { timeout: 10_000 };
@@ -38,10 +45,11 @@ afterEach(async () => {
 
 /** A poller before a function that answers by `handle`, with the batches it has seen. */
 function poll(
-  handle: (bodies: readonly string[], ids: readonly string[]) => Promise<InvokeOutcome>,
+  handle: (bodies: readonly string[], ids: readonly string[]) => Promise<InvokeOutcome | Refused>,
   more: Partial<Mapping> = {},
 ) {
   const batches: string[][] = [];
+  const receives: number[] = [];
   const warned: string[] = [];
   const target: LambdaFunction = {
     name: 'fn',
@@ -54,6 +62,7 @@ function poll(
     async invoke(event) {
       const { Records } = eventShape.parse(JSON.parse(event));
       const bodies = Records.map(({ body }) => body);
+      receives.push(...Records.map(({ attributes }) => attributes.ApproximateReceiveCount));
       batches.push(bodies);
       return handle(
         bodies,
@@ -72,14 +81,13 @@ function poll(
     reportsFailures: true,
     ...more,
   };
-  const poller = startPoller(
-    mapping,
-    queues,
-    () => fauxqs.wakePolls(),
-    (line) => void warned.push(line),
-  );
+  const poller = startPoller(mapping, queues, {
+    wakePolls: () => fauxqs.wakePolls(),
+    warn: (line) => void warned.push(line),
+    throttledMs: 10,
+  });
   pollers.push(poller);
-  return { batches, warned, poller };
+  return { batches, receives, warned, poller };
 }
 
 const send = async (group: string, ...bodies: readonly string[]): Promise<void> => {
@@ -93,6 +101,19 @@ describe('a poller', { timeout: 20_000 }, () => {
     const { batches } = poll(async () => done, { batchSize: 2 });
     await isEmpty();
     expect(batches).toEqual([['m1', 'm2'], ['m3']]);
+  });
+
+  test('gives a message of a throttled invocation back, with one receive more and nothing run', async () => {
+    await send('g', 'm1');
+    let throttled = 3;
+    const { batches, receives, warned } = poll(async () => {
+      throttled -= 1;
+      return throttled < 0 ? done : { kind: 'refused', code: 'TooManyRequestsException', message: 'Rate Exceeded.' };
+    });
+    await isEmpty();
+    expect(batches).toEqual([['m1'], ['m1'], ['m1'], ['m1']]);
+    expect(receives).toEqual([1, 2, 3, 4]);
+    expect(warned).toEqual([]);
   });
 
   test('wakes for a message that comes while it waits', async () => {

@@ -13,7 +13,7 @@ describe('the models of the configuration', () => {
     const time = clock();
     const made: string[] = [];
     const models = new ConfiguredModels(
-      () => modelSetting.parse({ default: { provider: 'deterministic' }, other: { provider: 'deterministic' } }),
+      async () => modelSetting.parse({ default: { provider: 'deterministic' }, other: { provider: 'deterministic' } }),
       async ({ provider }) => {
         made.push(provider);
         return {
@@ -36,7 +36,7 @@ describe('the models of the configuration', () => {
 
   test.each(['another', 'constructor', '__proto__'])('%s is not among them', async (modelId) => {
     const models = new ConfiguredModels(
-      () => modelSetting.parse({}),
+      async () => modelSetting.parse({}),
       () => Promise.reject(new Error('asked')),
       clock(),
     );

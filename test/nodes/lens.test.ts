@@ -196,7 +196,7 @@ describe('what it asks', () => {
     await lenses.archive(scope, name, now);
     const clock = new MemoryClock(now);
     const models = new ConfiguredModels(
-      () => ({ default: { provider: 'deterministic' } }),
+      async () => ({ default: { provider: 'deterministic' } }),
       async () => new DeterministicModel(clock),
       clock,
     );

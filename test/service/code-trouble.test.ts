@@ -7,12 +7,13 @@ import type { Turn } from '../../lib/engine/durable/turn.ts';
 import type { DriveEnd } from '../../lib/ports/programs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
-import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { getRun } from '../../lib/service/get-run.ts';
 import { recoverRun } from '../../lib/service/recover-runs.ts';
 import { resumeRun } from '../../lib/service/resume-run.ts';
 import { sendSignal } from '../../lib/service/send-signal.ts';
+import { codeCreation } from '../contract/samples.ts';
 import { begun, codeManifest, commitsOf, quiet, statusOf, storyOf, takeAll, whenAborted } from './code-house.ts';
+import { giveUpAfterDeath } from './given-up.ts';
 import { type House, scope } from './house.ts';
 import { replaced } from './replaced.ts';
 import { Breaks, TryAgain, fn } from './staged-code.ts';
@@ -25,6 +26,7 @@ const driveJob = (run: RunAddress, facts: Partial<DriveJob> = {}): DriveJob => (
   iteration: topLevel,
   attempt: firstAttempt,
   resend: 0,
+  creation: codeCreation(run),
   ...facts,
 });
 
@@ -34,8 +36,11 @@ const errorOf = async (home: House, run: RunAddress) => {
 };
 
 const paid = { kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '17' } as const;
-const pay = (home: House) =>
-  sendSignal(home.worker, scope, { name: 'paid', correlation: '17', payload: 5, bodyHash: 'h', idempotencyKey: 'k2' });
+/** After the worker has noted the waits that were begun. */
+const pay = async (home: House) => {
+  for (const job of home.world.jobs.takeDue()) await home.take(job);
+  return sendSignal(home.worker, scope, { name: 'paid', correlation: '17', payload: 5, bodyHash: 'h', idempotencyKey: 'k2' });
+};
 
 /** A body that ends when the test says so. */
 const gate = () => {
@@ -313,13 +318,14 @@ describe('messages', () => {
     await driving;
   });
 
-  test('one that no worker could answer for an hour fails the run, and says so', async () => {
+  test('one whose worker died in every delivery for an hour fails the run, and says so', async () => {
     const { home, run } = await begun([[fn('a')]]);
     home.world.jobs.takeMessages();
-    await failLostNode(home.worker, driveJob(run));
-    expect(await statusOf(home, run)).toBe('pending');
-    home.world.clock.advance(minutes(60));
-    await failLostNode(home.worker, driveJob(run));
+    for (let death = 0; death < 3; death += 1) {
+      expect(await statusOf(home, run)).toBe('pending');
+      await giveUpAfterDeath(home, driveJob(run));
+      home.world.clock.advance(minutes(30));
+    }
     expect(await errorOf(home, run)).toMatchObject({ cause: 'lost', code: 'drive_lost' });
   });
 
@@ -465,10 +471,10 @@ describe('drives that end badly', () => {
     const { home, run } = await begun([[fn('b')], [paid]], {
       wrap: (deps) => ({
         ...deps,
-        signals: replaced(deps.signals, {
-          enter: async (...given) => {
-            if (isDown) throw new Unavailable('the table');
-            return deps.signals.enter(...given);
+        jobs: replaced(deps.jobs, {
+          sendLater: async (job, delay) => {
+            if (isDown && job.kind === 'waits') throw new Unavailable('the delay queue');
+            return deps.jobs.sendLater(job, delay);
           },
         }),
       }),

@@ -138,6 +138,7 @@ describe('a graph run', () => {
         jobs: {
           send: (jobs) => deps.jobs.send(jobs),
           sendResult: (result) => deps.jobs.sendResult(result),
+          sendFire: (fire) => deps.jobs.sendFire(fire),
           sendLater: async () => {},
         },
       }),

@@ -52,7 +52,7 @@ export async function leaveMore({ world }: House, run: RunAddress): Promise<void
     expiresAt,
   );
   await world.log.saveSnapshot(run, { asOf: firstCommit, schema: 0, state: null }, expiresAt);
-  await world.log.attach(run, 'input', 'again', expiresAt);
+  await world.log.attach(run, 'input', 'again', { expiresAt, kind: 'graph' });
   await world.blobs.put(run, `${runId}/stray`, 'again', expiresAt);
 }
 

@@ -27,7 +27,7 @@ function recordingHouse(answer?: Parameters<typeof house>[0] extends (infer Opti
     log: replaced(deps.log, {
       create: (creation) => note(creation.expiresAt, deps.log.create(creation)),
       put: (run, commit, expiresAt) => note(expiresAt, deps.log.put(run, commit, expiresAt)),
-      attach: (run, name, value, expiresAt) => note(expiresAt, deps.log.attach(run, name, value, expiresAt)),
+      attach: (run, name, value, of) => note(of.expiresAt, deps.log.attach(run, name, value, of)),
       beat: (run, beat, expiresAt) => note(expiresAt, deps.log.beat(run, beat, expiresAt)),
       saveSnapshot: (run, snapshot, expiresAt) => note(expiresAt, deps.log.saveSnapshot(run, snapshot, expiresAt)),
     }),

@@ -16,13 +16,13 @@ import type { Manifest } from '../../lib/ports/deployments.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/cancel-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { failLostNode } from '../../lib/service/fail-lost-node.ts';
 import { getRun } from '../../lib/service/get-run.ts';
 import { publishMessage } from '../../lib/service/publish-message.ts';
 import { recoverRun } from '../../lib/service/recover-runs.ts';
 import { rerunRun } from '../../lib/service/rerun-run.ts';
 import { resumeRun } from '../../lib/service/resume-run.ts';
 import { wakeRun } from '../../lib/service/wake-run.ts';
+import { giveUpAfterDeath } from './given-up.ts';
 import { type Code, type House, house, scope } from './house.ts';
 
 const manifestOf = (id: string): Manifest => ({
@@ -386,14 +386,15 @@ describe('nothing is lost', () => {
     expect(await statusOf(home, run)).toBe('running');
   });
 
-  test('its own dead letters fail the run after an hour, and not before', async () => {
+  test('workers that die in every delivery for an hour fail the run, and not before', async () => {
     const [home, run] = await begun();
     const [job] = home.world.jobs.takeMessages();
     if (job === undefined) throw new Error('nothing was sent');
-    await failLostNode(home.worker, job);
-    expect(await statusOf(home, run)).toBe('pending');
-    home.world.clock.advance(minutes(60));
-    await failLostNode(home.worker, job);
+    for (let death = 0; death < 3; death += 1) {
+      expect(await statusOf(home, run)).toBe('pending');
+      await giveUpAfterDeath(home, job);
+      home.world.clock.advance(minutes(30));
+    }
     expect(await errorOf(home, run)).toMatchObject({ code: 'recovery_error', cause: 'lost' });
     expect(await home.world.deployments.holders(scope, deploymentId('v1'), 5)).toEqual([]);
   });

@@ -16,6 +16,7 @@ import { driveCodeRun } from '../../lib/service/drive-code-run.ts';
 import { Plans, type RunAttempt } from '../../lib/service/graph.ts';
 import { nudgeRun } from '../../lib/service/nudge-run.ts';
 import { type RunFold, readRun } from '../../lib/service/read-log.ts';
+import { takeSignal, takeWaits } from '../../lib/service/take-signal.ts';
 import { tendChild } from '../../lib/service/tend-child.ts';
 import { tendPlace } from '../../lib/service/tend-place.ts';
 import { type Worker, runNode, wakeNode } from '../../lib/service/run-node.ts';
@@ -137,6 +138,8 @@ export function house(
       else if (job.kind === 'nudge') await nudgeRun(taker, job);
       else if (job.kind === 'child') await tendChild(taker, job);
       else if (job.kind === 'place') await tendPlace(taker, job);
+      else if (job.kind === 'signal') await takeSignal(taker, job);
+      else if (job.kind === 'waits') await takeWaits(taker, job);
       else if (job.kind === 'drive') {
         const how = { isRedelivered, mustEndAt: mustEndAt(), ...(isToRest === undefined ? {} : { isToRest }) };
         await driveCodeRun({ ...taker, programs }, job, how);

@@ -37,7 +37,7 @@ const refs = (events: readonly RunEvent[]): number =>
 
 describe('the events of one commit', () => {
   const storedOf = (events: readonly RunEvent[]) =>
-    spillEvents({ blobs: new MemoryBlobs() }, { address: run, expiresAt }, events);
+    spillEvents({ blobs: new MemoryBlobs() }, { address: run, expiresAt, kind: 'graph' }, events);
 
   it('keep their values where all of them fit one item', async () => {
     expect(refs(await storedOf([completed('a', noise(5_000)), completed('b', noise(5_000))]))).toBe(0);

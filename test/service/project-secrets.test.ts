@@ -23,7 +23,7 @@ beforeEach(() => {
   secrets.create('arn:test', 'of test');
   secrets.create('arn:json', JSON.stringify({ password: 'pw', port: 5432 }));
   clock = memoryWorld().clock;
-  project = new ProjectSecrets(new KeptSecrets(secrets, clock), () => list);
+  project = new ProjectSecrets(new KeptSecrets(secrets, clock), async () => list);
 });
 
 const known = (text: string) => ({ kind: 'secret', text });

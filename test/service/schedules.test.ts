@@ -179,16 +179,33 @@ describe('a time that is due', () => {
     expect(await it.outcomes()).toEqual(['failed', 'started']);
   });
 
-  test('that no worker could take is on the record, and the next is not held up by it', async () => {
+  test('that no worker took is sent again while it may catch up: all its deliveries may have been throttled', async () => {
     const it = await published();
     await it.create();
     const [first] = it.pass(minutes(61));
     if (first === undefined) throw new Error('nothing was due');
+    for (let letter = 0; letter < 3; letter += 1) {
+      await failLostFire(it.deps, first);
+      expect(it.world.jobs.fires.splice(0)).toEqual([first]);
+      it.world.clock.advance(minutes(80));
+    }
+    expect(it.world.notices.scheduleFailures).toEqual([]);
+    await it.fire([first]);
+    expect(await it.outcomes()).toEqual(['started']);
+  });
+
+  test('that no worker took while it could catch up is on the record, and the next is not held up by it', async () => {
+    const it = await published();
+    await it.create();
+    const [first] = it.pass(minutes(61));
+    if (first === undefined) throw new Error('nothing was due');
+    it.world.clock.advance(days(8));
     await failLostFire(it.deps, first);
     await failLostFire(it.deps, first);
+    expect(it.world.jobs.fires).toEqual([]);
     expect(await it.record()).toMatchObject({ fires: [{ outcome: 'failed', code: 'lost' }] });
     expect(it.world.notices.scheduleFailures).toHaveLength(1);
-    await it.fire(it.pass(hours(1)));
+    await it.fire(it.pass(hours(1)).slice(-1));
     expect(await it.outcomes()).toEqual(['failed', 'started']);
   });
 

@@ -9,7 +9,7 @@ import { cancelRun } from '../../lib/service/cancel-run.ts';
 import { mostJoined } from '../../lib/service/join-run.ts';
 import { largestFrameBytes, largestFrameValueBytes } from '../../lib/service/socket-frames.ts';
 import { mostPosts } from '../../lib/service/socket-listener.ts';
-import { forgetTurn, longestTurn, socketHeartbeatEvery } from '../../lib/service/speak-run.ts';
+import { replaceTurn, longestTurn, socketHeartbeatEvery } from '../../lib/service/speak-run.ts';
 import { type Hall, type Seen, hall, idOf } from './audience.ts';
 import { type House, house, scope, workflow } from './house.ts';
 
@@ -370,15 +370,21 @@ describe('speakers relieve each other', () => {
     for (const name of ['a', 'b', 'c']) expect(statuses(stage.seen(name)).at(-1), name).toBe('run cancelled');
   });
 
-  test('a dead letter takes its announcement away', async () => {
-    const { stage, run } = await open();
+  test('a dead letter takes its announcement away, and asks for another speaker while somebody watches', async () => {
+    const { home, stage, run } = await open();
+    const { sockets, watches } = stage;
+    const replacing = { clock: home.world.clock, ids: home.world.ids, sockets, watches };
     await stage.join('a', run);
     await stage.speak();
     const [dead] = stage.watches.sent.splice(0);
     expect(dead && (await stage.sockets.room(run)).next?.turn).toBe(dead?.turn);
-    if (dead !== undefined) await forgetTurn({ sockets: stage.sockets }, dead);
-    await stage.join('b', run);
+    if (dead !== undefined) await replaceTurn(replacing, dead);
+    expect((await sockets.room(run)).next).toBeUndefined();
     expect(await stage.speak()).toBe('sent_on');
+    home.world.clock.advance(hours(3));
+    watches.sent.splice(0);
+    if (dead !== undefined) await replaceTurn(replacing, dead);
+    expect(watches.sent).toEqual([]);
   });
 
   test('trouble of the world that passes is waited out', async () => {

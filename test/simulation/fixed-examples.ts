@@ -51,7 +51,7 @@ export const fixedExamples: readonly FixedWorkflow[] = exampleNames
       },
       attempts: (_process, deps, _outside, { around }) => {
         const models = new ConfiguredModels(
-          () => ({ default: { provider: 'deterministic' } }),
+          async () => ({ default: { provider: 'deterministic' } }),
           async () => new DeterministicModel({ sleep: async () => {} }),
           deps.clock,
         );

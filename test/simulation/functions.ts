@@ -236,7 +236,6 @@ export class Functions implements Takers {
   };
 
   readonly dead = (message: Job | ResultMessage): void => {
-    this.#watches.losses.died(message, this.#around.time.now);
     this.invoke(
       'dead-letter',
       (decider) => failLostNode(decider, message),

@@ -1,13 +1,11 @@
 /**
- * Judges the attempts that end as lost: each was delivered to workers that died or stood still, as often as the rule says, or its
- * message reached a dead-letter queue. An attempt that kills its worker ends so within its bound. Where crashes come as a storm,
+ * Judges the attempts that end as lost: each was delivered to workers that died or stood still, as often as the rule says. An attempt that kills its worker ends so within its bound. Where crashes come as a storm,
  * and are over after some minutes, none does.
  */
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import { receivesOfDeadLetter } from '../../lib/engine/log/deliveries.ts';
 import { hours } from '../../lib/engine/time.ts';
-import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { Job } from '../../lib/ports/jobs.ts';
 import type { Process } from './process.ts';
 import { runInvariant } from './violation.ts';
 
@@ -19,7 +17,6 @@ const longestDyingMs = hours(2);
 interface Delivered {
   readonly by: Set<Process>;
   readonly since: number;
-  deadLetters: number;
 }
 
 export interface LossRules {
@@ -47,16 +44,8 @@ export class LossWatch {
   delivered(job: Job, by: Process, now: number): void {
     if (job.kind !== 'node' && job.kind !== 'drive' && job.kind !== 'wake') return;
     const name = `${job.run.runId}/${nodeKey(job)}#${job.attempt}`;
-    const known = this.#delivered.get(name) ?? { by: new Set<Process>(), since: now, deadLetters: 0 };
+    const known = this.#delivered.get(name) ?? { by: new Set<Process>(), since: now };
     known.by.add(by);
-    this.#delivered.set(name, known);
-  }
-
-  died(message: Job | ResultMessage, now: number): void {
-    if (!('nodeId' in message)) return;
-    const name = `${message.run.runId}/${nodeKey(message)}#${message.attempt}`;
-    const known = this.#delivered.get(name) ?? { by: new Set<Process>(), since: now, deadLetters: 0 };
-    known.deadLetters += 1;
     this.#delivered.set(name, known);
   }
 
@@ -92,8 +81,8 @@ export class LossWatch {
     const known = this.#delivered.get(name);
     // In rough weather a delivery comes back from a worker that lives, too, and a beat that is late counts for none.
     const dead = [...(known?.by ?? [])].filter(({ isAlive, hasStood }) => !isAlive || hasStood || !this.#rules.doOnlyWorkersDie);
-    const losses = dead.length + (known?.deadLetters ?? 0) * receivesOfDeadLetter;
-    runInvariant(5, losses >= leastDeaths, `${name} has failed as lost after ${losses} lost deliveries`);
+    // A dead letter alone ends nothing: its deliveries may all have been throttled.
+    runInvariant(5, dead.length >= leastDeaths, `${name} has failed as lost after ${dead.length} workers that died`);
   }
 
   #ends(name: string, now: number): void {

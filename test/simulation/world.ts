@@ -86,6 +86,7 @@ export class SimulatedWorld {
         },
         sendLater: async (job, delay) => delayed.send(job, '', undefined, Math.ceil(delay / 1_000) * 1_000),
         sendResult: async (result) => sendTo(results, result, resultIdentity(result)),
+        sendFire: () => Promise.reject(new Error('no schedule is simulated')),
       },
       timers: {
         set: async ({ at, job }) => {

@@ -70,7 +70,7 @@ const plan = {
     node: 'any',
   },
   // The ports on AWS: the one room of the product that speaks to it.
-  aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', 'ulid', 'zod'], node: 'any' },
+  aws: { rooms: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', '@smithy/*', 'ulid', 'zod'], node: 'any' },
   // Where a deployment's code runs: its artifact on this machine's disk, its bundles on threads of this process.
   bundles: { rooms: ['engine', 'ports', 'artifact', 'codec', 'program'], packages: ['zod'], node: 'any' },
   memory: { rooms: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
@@ -87,7 +87,11 @@ const plan = {
     node: 'any',
   },
   // A handler's path is known here, its code is not. The gateway's own answers come from the one catalogue of error codes.
-  constructs: { rooms: ['contract', 'api', 'models', 'webhooks'], packages: [...cdk, 'zod'], node: ['fs', 'path', 'url'] },
+  constructs: {
+    rooms: ['contract', 'api', 'models', 'webhooks'],
+    packages: [...cdk, 'zod'],
+    node: ['crypto', 'fs', 'path', 'url'],
+  },
   stacks: { rooms: ['api', 'constructs', 'contract', 'models', 'webhooks'], packages: [...cdk, 'zod'], node: [] },
   // Parse, call a sentence, answer. Which adapters stand behind the ports is said in wiring files alone (below).
   functions: {

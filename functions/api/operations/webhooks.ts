@@ -13,13 +13,13 @@ import type { Tools } from '../tools.ts';
 
 export interface WebhookTools extends Tools {
   /** by name; asked for with each request, so that nothing is read before it is used */
-  readonly providers: () => WebhookProviders;
+  readonly providers: () => Promise<WebhookProviders>;
   readonly secrets: WebhookSecrets;
 }
 
 export const webhookOperations = ({ decider, providers, secrets }: WebhookTools): Operations<'webhooks'> => ({
   receiveWebhook: async ({ params: { provider: name }, headers, raw, trace }) => {
-    const known = providers();
+    const known = await providers();
     const provider = Object.hasOwn(known, name) ? known[name] : undefined;
     if (provider === undefined) return refuse('unknown_provider');
     const content = () => contentOf(raw, headers['content-type'] ?? '');

@@ -5,6 +5,7 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { Route } from '../../../lib/api/route.ts';
 import { type Operations, anyOf } from '../operation.ts';
 import type { Tools } from '../tools.ts';
+import { cors } from './cors.ts';
 import { errorEnvelope } from './error-envelope.ts';
 import type { HttpAnswer } from './http-call.ts';
 import { routed } from './router.ts';
@@ -23,6 +24,7 @@ export const httpFunction = <Served extends Route['servedBy']>(
     .use(headerNormalizer())
     .use(tracing())
     .use(securityHeaders())
+    .use(cors(tools.decider.deps.settings))
     // The last used is the first to see an error: it makes the answer that the others then complete.
     .use(errorEnvelope(tools.logger))
     .handler(routed(tools, anyOf(operations)));

@@ -8,6 +8,7 @@ import { traceFacts } from '../../../lib/engine/trace.ts';
 import { type AnyAnswer, type AnyOperation, type AnyOperations, refuse } from '../operation.ts';
 import type { Tools } from '../tools.ts';
 import { answerRoute } from './answer-route.ts';
+import { isPreflight, preflight } from './cors.ts';
 import { type HttpAnswer, type HttpCall, type RoutedAnswer, callOf } from './http-call.ts';
 import { respond } from './respond.ts';
 import { traceIn } from './tracing.ts';
@@ -26,7 +27,7 @@ export const routed = (tools: Tools, operations: AnyOperations): Answering => {
     notFoundResponse: () => undefined,
   });
   return async (event, context) => {
-    const { stream, ...answer } = (await handler(event, context)) ?? notRouted(event);
+    const { stream, ...answer } = (await handler(event, context)) ?? notRouted(tools, event);
     return stream === undefined ? answer : { ...answer, body: stream };
   };
 };
@@ -53,8 +54,9 @@ const runFact = ({ audit }: AnyAnswer, { params }: HttpCall): { readonly runId?:
   return typeof runId === 'string' && runIdPattern.test(runId) ? { runId } : {};
 };
 
-const notRouted = (event: APIGatewayProxyEvent): RoutedAnswer => {
+const notRouted = (tools: Tools, event: APIGatewayProxyEvent): RoutedAnswer => {
   const allowed = routes.filter(({ path }) => matches(path, event.path)).map(({ method }) => method);
+  if (allowed.length > 0 && isPreflight(tools, event)) return preflight(allowed);
   const refusal =
     allowed.length === 0 ? refuse('not_found') : { ...refuse('method_not_allowed'), headers: { allow: allowed.join(', ') } };
   return respond(refusal, traceIn(event).correlationId);

@@ -154,16 +154,6 @@ function lostFailure(counted: readonly LostDelivery[]): Failure {
   };
 }
 
-/** A dead letter was given to workers this often (`maxReceiveCount` of the queues), and none recorded what became of it. */
-export const receivesOfDeadLetter = 5;
-
-/** The deliveries of a message that reached its dead-letter queue. */
-export function losesMessage(deliveries: Deliveries, now: Instant, ended: number): Deliveries {
-  let after = deliveries;
-  for (let receive = 0; receive < receivesOfDeadLetter; receive += 1) after = loses(after, now, ended);
-  return after;
-}
-
 /** When the first of the deaths that a verdict looks at may have happened. */
 export const firstSign = ({ lost }: Deliveries): Instant | undefined =>
   lost.length === 0 ? undefined : instant(Math.min(...lost.map(({ lastSignAt }) => lastSignAt)));

@@ -86,3 +86,9 @@ export type GraphHead = GraphCreation & Projected;
 export type FetchHead = FetchCreation & Projected;
 export type CodeHead = CodeCreation & Projected;
 export type Head = GraphHead | FetchHead | CodeHead;
+
+/** What the run was made from, without what is known of it since. */
+export function creationOf<Of extends RunCreation>(head: Of & Projected): Omit<Of & Projected, 'projection'> {
+  const { projection: _projection, ...creation } = head;
+  return creation;
+}

@@ -10,6 +10,7 @@ import type { RunState } from './fold.ts';
 import { TagReader } from './tags.ts';
 
 export const measureUnits = {
+  RunsStarted: 'Count',
   RunsEnded: 'Count',
   RunDuration: 'Milliseconds',
   NodeDuration: 'Milliseconds',
@@ -24,6 +25,7 @@ export type MeasureName = keyof typeof measureUnits;
 export interface Measure {
   readonly name: MeasureName;
   readonly value: number;
+  /** none: it is of the installation as a whole */
   readonly dimensions: Readonly<Record<string, string>>;
 }
 
@@ -42,6 +44,9 @@ export function measuresOf(commit: Commit, run: Measured): readonly Measure[] {
 
 function measuresIn(event: RunEvent, at: Instant, run: Measured): readonly Measure[] {
   switch (event.type) {
+    // The first commit of every run has one.
+    case 'INPUT_SET':
+      return [{ name: 'RunsStarted', value: 1, dimensions: {} }];
     case 'RUN_COMPLETED':
       return runEnded('completed', at, run);
     case 'RUN_FAILED':

@@ -22,6 +22,11 @@ const inputShape = z.looseObject({
   Key: item.optional(),
   Item: item.optional(),
   KeyConditionExpression: z.string().optional(),
+  UpdateExpression: z.string().optional(),
+  ConditionExpression: z.string().optional(),
+  ProjectionExpression: z.string().optional(),
+  FilterExpression: z.string().optional(),
+  ReturnValues: z.string().optional(),
   ExpressionAttributeNames: z.record(z.string(), z.string()).optional(),
   ExpressionAttributeValues: item.optional(),
   RequestItems: z.record(z.string(), z.looseObject({ Keys: z.array(item).optional() })).optional(),
@@ -62,6 +67,22 @@ function leadingKeys(input: z.infer<typeof inputShape>): RequestContext {
   return contextOf(key === undefined ? [] : [key]);
 }
 
+const words = /#?[A-Za-z_][\w-]*|:[A-Za-z_]\w*/g;
+const isWord =
+  /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|IN|BETWEEN|attribute_exists|attribute_not_exists|attribute_type|begins_with|contains|size|if_not_exists|list_append)$/i;
+
+/** The attributes that a request names, of the item's top level. None where it does not name them: it then is about all of them. */
+function attributes(input: z.infer<typeof inputShape>): RequestContext {
+  const { UpdateExpression, ConditionExpression, ProjectionExpression, KeyConditionExpression, FilterExpression } = input;
+  if (UpdateExpression === undefined && ProjectionExpression === undefined) return {};
+  const expressions = [UpdateExpression, ConditionExpression, ProjectionExpression, KeyConditionExpression, FilterExpression];
+  const named = expressions
+    .flatMap((expression) => expression?.match(words) ?? [])
+    .filter((word) => !word.startsWith(':') && !isWord.test(word))
+    .map((word) => input.ExpressionAttributeNames?.[word] ?? word);
+  return { 'dynamodb:attributes': [...new Set([...Object.keys(input.Key ?? {}), ...named])] };
+}
+
 const contextOf = (partitions: readonly string[]): RequestContext =>
   partitions.length === 0 ? {} : { 'dynamodb:leadingkeys': [...new Set(partitions)] };
 
@@ -84,7 +105,9 @@ function needsOf(operation: string, input: z.infer<typeof inputShape>): readonly
   }
   const table = lastPart(input.TableName ?? '');
   const resource = input.IndexName === undefined ? arns.table(table) : arns.index(table, input.IndexName);
-  return [{ action, resource, context: leadingKeys(input) }];
+  const { ReturnValues } = input;
+  const returned = ReturnValues === undefined ? {} : { 'dynamodb:returnvalues': [ReturnValues] };
+  return [{ action, resource, context: { ...leadingKeys(input), ...attributes(input), ...returned } }];
 }
 
 /** `forward` hands the request to the emulator as it is. */

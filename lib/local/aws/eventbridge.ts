@@ -1,4 +1,4 @@
-/** EventBridge: PutEvents is accepted and the last events are kept to be looked at. Nobody is told: the template has no rules. */
+/** EventBridge: PutEvents is accepted, the rules are told, and the last events are kept to be looked at. */
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { arns, lastPart } from '../place.ts';
@@ -33,7 +33,8 @@ export interface EventBuses {
   readonly recent: () => readonly BusEvent[];
 }
 
-export function eventBridge(busNames: ReadonlySet<string>): EventBuses {
+/** @param tell hears of each event, for the rules of its bus */
+export function eventBridge(busNames: ReadonlySet<string>, tell: (event: BusEvent) => void = () => undefined): EventBuses {
   const recent: BusEvent[] = [];
 
   function accept(entry: z.infer<typeof entryShape>): Result {
@@ -52,7 +53,11 @@ export function eventBridge(busNames: ReadonlySet<string>): EventBuses {
       return { ErrorCode: 'MalformedDetail', ErrorMessage: 'Detail is malformed.' };
     }
     // AWS accepts events for a bus that does not exist and drops them; here they are dropped as well
-    if (busNames.has(bus)) recent.push({ bus, source: Source, detailType: DetailType, detail, at: new Date() });
+    if (busNames.has(bus)) {
+      const event = { bus, source: Source, detailType: DetailType, detail, at: new Date() };
+      recent.push(event);
+      tell(event);
+    }
     if (recent.length > kept) recent.shift();
     return { EventId: randomUUID() };
   }

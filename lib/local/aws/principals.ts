@@ -1,6 +1,7 @@
 /** Who may call the gateway: each function by a key of its own, with the statements of its role. */
 import { randomBytes } from 'node:crypto';
 import { arn, lastPart, place } from '../place.ts';
+import type { RequestContext } from '../policy/conditions.ts';
 import { denial, evaluate, type Need } from '../policy/evaluate.ts';
 import type { Roles } from '../policy/roles.ts';
 
@@ -12,26 +13,34 @@ export interface Principal {
   readonly roleArn: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** what IAM knows of whoever asks: of a function's own calls, which function it is */
+  readonly context?: RequestContext;
   /** may do everything: the person whose machine it is */
   readonly isOwner?: true;
 }
 
 export interface Principals {
   /** Makes the key of a function for this start. */
-  enrol(functionName: string, roleArn: string): Principal;
+  enrol(functionName: string, roleArn: string, functionArn?: string): Principal;
   /** Makes the key by which the owner of the machine looks into the emulators, for this start. */
   enrolOwner(): Principal;
   /** Makes the key of a session with a role, which is nobody's any more after `until`. */
   lend(sessionName: string, roleArn: string, until: Date): Principal;
   byKey(accessKeyId: string): Principal | undefined;
   /** The sentence of the first denial, or undefined where everything is allowed. */
-  refusal(principal: Pick<Principal, 'arn' | 'roleArn' | 'isOwner'>, needs: readonly Need[]): string | undefined;
+  refusal(principal: Pick<Principal, 'arn' | 'roleArn' | 'isOwner' | 'context'>, needs: readonly Need[]): string | undefined;
+}
+
+interface Terms {
+  readonly until?: Date;
+  readonly context?: RequestContext;
 }
 
 export function createPrincipals(roles: Roles): Principals {
   const byKey = new Map<string, { readonly principal: Principal; readonly until?: Date }>();
-  const enrol = (name: string, roleArn: string, until?: Date): Principal => {
+  const enrol = (name: string, roleArn: string, { until, context }: Terms = {}): Principal => {
     const principal: Principal = {
+      ...(context === undefined ? {} : { context }),
       arn: `arn:${place.partition}:sts::${place.account}:assumed-role/${lastPart(roleArn)}/${name}`,
       name,
       roleArn,
@@ -43,7 +52,10 @@ export function createPrincipals(roles: Roles): Principals {
   };
   const isOver = ({ until }: { readonly until?: Date }): boolean => until !== undefined && until.getTime() <= Date.now();
   return {
-    enrol: (functionName, roleArn) => enrol(functionName, roleArn),
+    // Lambda puts it into the context of the credentials that a function's code gets, and of no request that Lambda itself makes with
+    // the function's role, such as a poll of a queue. (Lambda Developer Guide, "Using source function ARN")
+    enrol: (functionName, roleArn, functionArn) =>
+      enrol(functionName, roleArn, functionArn === undefined ? {} : { context: { 'lambda:sourcefunctionarn': [functionArn] } }),
     enrolOwner() {
       const principal = { ...enrol('owner', arn('iam', 'root')), isOwner: true } as const;
       byKey.set(principal.accessKeyId, { principal });
@@ -51,7 +63,7 @@ export function createPrincipals(roles: Roles): Principals {
     },
     lend(sessionName, roleArn, until) {
       for (const [key, known] of byKey) if (isOver(known)) byKey.delete(key);
-      return enrol(sessionName, roleArn, until);
+      return enrol(sessionName, roleArn, { until });
     },
     byKey(accessKeyId) {
       const known = byKey.get(accessKeyId);
@@ -61,7 +73,7 @@ export function createPrincipals(roles: Roles): Principals {
       if (principal.isOwner === true) return undefined;
       const statements = roles.get(principal.roleArn) ?? [];
       for (const need of needs) {
-        const verdict = evaluate(statements, need);
+        const verdict = evaluate(statements, { ...need, context: { ...need.context, ...principal.context } });
         if (verdict !== 'allowed') return denial(principal.arn, need, verdict);
       }
       return undefined;

@@ -9,6 +9,7 @@ import { noOrigins } from '../http/caller-guard.ts';
 import { guardedServer } from '../http/guarded-server.ts';
 import { listen, readBody } from '../http/listen.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
+import { limits } from '../lambda/limits.ts';
 import { place } from '../place.ts';
 import { readPrivate, writePrivate } from '../state-files.ts';
 import { isCustom } from '../template/resource-types.ts';
@@ -72,7 +73,11 @@ async function ask(
       ResourceProperties: properties,
       ...(standing === undefined ? {} : { PhysicalResourceId: standing.physicalId, OldResourceProperties: standing.properties }),
     };
-    const outcome = await target.invoke(JSON.stringify(event));
+    const text = JSON.stringify(event);
+    // CloudFormation invokes the function asynchronously.
+    if (Buffer.byteLength(text) > limits.asyncPayloadBytes)
+      throw new TemplateFault(`${logicalId}: its event has more than ${limits.asyncPayloadBytes} bytes`);
+    const outcome = await target.invoke(text);
     if (outcome.kind !== 'returned')
       throw new TemplateFault(
         `${logicalId}: its function failed${outcome.kind === 'failed' ? `: ${outcome.error.errorMessage}` : ''}`,

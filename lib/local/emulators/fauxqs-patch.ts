@@ -5,6 +5,7 @@
  * 2. Several messages of a group that come back at once come back in the wrong order.
  * 3. ChangeMessageVisibility(0) throws with persistence on, after the message has left the memory.
  * 4. `DeduplicationScope: messageGroup` deduplicates over the whole queue.
+ * 5. A dead letter does not say which queue it comes from.
  */
 import type { FauxqsClasses, Queue } from './fauxqs-classes.ts';
 
@@ -29,6 +30,9 @@ function restoreOrder(queue: Queue): void {
   }
 }
 
+/** Under this message attribute a dead letter keeps the system attribute DeadLetterQueueSourceArn. */
+export const keptSourceArn = 'AWS.DeadLetterQueueSourceArn';
+
 /** Idempotent: the classes are shared by all servers of a process. */
 export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): void {
   if (patched.has(SqsQueue)) return;
@@ -36,7 +40,19 @@ export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): vo
   // oxlint-disable-next-line typescript/unbound-method -- both are called with the queue they belong to
   const { dequeue, enqueue } = SqsQueue.prototype;
 
-  SqsQueue.prototype.dequeue = function (this: Queue, maxCount, visibilityTimeout, dlqResolver) {
+  /** the queue that is handing out messages: what another queue gets meanwhile is a dead letter of it */
+  let source: Pick<Queue, 'arn'> | undefined;
+
+  SqsQueue.prototype.dequeue = function (this: Queue, ...asked) {
+    source = { arn: this.arn };
+    try {
+      return inOrder.apply(this, asked);
+    } finally {
+      source = undefined;
+    }
+  };
+
+  const inOrder = function (this: Queue, ...[maxCount, visibilityTimeout, dlqResolver]: Parameters<typeof dequeue>) {
     if (!this.isFifo()) return dequeue.call(this, maxCount, visibilityTimeout, dlqResolver);
     this.processTimers();
     restoreOrder(this);
@@ -60,6 +76,11 @@ export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): vo
     if (hasGroupDeduplication(this) && message.messageDeduplicationId?.startsWith(prefix) === true) {
       message.messageDeduplicationId = message.messageDeduplicationId.slice(prefix.length);
     }
+    if (source !== undefined && source.arn !== this.arn)
+      message.messageAttributes = {
+        ...message.messageAttributes,
+        [keptSourceArn]: { DataType: 'String', StringValue: source.arn },
+      };
     enqueue.call(this, message);
   };
 

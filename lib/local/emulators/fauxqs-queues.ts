@@ -1,12 +1,12 @@
 /**
  * SQS's operations on the queues in memory, with what fauxqs does not know: deduplication per group for the queues that ask for
- * it, and the system attribute AWSTraceHeader.
+ * it, and the system attributes AWSTraceHeader and DeadLetterQueueSourceArn.
  */
 import * as z from 'zod';
 import { jsonBody, jsonFault, jsonResponse, targetOperation, type WireRequest } from '../aws/wire.ts';
 import { lastPart } from '../place.ts';
 import { loadQueueActions, type QueueAction, type QueueStore } from './fauxqs-classes.ts';
-import { hasGroupDeduplication, scopedDeduplicationId } from './fauxqs-patch.ts';
+import { hasGroupDeduplication, keptSourceArn, scopedDeduplicationId } from './fauxqs-patch.ts';
 import type { Forward } from './forward.ts';
 
 const operations = (
@@ -77,30 +77,36 @@ const receivedShape = z.looseObject({
     .optional(),
 });
 
-/** Receives, and gives the trace header as the system attribute that it is, to whoever asks for it. */
+/** System attributes by the message attribute under which they are kept. */
+const keptAttributes: ReadonlyMap<string, string> = new Map([
+  [keptTraceHeader, 'AWSTraceHeader'],
+  [keptSourceArn, 'DeadLetterQueueSourceArn'],
+]);
+
+/** Receives, and gives what is kept as the system attributes that they are, to whoever asks for them. */
 async function receive(action: QueueAction, input: unknown, store: QueueStore): Promise<unknown> {
   const asked = receiveShape.safeParse(input);
   if (!asked.success) return action(input, store, { headers: {} });
   const { AttributeNames, MessageSystemAttributeNames, MessageAttributeNames } = asked.data;
-  const wantsHeader = [...AttributeNames, ...MessageSystemAttributeNames].some((name) =>
-    ['All', 'AWSTraceHeader'].includes(name),
-  );
-  const more = { ...asked.data, MessageAttributeNames: [...MessageAttributeNames, keptTraceHeader] };
+  const wanted = new Set([...AttributeNames, ...MessageSystemAttributeNames]);
+  const more = { ...asked.data, MessageAttributeNames: [...MessageAttributeNames, ...keptAttributes.keys()] };
   const { Messages, ...answer } = receivedShape.parse(await action(more, store, { headers: {} }));
-  const given = Messages?.map(({ MessageAttributes, MD5OfMessageAttributes, Attributes, ...message }) => {
-    const { [keptTraceHeader]: header, ...own } = MessageAttributes ?? {};
-    const attributes = {
-      ...Attributes,
-      ...(header?.StringValue === undefined || !wantsHeader ? {} : { AWSTraceHeader: header.StringValue }),
-    };
+  const messages = Messages?.map(({ MessageAttributes, MD5OfMessageAttributes, Attributes, ...message }) => {
+    const own = Object.fromEntries(Object.entries(MessageAttributes ?? {}).filter(([name]) => !keptAttributes.has(name)));
+    const kept = [...keptAttributes].flatMap(([name, attribute]) => {
+      const value = MessageAttributes?.[name]?.StringValue;
+      return value === undefined ? [] : [[attribute, value] as const];
+    });
+    const given = kept.filter(([attribute]) => wanted.has('All') || wanted.has(attribute));
+    const attributes = { ...Attributes, ...Object.fromEntries(given) };
     return {
       ...message,
       ...(Object.keys(attributes).length === 0 ? {} : { Attributes: attributes }),
       ...(Object.keys(own).length === 0 ? {} : { MessageAttributes: own }),
-      ...(MD5OfMessageAttributes === undefined || header !== undefined ? {} : { MD5OfMessageAttributes }),
+      ...(MD5OfMessageAttributes === undefined || kept.length > 0 ? {} : { MD5OfMessageAttributes }),
     };
   });
-  return { ...answer, ...(given === undefined ? {} : { Messages: given }) };
+  return { ...answer, ...(messages === undefined ? {} : { Messages: messages }) };
 }
 
 export async function openQueues(store: QueueStore): Promise<Forward> {

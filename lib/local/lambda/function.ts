@@ -5,6 +5,12 @@ import { limits } from './limits.ts';
 import { headerOfInvocation, invocationsIn, mostInvocationsInAChain } from './lineage.ts';
 import { startThread, type ChunkReader, type InvokeOutcome, type Thread, type ThreadSettings } from './thread.ts';
 
+/** The account's concurrency that functions without a reservation share. */
+export interface Account {
+  readonly concurrency: number;
+  running: number;
+}
+
 export interface FunctionSettings extends ThreadSettings {
   readonly name: string;
   readonly arn: string;
@@ -12,6 +18,10 @@ export interface FunctionSettings extends ThreadSettings {
   readonly concurrency: number;
   /** whether the template reserves that number: then one more is refused, as Lambda does, and does not wait */
   readonly isReserved: boolean;
+  /** Default: nothing bounds functions together. */
+  readonly account?: Account;
+  /** told of an invocation that is refused because too many run */
+  readonly onThrottled?: (requestBytes: number) => void;
   /** what the template says of loops in which the function takes part; Lambda ends them unless it says otherwise */
   readonly recursiveLoop: 'Allow' | 'Terminate';
   /** Default: what Lambda does without an EventInvokeConfig. */
@@ -102,6 +112,10 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     return outcome;
   }
 
+  const shared = settings.isReserved ? undefined : settings.account;
+  const isThrottled = (): boolean =>
+    settings.isReserved ? busy >= settings.concurrency : shared !== undefined && shared.running >= shared.concurrency;
+
   function loopFault(traceHeader: string | undefined): string | undefined {
     const invocations = invocationsIn(traceHeader, settings.arn);
     if (settings.recursiveLoop === 'Allow' || invocations < mostInvocationsInAChain) return undefined;
@@ -128,11 +142,19 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
       }
       const fault = traceHeaders.map(loopFault).find((found) => found !== undefined);
       if (fault !== undefined) return { kind: 'refused', code: 'RecursiveInvocationException', message: fault };
+      if (isThrottled()) {
+        settings.onThrottled?.(bytes);
+        return { kind: 'refused', code: 'TooManyRequestsException', message: 'Rate Exceeded.' };
+      }
+      // In AWS it would run now: what waits for a thread of this machine takes part of the account's concurrency.
+      if (shared !== undefined) shared.running += 1;
       if (busy >= settings.concurrency) {
-        if (settings.isReserved) return { kind: 'refused', code: 'TooManyRequestsException', message: 'Rate Exceeded.' };
         // the slot of whoever ends next is handed over, so `busy` stays as it is
         await new Promise<void>((resolve) => waiting.push(resolve));
-        if (stopped) return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
+        if (stopped) {
+          if (shared !== undefined) shared.running -= 1;
+          return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
+        }
       } else busy++;
       const gathered = gather();
       const invocation = run(event, headerOfInvocation(settings.arn, traceHeaders, Date.now()), onChunk ?? gathered.onChunk);
@@ -142,6 +164,7 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
         return outcome.kind === 'streamed' && onChunk === undefined ? { kind: 'returned', payload: gathered.text() } : outcome;
       } finally {
         running.delete(invocation);
+        if (shared !== undefined) shared.running -= 1;
         const next = waiting.shift();
         if (next === undefined) busy--;
         else next();

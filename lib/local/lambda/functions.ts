@@ -11,7 +11,7 @@ import type { Assembly } from '../template/assembly.ts';
 import type { Resource, Template } from '../template/template.ts';
 import { TemplateFault } from '../template/template-fault.ts';
 import { type AsyncInvokeConfig, defaultAsyncInvokeConfig, readAsyncInvokeConfigs } from './async-invoke.ts';
-import { createFunction, type LambdaFunction } from './function.ts';
+import { type Account, createFunction, type LambdaFunction } from './function.ts';
 import { limits } from './limits.ts';
 import type { Logs } from './logs.ts';
 
@@ -42,7 +42,7 @@ export interface FunctionParts {
   readonly threads: number;
   /** ARNs of functions that only stream: an open stream holds a thread that mostly waits */
   readonly streaming?: ReadonlySet<string>;
-  /** the account's quota of concurrent executions. Default: that of a new account */
+  /** the account's quota of concurrent executions. Default: 1,000 */
   readonly accountConcurrency?: number;
   readonly warn: (line: string) => void;
 }
@@ -66,6 +66,15 @@ function refuseReservations(template: Template, accountConcurrency: number): voi
   }
 }
 
+/** CreateFunction measures the variables as JSON: names, quotes and escapes count. */
+function refuseEnvironment(variables: Readonly<Record<string, string>>, logicalId: string): void {
+  const measured = JSON.stringify(variables);
+  if (Buffer.byteLength(measured) <= limits.environmentBytes) return;
+  throw new TemplateFault(
+    `${logicalId}: Lambda was unable to configure your environment variables because the environment variables you have provided exceeded the 4KB limit. String measured: ${measured}`,
+  );
+}
+
 /** The module of a handler such as `index.handler`: ES modules first, as Lambda looks for them. */
 function moduleOf(folder: string, file: string, logicalId: string): string {
   const path = ['.mjs', '.js', '.cjs'].map((ending) => join(folder, `${file}${ending}`)).find(existsSync);
@@ -76,18 +85,31 @@ function moduleOf(folder: string, file: string, logicalId: string): string {
 /** What a person calls the function: its logical id without the hash. */
 const label = ({ logicalId }: Resource): string => logicalId.replace(/[0-9A-F]{8}$/, '');
 
-function createOne(resource: Resource, asyncInvoke: AsyncInvokeConfig, parts: FunctionParts): LambdaFunction {
+/** What of the quota is left to functions without a reservation. */
+function accountOf(template: Template, accountConcurrency: number): Account {
+  const reserved = template
+    .of('AWS::Lambda::Function')
+    .reduce((sum, { properties }) => sum + Number(properties['ReservedConcurrentExecutions'] ?? 0), 0);
+  return { concurrency: Math.max(0, accountConcurrency - reserved), running: 0 };
+}
+
+function createOne(
+  resource: Resource,
+  asyncInvoke: AsyncInvokeConfig,
+  parts: FunctionParts & { readonly account: Account },
+): LambdaFunction {
   const { name, arn = '', logicalId } = resource;
   const parsed = shape.safeParse(resource.properties);
   if (!parsed.success) throw new TemplateFault(`${logicalId}: the function is not understood: ${z.prettifyError(parsed.error)}`);
   const { Code, Handler, Role, Timeout, MemorySize, ReservedConcurrentExecutions, RecursiveLoop, Environment, LoggingConfig } =
     parsed.data;
+  refuseEnvironment(Environment.Variables, logicalId);
   const folder = parts.assembly.assetPath(Code.S3Key.replace(/\.zip$/, ''));
   const [file, handler] = Handler.split('.');
   if (folder === undefined || file === undefined || handler === undefined) {
     throw new TemplateFault(`${logicalId}: no asset for ${Code.S3Key}, or no handler in '${Handler}'`);
   }
-  const principal = parts.principals.enrol(name, Role);
+  const principal = parts.principals.enrol(name, Role, arn);
   const logGroup = LoggingConfig?.LogGroup ?? `/aws/lambda/${name}`;
   const called = label(resource);
   return createFunction({
@@ -113,10 +135,22 @@ function createOne(resource: Resource, asyncInvoke: AsyncInvokeConfig, parts: Fu
     ...(parts.ephemeral === undefined ? {} : { ephemeral: parts.ephemeral }),
     concurrency: ReservedConcurrentExecutions ?? (parts.streaming?.has(arn) === true ? streamThreads : parts.threads),
     isReserved: ReservedConcurrentExecutions !== undefined,
+    account: parts.account,
     recursiveLoop: RecursiveLoop,
     asyncInvoke,
     print: parts.logs.of(called),
     warn: (line) => parts.warn(line.replace(name, called)),
+    onThrottled: (requestBytes) =>
+      parts.recorder.record({
+        by: name,
+        service: 'lambda',
+        operation: 'Throttle',
+        input: {},
+        requestBytes,
+        status: 429,
+        response: Buffer.alloc(0),
+        tookMs: 0,
+      }),
     onInvoked: ({ tookMs, requestBytes, failed }) =>
       parts.recorder.record({
         by: name,
@@ -171,14 +205,16 @@ const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: 
 
 /** Functions by name. */
 export function createFunctions(parts: FunctionParts): ReadonlyMap<string, LambdaFunction> {
-  refuseReservations(parts.template, parts.accountConcurrency ?? limits.accountConcurrency);
+  const accountConcurrency = parts.accountConcurrency ?? limits.accountConcurrency;
+  refuseReservations(parts.template, accountConcurrency);
+  const account = accountOf(parts.template, accountConcurrency);
   const asyncInvokes = readAsyncInvokeConfigs(parts.template);
   return new Map(
     parts.template
       .of('AWS::Lambda::Function')
       .map((resource) => [
         resource.name,
-        createOne(resource, asyncInvokes.get(resource.name) ?? defaultAsyncInvokeConfig, parts),
+        createOne(resource, asyncInvokes.get(resource.name) ?? defaultAsyncInvokeConfig, { ...parts, account }),
       ]),
   );
 }

@@ -4,8 +4,10 @@ export const limits = {
   payloadBytes: 6_291_456,
   /** request of an asynchronous one, in bytes */
   asyncPayloadBytes: 1_048_576,
-  /** concurrent executions of a new account; others have 1,000 */
-  accountConcurrency: 10,
+  /** of the environment variables as JSON */
+  environmentBytes: 4_096,
+  /** concurrent executions of an account; a new one may have 10 */
+  accountConcurrency: 1_000,
   /** of an account's concurrency, what reservations must leave to all functions without one; an account with less can reserve none */
   leastUnreserved: 100,
 } as const;

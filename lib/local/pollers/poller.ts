@@ -35,8 +35,15 @@ const record = (message: Message, queueArn: string) => ({
 
 const traceHeaderOf = ({ Attributes }: Message): string | undefined => Attributes['AWSTraceHeader'];
 
-/** `wakePolls` ends the emulator's long polls, so that stopping need not wait for them. */
-export function startPoller(mapping: Mapping, queue: QueueCalls, wakePolls: () => void, warn: (line: string) => void): Poller {
+export interface PollerSurroundings {
+  /** ends the emulator's long polls, so that stopping need not wait for them */
+  readonly wakePolls: () => void;
+  readonly warn: (line: string) => void;
+  /** How long a message of a throttled invocation stays invisible, in milliseconds. Default: the queue's own time, as in AWS. */
+  readonly throttledMs?: number | undefined;
+}
+
+export function startPoller(mapping: Mapping, queue: QueueCalls, { wakePolls, warn, throttledMs }: PollerSurroundings): Poller {
   const { queueUrl, queueArn, maxReceiveCount, target, batchSize, concurrency, reportsFailures } = mapping;
   const batches = new Set<Promise<void>>();
   let stopped = false;
@@ -58,6 +65,13 @@ export function startPoller(mapping: Mapping, queue: QueueCalls, wakePolls: () =
     warn(`${lastPart(queueUrl)}: message ${message.MessageId} ${end}. ${fault}`);
   }
 
+  /** Nothing ran, and each message has one receive more. It is not deleted: it becomes visible when the queue's time is over. */
+  async function comeBack(messages: readonly Message[]): Promise<void> {
+    if (throttledMs === undefined) return;
+    await wait(throttledMs);
+    for (const message of messages) await queue.giveBack(queueUrl, message);
+  }
+
   async function handle(received: readonly Message[]): Promise<void> {
     const messages: Message[] = [];
     for (const message of received) {
@@ -68,6 +82,7 @@ export function startPoller(mapping: Mapping, queue: QueueCalls, wakePolls: () =
     if (messages.length === 0) return;
     const event = JSON.stringify({ Records: messages.map((message) => record(message, queueArn)) });
     const outcome = await target.invoke(event, { traceHeaders: messages.map(traceHeaderOf) });
+    if (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException') return comeBack(messages);
     const failed = failedMessages(
       outcome,
       messages.map(({ MessageId }) => MessageId),

@@ -16,9 +16,18 @@ export interface MappingParts {
   readonly fauxqs: Fauxqs;
   readonly recorder: Recorder;
   readonly warn: (line: string) => void;
+  readonly throttledMs: number | undefined;
 }
 
-export function startMappings({ template, principals, find, fauxqs, recorder, warn }: MappingParts): readonly Poller[] {
+export function startMappings({
+  template,
+  principals,
+  find,
+  fauxqs,
+  recorder,
+  warn,
+  throttledMs,
+}: MappingParts): readonly Poller[] {
   const mappings = readMappings(template, find);
   for (const { target, queueArn } of mappings) {
     const role = template.of('AWS::Lambda::Function').find(({ name }) => name === target.name)?.properties['Role'];
@@ -30,5 +39,5 @@ export function startMappings({ template, principals, find, fauxqs, recorder, wa
     if (refusal !== undefined) throw new TemplateFault(`The function's role may not poll its queue: ${refusal}`);
   }
   const queues = queueCalls(fauxqs.queues, recorder, 'pollers');
-  return mappings.map((mapping) => startPoller(mapping, queues, () => fauxqs.wakePolls(), warn));
+  return mappings.map((mapping) => startPoller(mapping, queues, { wakePolls: () => fauxqs.wakePolls(), warn, throttledMs }));
 }

@@ -50,6 +50,7 @@ const knownTypes: Readonly<Record<string, ResourceType>> = {
       QueueUrl: ({ endpoint, name }) => queueUrl(endpoint, name),
     },
   },
+  'AWS::SQS::QueuePolicy': byId,
   'AWS::S3::Bucket': {
     nameProperty: 'BucketName',
     shapeName: (generated) =>
@@ -70,6 +71,7 @@ const knownTypes: Readonly<Record<string, ResourceType>> = {
     ...named('Name', arns.eventBus),
     attributes: { Arn: ({ name }) => arns.eventBus(name), Name: byName },
   },
+  'AWS::Events::Rule': named('Name', (name) => arn('events', `rule/${name}`)),
   'AWS::SecretsManager::Secret': { nameProperty: 'Name', ref: ({ name }) => arns.secret(name), attributes: {} },
   'AWS::Scheduler::ScheduleGroup': named('Name', arns.scheduleGroup),
   'AWS::Scheduler::Schedule': {
@@ -126,5 +128,4 @@ const withoutLocalBehaviour: Readonly<Record<string, ResourceType>> = {
   },
   'AWS::SNS::TopicPolicy': byId,
   'AWS::SNS::Subscription': byId,
-  'AWS::SQS::QueuePolicy': byId,
 };

@@ -15,7 +15,7 @@ import { jsonOf } from './aurora-values.ts';
 /** What a worker has of the databases that the configuration names. */
 export interface DatabaseWorld {
   /** undefined: the setting has none of that name for that project and environment */
-  placeOf(scope: Scope, name: string): DatabasePlace | undefined;
+  placeOf(scope: Scope, name: string): Promise<DatabasePlace | undefined>;
   /** loaded when the first is asked */
   service(): Promise<Databases>;
 }

@@ -92,7 +92,7 @@ async function askByDataApi(
   values: JsonObject,
   { scope, signal, timeoutMs }: NodeTools,
 ): Promise<RunResult> {
-  const place = world?.placeOf(scope, query.connection);
+  const place = await world?.placeOf(scope, query.connection);
   if (world === undefined || place === undefined) {
     const message = `the setting "databases" has no ${query.connection} for this project and environment`;
     return failed({ cause: 'invalid', code: 'connection_invalid', message });

@@ -115,7 +115,11 @@ export const openHandlers = async (): Promise<OpenDoor> => {
   const tools = toolsOf({ decider, inspect: inspectNode, logger: { info: silent, warn: silent, error: console.error } });
   const secrets = new MemorySecrets();
   secrets.create(hooksArn, hooksSecret);
-  const webhooks = { ...tools, providers: () => testProviders, secrets: new WebhookSecrets(new KeptSecrets(secrets, clock)) };
+  const webhooks = {
+    ...tools,
+    providers: async () => testProviders,
+    secrets: new WebhookSecrets(new KeptSecrets(secrets, clock)),
+  };
   const functions = {
     api: httpFunction(tools, apiOperations(tools)),
     events: httpFunction(tools, eventOperations(tools)),

@@ -45,7 +45,10 @@ export class Tables {
       ProjectionExpression: 'pk, sk, #status, asOf',
       ExpressionAttributeNames: { '#status': 'status' },
     });
-    const heads = items.flatMap((item) => standingShape.safeParse(item).data ?? []);
+    const all = items.flatMap((item) => standingShape.safeParse(item).data ?? []);
+    // Of code, what is shown beside its log is later than its head.
+    const later = all.filter(({ pk }) => pk.startsWith('code#')).map(({ pk, ...of }) => ({ ...of, pk: headOf(pk) }));
+    const heads = [...new Map([...all.filter(({ pk }) => pk.startsWith('run#')), ...later].map((one) => [one.pk, one])).values()];
     return {
       open: heads.filter(({ status }) => status === 'pending' || status === 'running').map(({ pk }) => addressOf(pk).runId),
       mark: `${items.length} ${heads.reduce((sum, { asOf }) => sum + asOf, 0)}`,
@@ -136,7 +139,8 @@ const commitOf = (number: number, item: RawItem): Commit => {
   };
 };
 
-const runPartition = /^([^#]+)#([^#]+)#run#([^#]+)$/;
+/** Of code its head alone is of the kind `run`. */
+const runPartition = /^(?:run|code)#([^#]+)#([^#]+)#([^#]+)$/;
 const logSort = /^log#(\d{8})$/;
 
 /** @returns all of the table and its two indexes, each read after the other */
@@ -148,20 +152,21 @@ export async function readTables(tables: Tables): Promise<Reading> {
 
 function readingOf(items: readonly RawItem[], byProject: readonly RawItem[], byState: readonly RawItem[]): Reading {
   const heads = new Map<string, RawItem>();
+  const shown = new Map<string, RawItem>();
   const logs = new Map<string, (readonly [number, RawItem])[]>();
   for (const item of items) {
     const { pk, sk } = keyShape.parse(item);
     if (!runPartition.test(pk)) continue;
-    if (sk === 'head') heads.set(pk, item);
+    if (sk === 'head') (pk.startsWith('run#') ? heads : shown).set(headOf(pk), item);
     const [, number] = logSort.exec(sk) ?? [];
     if (number === undefined) continue;
-    const log = logs.get(pk) ?? [];
-    logs.set(pk, log);
+    const log = logs.get(headOf(pk)) ?? [];
+    logs.set(headOf(pk), log);
     log.push([Number(number), item]);
   }
   const runs = new Map<string, StoredRun>();
   for (const [pk, item] of heads) {
-    const run = runOf(pk, item, logs.get(pk) ?? []);
+    const run = runOf(pk, { ...item, ...projected(shown.get(pk)) }, logs.get(pk) ?? []);
     runs.set(run.address.runId, run);
   }
   return {
@@ -175,6 +180,12 @@ function readingOf(items: readonly RawItem[], byProject: readonly RawItem[], byS
     }),
   };
 }
+
+const projected = (item: RawItem | undefined): RawItem =>
+  item === undefined ? {} : Object.fromEntries(Object.entries(item).filter(([name]) => name === 'status' || name === 'asOf'));
+
+/** The partition of the head of a run, from that of its log. */
+const headOf = (pk: string): string => pk.replace(/^code#/, 'run#');
 
 function runOf(pk: string, item: RawItem, log: readonly (readonly [number, RawItem])[]): StoredRun {
   const { w, k, ci, tp, status, asOf } = headShape.parse(item);

@@ -9,7 +9,6 @@ import {
   begins,
   firstSign,
   loses,
-  losesMessage,
   lostFor,
   mayHaveEnded,
   mostDeaths,
@@ -40,6 +39,10 @@ const otherDeath = (lived: DurationMs, noticedAt: Instant): WorkerDeath => ({
   lastSignAt: instant(noticedAt - 100_000),
   noticedAt,
 });
+
+/** Deliveries that recorded nothing. */
+const unknown = (count: number): Deliveries =>
+  Array.from({ length: count }).reduce<Deliveries>((deliveries) => loses(deliveries, dawn, 0), noDeliveries);
 
 describe('an attempt ends as lost', () => {
   test('after five deaths of workers that had begun it, and not after four', () => {
@@ -74,8 +77,8 @@ describe('an attempt ends as lost', () => {
     });
   });
 
-  test('after an hour of dead letters of which nothing else is known, and not at the first', () => {
-    const first = losesMessage(noDeliveries, dawn, 0);
+  test('after an hour of lost deliveries of which nothing else is known, and not at the first', () => {
+    const first = unknown(5);
     expect(lostFor(first, [], dawn)).toBeUndefined();
     expect(lostFor(first, [], after(dawn, durationMs(3_599_999)))).toBeUndefined();
     expect(lostFor(first, [], after(dawn, hours(1)))).toMatchObject({ cause: 'lost' });
@@ -103,7 +106,7 @@ describe('a death does not count', () => {
   });
 
   test('where nothing is known of it and a worker lived for an hour since', () => {
-    const dead = losesMessage(noDeliveries, dawn, 0);
+    const dead = unknown(5);
     const lived = beats(begins(dead, dawn, 0, 1), after(dawn, hours(1)));
     const after1 = loses(lived, after(dawn, hours(2)), 0);
     expect(after1.lost).toHaveLength(1);

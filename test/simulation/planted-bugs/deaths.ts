@@ -69,19 +69,11 @@ export const inDeaths: readonly PlantedBug[] = [
     ...poison,
   },
   {
-    name: 'a dead letter ends its attempt at once',
+    name: 'losses of which nothing is known end an attempt at once',
     file: deliveries,
     find: 'const isLong = first !== undefined && between(first.noticedAt, now) >= longestDying;',
     replace: 'const isLong = first !== undefined;',
     within: 40,
-    ...storm,
-  },
-  {
-    name: 'losses of which nothing is known end an attempt as deaths do',
-    file: deliveries,
-    find: 'const deaths = lost.filter((death) => isAttributed(death, others));',
-    replace: 'const deaths = lost.filter((death) => death.begunAt === undefined || isAttributed(death, others));',
-    within: 60,
     ...storm,
   },
   {

@@ -1,0 +1,20 @@
+/** Where the functions read their large settings: the control table, in the version that their environment names. */
+import type * as z from 'zod';
+import { dynamoClient } from '../lib/aws/clients.ts';
+import { settingsFrom } from '../lib/aws/environment.ts';
+import { DynamoStoredSettings } from '../lib/aws/stored-settings.ts';
+import { Table } from '../lib/aws/table.ts';
+import { readJson } from '../lib/codec/unreadable.ts';
+import type { StoredSettingName } from '../lib/contract/stored-settings.ts';
+import type { StoredSettings } from '../lib/ports/stored-settings.ts';
+import { settingReader } from '../lib/service/stored-settings.ts';
+
+export const storedSettings = (): StoredSettings =>
+  new DynamoStoredSettings(new Table(dynamoClient(), settingsFrom(process.env).controlTable));
+
+/** Read when it is first asked for: most processes never need it. */
+export const storedSetting = <Value>(name: StoredSettingName, schema: z.ZodType<Value>): (() => Promise<Value>) =>
+  settingReader(storedSettings, name, {
+    version: () => settingsFrom(process.env)[name],
+    parse: (text) => readJson(`the setting ${name}`, schema, text),
+  });

@@ -1,0 +1,36 @@
+/** Where the function of traces sends them, and the secret that it shows there. */
+import { secretsClient } from '../../lib/aws/clients.ts';
+import { settingsFrom } from '../../lib/aws/environment.ts';
+import { OtlpSpans } from '../../lib/aws/otlp-spans.ts';
+import { ManagedSecrets } from '../../lib/aws/secrets.ts';
+import { type TraceSetting, traceSetting } from '../../lib/api/schemas/trace-setting.ts';
+import type { Clock } from '../../lib/ports/clock.ts';
+import type { Spans } from '../../lib/ports/spans.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { KeptSecrets } from '../../lib/service/kept-secrets.ts';
+
+export interface Tracing {
+  readonly spans: Spans;
+  readonly samplePercent: number;
+}
+
+/** As the stacks told it, read once. */
+export function tracingTold(clock: Clock): () => Tracing {
+  let known: Tracing | undefined;
+  return () => (known ??= tracingOf(clock));
+}
+
+function tracingOf(clock: Clock): Tracing {
+  const { traces, runsTable } = settingsFrom(process.env);
+  const { endpoint, header, samplePercent } = traceSetting.parse(JSON.parse(traces));
+  const headers = headersOf(header, new KeptSecrets(new ManagedSecrets(secretsClient()), clock));
+  return { spans: new OtlpSpans({ endpoint, headers, installation: runsTable }), samplePercent };
+}
+
+const headersOf =
+  (header: TraceSetting['header'], secrets: KeptSecrets) => async (): Promise<Readonly<Record<string, string>>> => {
+    if (header === undefined) return {};
+    const text = await secrets.text(header.secretArn);
+    if (text === undefined) throw new Unavailable('the secret of the collector of traces (it has no text)');
+    return { [header.name]: text };
+  };

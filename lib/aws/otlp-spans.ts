@@ -1,0 +1,94 @@
+/**
+ * Spans to an OpenTelemetry collector: OTLP over HTTP, as JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). Ids are hex, numbers of
+ * 64 bits are texts, and words of the protocol are its numbers.
+ */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Span, Spans } from '../ports/spans.ts';
+import { Unavailable } from '../ports/unavailable.ts';
+
+const compressed = promisify(gzip);
+
+/** A collector that hangs holds its function no longer. */
+const longestRequestMs = 10_000;
+
+const spanKinds = { internal: 1 } as const;
+const statusCodes = { ok: 1, error: 2 } as const;
+
+export interface Collector {
+  readonly endpoint: string;
+  /** read at each request, and never logged */
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
+  /** tells this installation from others */
+  readonly installation: string;
+}
+
+export class OtlpSpans implements Spans {
+  readonly #collector: Collector;
+
+  constructor(collector: Collector) {
+    this.#collector = collector;
+  }
+
+  async send(spans: readonly Span[]): Promise<void> {
+    const { endpoint, headers, installation } = this.#collector;
+    const body = await compressed(JSON.stringify(requestOf(spans, installation)));
+    const own = await headers();
+    const answer = await reached(() =>
+      fetch(endpoint, {
+        method: 'POST',
+        headers: { ...own, 'content-type': 'application/json', 'content-encoding': 'gzip', 'user-agent': 'Stepwell' },
+        body,
+        // A credential is for this address alone.
+        redirect: 'error',
+        signal: AbortSignal.timeout(longestRequestMs),
+      }),
+    );
+    // Freed for the next request; what a collector says may repeat what it was sent.
+    await answer.body?.cancel();
+    if (!answer.ok) throw new Unavailable(`the collector of traces (it answered ${answer.status})`);
+  }
+}
+
+async function reached(ask: () => Promise<Response>): Promise<Response> {
+  try {
+    return await ask();
+  } catch (cause) {
+    throw new Unavailable('the collector of traces', { cause });
+  }
+}
+
+type Value = Span['attributes'][string];
+const attribute = ([key, value]: readonly [string, Value]) => ({ key, value: valueOf(value) });
+const valueOf = (value: Value) => {
+  if (typeof value === 'string') return { stringValue: value };
+  if (typeof value === 'boolean') return { boolValue: value };
+  return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
+};
+const nanoseconds = (epochMs: number): string => `${epochMs}000000`;
+
+const requestOf = (spans: readonly Span[], installation: string) => ({
+  resourceSpans: [
+    {
+      resource: {
+        attributes: Object.entries({ 'service.name': 'stepwell', 'service.instance.id': installation }).map(attribute),
+      },
+      scopeSpans: [
+        {
+          scope: { name: 'stepwell' },
+          spans: spans.map(({ traceId, spanId, parentSpanId, name, startedAt, endedAt, status, attributes }) => ({
+            traceId,
+            spanId,
+            ...(parentSpanId === undefined ? {} : { parentSpanId }),
+            name,
+            kind: spanKinds.internal,
+            startTimeUnixNano: nanoseconds(startedAt),
+            endTimeUnixNano: nanoseconds(endedAt),
+            attributes: Object.entries(attributes).map(attribute),
+            ...(status === undefined ? {} : { status: { code: statusCodes[status] } }),
+          })),
+        },
+      ],
+    },
+  ],
+});

@@ -1,0 +1,172 @@
+/**
+ * The heads of runs, and with them on which side the rest of a run lies (`run-keys.ts`). A head says what a run is and whose: only the
+ * platform writes one, so the platform believes it. Of a code run, the function that runs the code writes all the rest.
+ */
+import * as z from 'zod';
+import type { RunAddress } from '../engine/ids.ts';
+import { invariant } from '../engine/invariant.ts';
+import { type Head, type RunCreation, firstProjection } from '../engine/log/head.ts';
+import type { Instant } from '../engine/time.ts';
+import { type Item, instantAttribute, textAttribute } from './attributes.ts';
+import { isForgottenItem } from './forget-run.ts';
+import { headAttributes, headIn, projectionIn } from './head-item.ts';
+import { type Side, headKey, projectionKey, runPartition } from './run-keys.ts';
+import { type Put, type Table, isFree } from './table.ts';
+import { read } from '../codec/unreadable.ts';
+
+export interface KnownRun {
+  readonly side: Side;
+  /** undefined: the run was forgotten */
+  readonly terms: { readonly createdAt: Instant; readonly expiresAt: Instant } | undefined;
+}
+
+export interface RunHeads {
+  create(run: RunCreation): Promise<Put>;
+  head(run: RunAddress): Promise<Head | undefined>;
+  heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]>;
+  /** What is known of the run without asking. */
+  known(run: RunAddress): KnownRun | undefined;
+  /** The same, asked for where it is not known; undefined where there is no such run. */
+  ask(run: RunAddress): Promise<KnownRun | undefined>;
+}
+
+const sideOfKind = (kind: Head['kind']): Side => (kind === 'graph' ? 'platform' : 'code');
+const termsOf = ({ createdAt, expiresAt }: RunCreation) => ({ createdAt, expiresAt });
+
+/** About 200 bytes each. */
+const mostKnown = 10_000;
+
+class Known {
+  readonly #runs = new Map<string, KnownRun>();
+
+  get(run: RunAddress): KnownRun | undefined {
+    return this.#runs.get(runPartition(run));
+  }
+
+  learn(run: RunAddress, known: KnownRun): KnownRun {
+    if (this.#runs.size >= mostKnown) this.#runs.clear();
+    this.#runs.set(runPartition(run), known);
+    return known;
+  }
+}
+
+/** Heads as the table has them: what the functions of the platform go by. */
+export class StoredHeads implements RunHeads {
+  readonly #table: Table;
+  readonly #known = new Known();
+  /** the item of a head that is being asked for: whoever reads a run asks for several of its parts at once */
+  readonly #asked = new Map<string, Promise<Item | undefined>>();
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async create(run: RunCreation): Promise<Put> {
+    const put = await this.#table.put(headKey(run.address), headAttributes(run), isFree);
+    if (put.kind === 'refused') this.#learn(run.address, put.standing);
+    else this.#known.learn(run.address, { side: sideOfKind(run.kind), terms: termsOf(run) });
+    return put;
+  }
+
+  async head(run: RunAddress): Promise<Head | undefined> {
+    const item = await this.#item(run);
+    const side = item === undefined ? undefined : this.#learn(run, item).side;
+    const projection = side === 'code' ? await this.#table.get(projectionKey(run)) : undefined;
+    return headOf(item, projection);
+  }
+
+  async heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]> {
+    const items = await this.#table.getAll(runs.map(headKey));
+    const isOfCode = runs.map((run, index) => {
+      const item = items[index];
+      return item !== undefined && this.#learn(run, item).side === 'code';
+    });
+    const ofCode = runs.filter((_, index) => isOfCode[index] === true);
+    const found = ofCode.length === 0 ? [] : await this.#table.getAll(ofCode.map(projectionKey));
+    const projections = new Map(ofCode.map((run, index) => [runPartition(run), found[index]]));
+    return runs.map((run, index) => headOf(items[index], projections.get(runPartition(run))));
+  }
+
+  known(run: RunAddress): KnownRun | undefined {
+    return this.#known.get(run);
+  }
+
+  async ask(run: RunAddress): Promise<KnownRun | undefined> {
+    const known = this.known(run);
+    if (known !== undefined) return known;
+    const item = await this.#item(run);
+    return item && this.#learn(run, item);
+  }
+
+  #item(run: RunAddress): Promise<Item | undefined> {
+    const name = runPartition(run);
+    const asked = this.#asked.get(name);
+    if (asked !== undefined) return asked;
+    const asking = this.#table.get(headKey(run)).finally(() => this.#asked.delete(name));
+    this.#asked.set(name, asking);
+    return asking;
+  }
+
+  #learn(run: RunAddress, item: Item): KnownRun {
+    const { k, ca, x } = read('a head', kept, item);
+    return this.#known.learn(run, {
+      side: sideOfKind(k),
+      terms: isForgottenItem(item) || ca === undefined || x === undefined ? undefined : { createdAt: ca, expiresAt: x },
+    });
+  }
+}
+
+const kept = z.object({
+  k: textAttribute.pipe(z.enum(['graph', 'fetch', 'code'])),
+  ca: instantAttribute.exactOptional(),
+  x: instantAttribute.exactOptional(),
+});
+
+const headOf = (item: Item | undefined, projection: Item | undefined): Head | undefined => {
+  if (item === undefined || isForgottenItem(item)) return undefined;
+  const head = headIn(item);
+  return projection === undefined ? head : { ...head, projection: projectionIn(projection) };
+};
+
+/**
+ * Heads as messages bring them: the function that runs the code of deployments reads no others. What it believes of a run is
+ * believed there alone.
+ */
+export class ToldHeads implements RunHeads {
+  readonly #heads = new Map<string, Head>();
+
+  /** A message says what the run is that it is about. */
+  tell(creation: RunCreation): void {
+    invariant(creation.kind !== 'graph', `${creation.address.runId} is no run of code`);
+    const name = runPartition(creation.address);
+    this.#heads.delete(name);
+    this.#heads.set(name, { ...creation, projection: firstProjection });
+    // The one that was told of the longest ago.
+    const [oldest] = this.#heads.keys();
+    if (this.#heads.size > mostTold && oldest !== undefined) this.#heads.delete(oldest);
+  }
+
+  create({ address }: RunCreation): Promise<Put> {
+    throw new TypeError(`${address.runId} is not created here: only the platform creates runs`);
+  }
+
+  async head(run: RunAddress): Promise<Head | undefined> {
+    return this.#heads.get(runPartition(run));
+  }
+
+  async heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]> {
+    return Promise.all(runs.map((run) => this.head(run)));
+  }
+
+  known(run: RunAddress): KnownRun {
+    const head = this.#heads.get(runPartition(run));
+    return { side: 'code', terms: head && termsOf(head) };
+  }
+
+  async ask(run: RunAddress): Promise<KnownRun> {
+    return this.known(run);
+  }
+}
+
+/** A process of the owner's own works on some hundred messages at once; a head is 1 to 100 KB. */
+const mostTold = 1_000;

@@ -1,0 +1,65 @@
+/** Large settings in the control table: a partition for each setting, an item for each version. */
+import * as z from 'zod';
+import { instant } from '../codec/ids.ts';
+import { read } from '../codec/unreadable.ts';
+import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
+import type { Instant } from '../engine/time.ts';
+import type { SettingVersion, StandingVersion, StoredSettings } from '../ports/stored-settings.ts';
+import { type Item, expiry, numberAttribute, text, textAttribute } from './attributes.ts';
+import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { type Key, type Table, allOf, isThere } from './table.ts';
+
+type Named = Omit<SettingVersion, 'text'>;
+
+/** Partitions `setting#<name>`. */
+const keyOf = ({ name, version }: Named): Key => ({ pk: partitionOf('setting', name), sk: version });
+
+export class DynamoStoredSettings implements StoredSettings {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async text(setting: Named): Promise<string | undefined> {
+    const item = await this.#table.get(keyOf(setting));
+    return item && read('a version of a setting', settingItem, item).text;
+  }
+
+  async put({ text: value, ...setting }: SettingVersion): Promise<void> {
+    await this.#table.put(keyOf(setting), { v: itemVersion, text: text(value) });
+  }
+
+  async versions(name: string): Promise<readonly StandingVersion[]> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      KeyConditionExpression: '#pk = :pk',
+      ProjectionExpression: '#sk, #ttl',
+      ExpressionAttributeNames: {
+        '#pk': controlTableKeys.partition,
+        '#sk': controlTableKeys.sort,
+        '#ttl': controlTableKeys.expiry,
+      },
+      ExpressionAttributeValues: { ':pk': text(partitionOf('setting', name)) },
+    });
+    return (await allOf(items)).map(standingIn);
+  }
+
+  async expire(setting: Named, at: Instant): Promise<void> {
+    const change = {
+      expression: 'SET #ttl = :at',
+      names: { '#ttl': controlTableKeys.expiry },
+      values: { ':at': expiry(at) },
+    };
+    await this.#table.update(keyOf(setting), change, isThere);
+  }
+}
+
+const settingItem = z.object({ v: itemVersionAttribute, text: textAttribute });
+
+const standingItem = z.object({ sk: textAttribute, ttl: numberAttribute.exactOptional() });
+const standingIn = (item: Item): StandingVersion => {
+  const { sk, ttl } = read('a version of a setting', standingItem, item);
+  return { version: sk, ...(ttl === undefined ? {} : { expiresAt: instant.parse(ttl * 1_000) }) };
+};

@@ -1,0 +1,118 @@
+/** What runs cost, estimated from what AWS and the functions count and from list prices. */
+import { Duration } from 'aws-cdk-lib';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
+import { runsTableKeys } from '../contract/environment.ts';
+import { installationDimension, metricNamespace, runsEnded } from '../contract/metrics.ts';
+import { dollarsPerMillion } from '../contract/prices.ts';
+import type { Watched } from './alarm-metrics.ts';
+import type { ProductFunction } from './product-function.ts';
+
+/** Of the installation, all that graphs are drawn of. */
+export interface Pictured extends Omit<Watched, 'functions'> {
+  readonly functions: ReadonlyMap<string, Pick<ProductFunction, 'lambda' | 'memoryMb'>>;
+}
+
+export interface Graph {
+  /** docs/RUNBOOK.md names graphs by it */
+  readonly title: string;
+  readonly unit: string;
+  readonly metrics: readonly cloudwatch.IMetric[];
+  readonly isStacked?: boolean;
+}
+
+/** What the functions count for the whole installation. */
+export const countedOf = (
+  runsTable: string,
+  metricName: string,
+  dimensions: Readonly<Record<string, string>>,
+  options: cloudwatch.MetricOptions,
+): cloudwatch.Metric =>
+  new cloudwatch.Metric({
+    namespace: metricNamespace,
+    metricName,
+    dimensionsMap: { [installationDimension]: runsTable, ...dimensions },
+    ...options,
+  });
+
+const hourly = { period: Duration.hours(1), statistic: 'Sum' };
+
+/** A sum in dollars: what is counted, and the price of one. */
+type Priced = readonly (readonly [metric: cloudwatch.IMetric, dollars: number])[];
+
+export function costs({ queues, storage, functions, restApi }: Pictured): readonly Graph[] {
+  const { tableName } = storage.runsTable;
+  const indexes = [runsTableKeys.byProject, runsTableKeys.byState];
+  const indexWrites = indexes.map(
+    ({ name }) =>
+      new cloudwatch.Metric({
+        namespace: 'AWS/DynamoDB',
+        metricName: 'ConsumedWriteCapacityUnits',
+        dimensionsMap: { TableName: tableName, GlobalSecondaryIndexName: name },
+        ...hourly,
+      }),
+  );
+  const tables = [storage.runsTable, storage.controlTable];
+  const parts: readonly (readonly [string, Priced])[] = [
+    ['API', restApi === undefined ? [] : [[restApi.metricCount(hourly), one('apiRequests')]]],
+    [
+      'functions',
+      [...functions.values()].flatMap(({ lambda, memoryMb }): Priced => [
+        // Milliseconds.
+        [lambda.metricDuration(hourly), ((memoryMb / 1_024) * one('gbSeconds')) / 1_000],
+        // As many durations as invocations: the same metric once more, and not one more metric.
+        [lambda.metricDuration({ ...hourly, statistic: 'SampleCount' }), one('invocations')],
+      ]),
+    ],
+    [
+      'tables',
+      [
+        ...tables.map((table) => [table.metricConsumedWriteCapacityUnits(hourly), one('writeUnits')] as const),
+        ...indexWrites.map((metric) => [metric, one('writeUnits')] as const),
+        ...tables.map((table) => [table.metricConsumedReadCapacityUnits(hourly), one('readUnits')] as const),
+      ],
+    ],
+    // Sent, received, deleted.
+    ['queues', queues.all.map((queue) => [queue.metricNumberOfMessagesSent(hourly), 3 * one('queueRequests')] as const)],
+  ];
+  const dollars = parts.flatMap(([label, priced]) => (priced.length === 0 ? [] : [sumOf(label, priced)]));
+  const ended = runsEnded.statuses.map((status) =>
+    countedOf(tableName, runsEnded.metric, { [runsEnded.dimension]: status }, hourly),
+  );
+  return [
+    { title: 'Estimated cost', unit: 'dollars an hour', metrics: dollars, isStacked: true },
+    { title: 'Estimated cost per run', unit: 'dollars a run', metrics: [perRun(dollars, ended)] },
+  ];
+}
+
+const one = (kind: keyof typeof dollarsPerMillion): number => dollarsPerMillion[kind] / 1_000_000;
+
+/** Without an exponent, which is no number of CloudWatch's grammar. */
+const decimal = (dollars: number): string => dollars.toFixed(12).replace(/0+$/, '');
+
+/** Names in an expression are those of the whole graph, so each part begins its own with its first letter. A metric without data is zero. */
+function sumOf(label: string, priced: Priced): cloudwatch.MathExpression {
+  const named = priced.map(([metric, dollars], index) => ({
+    name: `${label.slice(0, 1).toLowerCase()}${index}`,
+    metric,
+    dollars,
+  }));
+  return new cloudwatch.MathExpression({
+    label,
+    expression: named.map(({ name, dollars }) => `FILL(${name},0)*${decimal(dollars)}`).join('+'),
+    usingMetrics: Object.fromEntries(named.map(({ name, metric }) => [name, metric])),
+    period: hourly.period,
+  });
+}
+
+/** Nothing where no run has ended: a division by zero has no value. */
+function perRun(dollars: readonly cloudwatch.IMetric[], ended: readonly cloudwatch.IMetric[]): cloudwatch.MathExpression {
+  const parts = dollars.map((metric, index) => [`d${index}`, metric] as const);
+  const runs = ended.map((metric, index) => [`r${index}`, metric] as const);
+  const all = runs.map(([name]) => `FILL(${name},0)`).join('+');
+  return new cloudwatch.MathExpression({
+    label: 'dollars a run',
+    expression: `IF(${all}>0,(${parts.map(([name]) => name).join('+')})/(${all}))`,
+    usingMetrics: Object.fromEntries([...parts, ...runs]),
+    period: hourly.period,
+  });
+}

@@ -1,0 +1,16 @@
+/** The pages that the owner lets in by the setting `corsOrigins`: the functions of the template are told them. */
+import * as z from 'zod';
+import { environmentNames } from '../../contract/environment.ts';
+import type { Template } from '../template/template.ts';
+
+const environment = z.looseObject({
+  Variables: z.looseObject({ [environmentNames.corsOrigins]: z.string().default('') }),
+});
+
+export function corsOriginsIn(template: Template): readonly string[] {
+  const told = template.of('AWS::Lambda::Function').flatMap(({ properties }) => {
+    const { data } = environment.safeParse(properties['Environment']);
+    return data?.Variables[environmentNames.corsOrigins]?.split(',') ?? [];
+  });
+  return [...new Set(told)].filter((origin) => origin !== '');
+}

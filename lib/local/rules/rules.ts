@@ -1,0 +1,93 @@
+/**
+ * EventBridge's rules: which event goes to which queue (https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patterns.html). Only
+ * patterns of plain values are understood, and only queues are targets: a template with another rule does not start here.
+ */
+import { randomUUID } from 'node:crypto';
+import * as z from 'zod';
+import type { BusEvent } from '../aws/eventbridge.ts';
+import { lastPart, place } from '../place.ts';
+import type { QueueCalls } from '../pollers/queue-calls.ts';
+import type { Template } from '../template/template.ts';
+import { TemplateFault } from '../template/template-fault.ts';
+
+const values = z.array(z.string()).min(1);
+const ruleShape = z.looseObject({
+  EventBusName: z.string().default('default'),
+  State: z.enum(['ENABLED', 'DISABLED']).default('ENABLED'),
+  EventPattern: z.strictObject({
+    source: values.exactOptional(),
+    'detail-type': values.exactOptional(),
+    detail: z.record(z.string(), values).default({}),
+  }),
+  Targets: z.array(z.strictObject({ Arn: z.string(), Id: z.string() })).min(1),
+});
+
+const statement = z.looseObject({
+  Effect: z.literal('Allow'),
+  Action: z.union([z.string().transform((one) => [one]), z.array(z.string())]),
+  Principal: z.looseObject({ Service: z.literal('events.amazonaws.com') }),
+});
+const policyShape = z.looseObject({
+  Queues: z.array(z.string()),
+  PolicyDocument: z.looseObject({ Statement: z.array(z.unknown()) }),
+});
+
+interface Rule {
+  readonly bus: string;
+  readonly pattern: z.output<typeof ruleShape>['EventPattern'];
+  /** of queues */
+  readonly urls: readonly string[];
+}
+
+export function readRules(template: Template, queueUrlOf: (arn: string) => string | undefined): readonly Rule[] {
+  const open = new Set(
+    template.of('AWS::SQS::QueuePolicy').flatMap(({ properties }) => {
+      const { Queues, PolicyDocument } = policyShape.parse(properties);
+      const letsIn = PolicyDocument.Statement.some(
+        (one) => statement.safeParse(one).data?.Action.includes('sqs:SendMessage') === true,
+      );
+      return letsIn ? Queues : [];
+    }),
+  );
+  return template.of('AWS::Events::Rule').flatMap(({ logicalId, properties }) => {
+    const parsed = ruleShape.safeParse(properties);
+    if (!parsed.success) throw new TemplateFault(`${logicalId}: the rule is not understood: ${z.prettifyError(parsed.error)}`);
+    const { EventBusName, State, EventPattern, Targets } = parsed.data;
+    const urls = Targets.map(({ Arn }) => {
+      const url = queueUrlOf(Arn);
+      if (url === undefined) throw new TemplateFault(`${logicalId}: the target ${Arn} is no queue of a stack`);
+      if (!open.has(url)) throw new TemplateFault(`${logicalId}: no policy of the queue ${Arn} lets EventBridge send to it`);
+      return url;
+    });
+    return State === 'ENABLED' ? [{ bus: lastPart(EventBusName), pattern: EventPattern, urls }] : [];
+  });
+}
+
+const detailShape = z.looseObject({});
+
+function isMatched({ bus, pattern }: Rule, event: BusEvent): boolean {
+  const detail = detailShape.safeParse(event.detail).data ?? {};
+  return (
+    bus === event.bus &&
+    (pattern.source?.includes(event.source) ?? true) &&
+    (pattern['detail-type']?.includes(event.detailType) ?? true) &&
+    Object.entries(pattern.detail).every(([key, wanted]) => wanted.some((value) => value === detail[key]))
+  );
+}
+
+/** Sends the event to the queues of the rules that it matches, in the envelope that EventBridge puts around it. */
+export async function deliverEvent(rules: readonly Rule[], queues: Pick<QueueCalls, 'send'>, event: BusEvent): Promise<void> {
+  const urls = rules.filter((rule) => isMatched(rule, event)).flatMap((rule) => rule.urls);
+  const envelope = JSON.stringify({
+    version: '0',
+    id: randomUUID(),
+    'detail-type': event.detailType,
+    source: event.source,
+    account: place.account,
+    time: event.at.toISOString(),
+    region: place.region,
+    resources: [],
+    detail: event.detail,
+  });
+  await Promise.all(urls.map((url) => queues.send(url, envelope, undefined)));
+}

@@ -1,0 +1,79 @@
+/** Ends of runs from the queue: what could not be sent comes back, and where nothing could, the function fails and is counted. */
+import type { SQSEvent } from 'aws-lambda';
+import { expect, test } from 'vitest';
+import { takeEnded } from '../../functions/traces/take.ts';
+import type { Span } from '../../lib/ports/spans.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { type House, finished, house, workflow } from '../service/house.ts';
+
+const attributes = {
+  ApproximateReceiveCount: '1',
+  SentTimestamp: '0',
+  SenderId: 'events',
+  ApproximateFirstReceiveTimestamp: '0',
+};
+const record = (messageId: string, body: string) => ({
+  messageId,
+  receiptHandle: messageId,
+  body,
+  attributes,
+  messageAttributes: {},
+  md5OfBody: '',
+  eventSource: 'aws:sqs',
+  eventSourceARN: 'arn',
+  awsRegion: 'eu-west-1',
+});
+
+const played = async (): Promise<{ home: House; bodyOf: (name: string) => Promise<string> }> => {
+  const home = house({ answer: () => finished('x') });
+  for (const name of ['one', 'two']) await home.publish({ ...workflow(name, 'a>b') });
+  return {
+    home,
+    bodyOf: async (name) => {
+      const { runId, projectId, environment } = await home.begin(name);
+      await home.settle();
+      // A member more than the function knows: events grow.
+      const detail = { runId, projectId, environment, status: 'completed', workflow: { name }, new: true };
+      return JSON.stringify({ version: '0', 'detail-type': 'Run Status Change', source: 'stepwell.runs', detail });
+    },
+  };
+};
+
+const toolsOf = (home: House, refuses: (spans: readonly Span[]) => boolean = () => false) => {
+  const sent: Span[] = [];
+  const errors: unknown[] = [];
+  const spans = {
+    send: async (batch: readonly Span[]) => {
+      if (refuses(batch)) throw new Unavailable('the collector of traces');
+      sent.push(...batch);
+    },
+  };
+  const logger = { info: () => undefined, error: (...said: readonly unknown[]) => void errors.push(said) };
+  return { sent, errors, tools: { deps: home.deps, tracing: () => ({ spans, samplePercent: 100 }), logger } };
+};
+const take = (tools: Parameters<typeof takeEnded>[0], ...bodies: readonly string[]) => {
+  const event: SQSEvent = { Records: bodies.map((body, at) => record(String(at), body)) };
+  return takeEnded(tools, event);
+};
+const isOf = (name: string) => (batch: readonly Span[]) => batch.some((span) => span.name === `run ${name}`);
+
+test('each run of a batch is sent, and what cannot be read is said and put away', async () => {
+  const { home, bodyOf } = await played();
+  const { sent, errors, tools } = toolsOf(home);
+  expect(await take(tools, await bodyOf('one'), 'no JSON', await bodyOf('two'), '{}')).toEqual({ batchItemFailures: [] });
+  expect(sent.map(({ name }) => name).filter((name) => name.startsWith('run'))).toEqual(['run one', 'run two']);
+  expect(errors).toHaveLength(2);
+});
+
+test('what the collector did not take comes back alone', async () => {
+  const { home, bodyOf } = await played();
+  const { sent, tools } = toolsOf(home, isOf('one'));
+  expect(await take(tools, await bodyOf('one'), await bodyOf('two'))).toEqual({ batchItemFailures: [{ itemIdentifier: '0' }] });
+  expect(sent.some(({ name }) => name === 'run two')).toBe(true);
+});
+
+test('where it takes nothing the function fails, so that Lambda counts it', async () => {
+  const { home, bodyOf } = await played();
+  const { tools } = toolsOf(home, () => true);
+  await expect(take(tools, await bodyOf('one'), await bodyOf('two'))).rejects.toThrow(Unavailable);
+});

@@ -1,0 +1,79 @@
+/** The setting `corsOrigins`: what it takes, who is told of it, and what the gateway's own answers say. */
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { parseSettings } from '../../lib/stacks/settings.ts';
+import { ofType, synthesize } from './synthesized.ts';
+
+const one = ['https://app.example.com'];
+const two = [...one, 'http://localhost:5173'];
+
+describe('the setting', () => {
+  test('takes origins in full, on the command line as JSON', () => {
+    expect(parseSettings({ 'stepwell:corsOrigins': JSON.stringify(two) })).toMatchObject({ corsOrigins: two });
+  });
+
+  test.each([
+    ['*', /"\*" has a wildcard: name each origin in full/],
+    ['https://*.example.com', /has a wildcard/],
+    ['https://app.example.com/', /must be an origin as browsers send it/],
+    ['https://app.example.com/path', /must be an origin/],
+    ['https://app.example.com:443', /must be an origin/],
+    ['https://APP.example.com', /must be an origin/],
+    ['https://user@app.example.com', /must be an origin/],
+    ['app.example.com', /must be an origin/],
+    ['null', /must be an origin/],
+    ['http://app.example.com', /must begin with https:/],
+    ['ftp://app.example.com', /must begin with https:/],
+    ["https://a.example','x", /must be an origin/],
+  ])('refuses %s with what is wrong', (origin, message) => {
+    expect(() => parseSettings({ 'stepwell:corsOrigins': [origin] })).toThrow(message);
+  });
+
+  test('refuses a repetition, more than ten, and more than fits', () => {
+    const many = (count: number, host = 'a') => Array.from({ length: count }, (_, at) => `https://${host}${at}.example.com`);
+    expect(() => parseSettings({ 'stepwell:corsOrigins': [...one, ...one] })).toThrow(/an origin twice/);
+    expect(() => parseSettings({ 'stepwell:corsOrigins': many(11) })).toThrow(/at most 10 origins/);
+    expect(() => parseSettings({ 'stepwell:corsOrigins': many(10, 'a'.repeat(50)) })).toThrow(/at most 500 characters/);
+  });
+});
+
+const environment = z.looseObject({ Environment: z.looseObject({ Variables: z.record(z.string(), z.unknown()) }) });
+const toldIn = (settings: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    ofType(synthesize(settings).runtime, 'Lambda::Function').flatMap(({ id, Properties }) => {
+      const told = environment.parse(Properties).Environment.Variables['STEPWELL_CORS_ORIGINS'];
+      return told === undefined ? [] : [[id.replace(/^StepwellFunctions|Function[0-9A-F]{8}$/g, ''), told]];
+    }),
+  );
+
+test('the functions that browsers call are told of it, and no other', () => {
+  const functions = ['Api', 'Deployments', 'Events', 'Library', 'Sockets', 'TestRuns'];
+  expect(toldIn({ corsOrigins: two })).toEqual(Object.fromEntries(functions.map((name) => [name, two.join()])));
+  expect(toldIn({})).toEqual(Object.fromEntries(functions.map((name) => [name, ''])));
+});
+
+const parameters = z.looseObject({ ResponseType: z.string(), ResponseParameters: z.record(z.string(), z.string()) });
+const gatewayHeaders = (settings: Readonly<Record<string, unknown>>, name: string) =>
+  new Set(
+    ofType(synthesize(settings).runtime, 'ApiGateway::GatewayResponse').map(
+      ({ Properties }) => parameters.parse(Properties).ResponseParameters[`gatewayresponse.header.${name}`],
+    ),
+  );
+
+test.each([
+  ['nothing without the setting', {}, undefined, undefined],
+  ['the one origin that there is', { corsOrigins: one }, "'https://app.example.com'", "'Origin'"],
+  // Its templates cannot compare; these answers are the same for everybody.
+  ['any of several', { corsOrigins: two }, "'*'", "'Origin'"],
+])("every answer of the gateway's own names %s", (_what, settings, origin, vary) => {
+  expect(gatewayHeaders(settings, 'Access-Control-Allow-Origin')).toEqual(new Set([origin]));
+  expect(gatewayHeaders(settings, 'Vary')).toEqual(new Set([vary]));
+  expect(gatewayHeaders(settings, 'Access-Control-Allow-Credentials')).toEqual(new Set([undefined]));
+});
+
+test('it adds no resource: the functions answer preflights themselves', () => {
+  const count = (settings: Readonly<Record<string, unknown>>): number => synthesize(settings).runtime.length;
+  expect(count({ corsOrigins: two })).toBe(count({}));
+  // CloudFormation's limit for one stack, with room for what an owner adds.
+  expect(count({})).toBeLessThan(400);
+});

@@ -1,0 +1,228 @@
+/**
+ * Who may do what, for each function and each kind of record, queue and object: written down in `privilege.txt`, so that a grant that
+ * grows shows in a diff (`npx vitest -u` writes it anew), and held to rules that no diff may change.
+ */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type FunctionName, functionNames } from '../../lib/contract/environment.ts';
+import { partitionOf, recordKinds } from '../../lib/contract/record-kinds.ts';
+import { runPartition, dueKey } from '../../lib/aws/run-keys.ts';
+import { evaluate } from '../../lib/local/policy/evaluate.ts';
+import { environment, projectId, runId } from '../../lib/engine/ids.ts';
+import {
+  type Cloud,
+  type Kind,
+  type Matrix,
+  asks,
+  cloudOf,
+  kinds,
+  matrixOf,
+  mayWith,
+  needsOf,
+  tableOf,
+  widened,
+  written,
+} from './privilege.ts';
+import { withTraces } from './synthesized.ts';
+
+let cloud: Cloud;
+let matrix: Matrix;
+beforeAll(() => {
+  cloud = cloudOf(withTraces);
+  matrix = matrixOf(cloud);
+});
+
+const may = (letters: string, row: string): readonly FunctionName[] =>
+  functionNames.filter((name) => letters.split('').some((letter) => matrix.get(row)?.[name].includes(letter)));
+const control = (kind: keyof (typeof recordKinds)['control']): string => `control: ${kind}`;
+const runs = (kind: keyof (typeof recordKinds)['runs']): string => `runs: ${kind}`;
+
+test('every grant is written down', async () => {
+  await expect(written(matrix)).toMatchFileSnapshot('privilege.txt');
+});
+
+describe('whatever is written down', () => {
+  test('API keys are made and changed where keys are kept, and where the first is made; others note their use', () => {
+    expect(may('p', control('key'))).toEqual(['library', 'first-key']);
+    expect(may('u', control('key'))).toEqual(['library', 'first-key']);
+    expect(may('d', control('key'))).toEqual([]);
+    expect(may('pud', control('keys'))).toEqual(['library', 'first-key']);
+    expect(may('n', control('key'))).toEqual(['api', 'events', 'deployments', 'test-runs', 'sockets']);
+  });
+
+  test('whoever notes the use of a key changes nothing else of it, and is told nothing else', () => {
+    const Key = { pk: { S: partitionOf('key', 'one') }, sk: { S: 'key' } };
+    const TableName = tableOf(cloud, 'control');
+    const change = (UpdateExpression: string, more: object = {}) =>
+      needsOf('UpdateItem', { TableName, Key, UpdateExpression, ...more }).every(asks(cloud, 'api'));
+    expect(change('SET lastUsedAt = :at')).toBe(true);
+    expect(change('SET lastUsedAt = :at, scopes = :all')).toBe(false);
+    expect(change('SET #a = :all', { ExpressionAttributeNames: { '#a': 'scopes' } })).toBe(false);
+    expect(change('SET lastUsedAt = :at REMOVE revokedAt')).toBe(false);
+    expect(change('SET lastUsedAt = :at', { ConditionExpression: 'begins_with(secretHash, :a)' })).toBe(false);
+    expect(change('SET lastUsedAt = :at', { ReturnValues: 'ALL_OLD' })).toBe(false);
+  });
+
+  test('code writes what is of code, ends holds, and writes no other record', () => {
+    const writes = kinds
+      .filter(({ table, kind }) => /[pud]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
+      .map(({ kind }) => kind);
+    expect(writes).toEqual(['code', 'due-code', 'deaths-code', 'hold']);
+    expect(matrix.get(control('hold'))?.code).toBe('d');
+    expect(may('p', 'payloads')).not.toContain('code');
+    expect(may('p', 'artifacts')).toEqual(['deployments']);
+  });
+
+  test('code reads no head, nothing of a graph, no key, no signal, and no payload of a graph', () => {
+    const reads = kinds
+      .filter(({ table, kind }) => /[gbq]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
+      .map(({ kind }) => kind);
+    expect(reads).toEqual(['code', 'deaths-code', 'deployments']);
+    expect(may('gptd', 'payloads')).not.toContain('code');
+  });
+
+  test('code sends to its own queue and to the delay queue, and takes no message by itself', () => {
+    const sends = [...matrix]
+      .filter(([what, row]) => what.includes('Queue') && row.code !== '')
+      .map(([what, row]) => [what, row.code]);
+    expect(sends).toEqual([
+      ['DelayQueue', 's'],
+      ['CodeQueue', 's'],
+    ]);
+  });
+
+  test('no function takes messages from a queue by itself: Lambda does, with its role', () => {
+    for (const [what, row] of matrix) {
+      if (!/Queue|DeadLetters/.test(what)) continue;
+      for (const name of functionNames) expect(row[name], `${name} of ${what}`).not.toMatch(/[rd]/);
+    }
+  });
+
+  test('records are deleted by those who own them', () => {
+    const owners: Partial<Record<Kind, readonly FunctionName[]>> = {
+      run: ['test-runs', 'sweep'],
+      code: ['test-runs', 'sweep'],
+      due: ['test-runs', 'sweep'],
+      streams: ['events'],
+      socket: ['sockets', 'speaker'],
+      watch: ['dead-letter', 'sockets', 'speaker'],
+      workflow: ['sweep'],
+      deployments: ['deployments'],
+      hold: ['api', 'deployments', 'worker', 'collect', 'sweep', 'dead-letter', 'code', 'webhooks'],
+      deletions: ['api', 'sweep'],
+      deletion: ['sweep'],
+      schedules: ['library'],
+      alarms: ['library', 'sweep'],
+      signal: ['api', 'test-runs', 'worker', 'collect', 'sweep', 'dead-letter', 'webhooks'],
+      idempotency: ['api', 'test-runs', 'worker', 'webhooks'],
+      places: ['worker'],
+    };
+    for (const { table, kind } of kinds) expect(may('d', `${table}: ${kind}`), kind).toEqual(owners[kind] ?? []);
+  });
+
+  test('what runs are made from is written by those who publish it', () => {
+    expect(may('pu', control('workflow'))).toEqual(['api']);
+    expect(may('pu', control('workflows'))).toEqual(['api', 'sweep']);
+    for (const kind of ['lens', 'lenses', 'query', 'queries'] as const)
+      expect(may('pu', control(kind)), kind).toEqual(['library']);
+    expect(may('pu', control('deployments'))).toEqual(['deployments']);
+    expect(may('pu', control('schedules'))).toEqual(['library', 'worker', 'dead-letter']);
+  });
+
+  test('heads, and what runs of graphs wrote, are written by functions that run no code of authors', () => {
+    expect(may('pu', runs('run'))).toEqual(['api', 'test-runs', 'worker', 'collect', 'sweep', 'dead-letter', 'webhooks']);
+  });
+
+  test('whoever watches writes nothing about runs, and sends no job', () => {
+    for (const name of ['events', 'sockets', 'speaker'] as const) {
+      for (const kind of Object.keys(recordKinds.runs)) expect(matrix.get(`runs: ${kind}`)?.[name], name).not.toMatch(/[pud]/);
+      for (const what of ['NodeQueue', 'DelayQueue', 'ResultsQueue', 'CodeQueue', 'timers', 'event bus', 'payloads'])
+        expect(matrix.get(what)?.[name], `${name} of ${what}`).not.toMatch(/[spd]/);
+    }
+  });
+
+  test('alarms are taken away by those who keep schedules', () => {
+    expect(may('d', 'timers')).toEqual(['library', 'sweep']);
+  });
+
+  test('the trail is read by one function, and changed by none', () => {
+    expect(may('gbq', control('audit'))).toEqual(['library']);
+    expect(may('ud', control('audit'))).toEqual([]);
+  });
+
+  test('who answers to nobody’s key sees none', () => {
+    for (const name of ['webhooks', 'worker', 'collect', 'sweep', 'dead-letter', 'code'] as const) {
+      expect(matrix.get(control('key'))?.[name], name).toBe('');
+      expect(matrix.get(control('ticket'))?.[name], name).toBe('');
+    }
+  });
+
+  test('nobody scans, writes in batches or in transactions', () => {
+    for (const table of ['runs', 'control'] as const) {
+      const TableName = tableOf(cloud, table);
+      for (const name of functionNames) {
+        for (const needs of [
+          needsOf('Scan', { TableName }),
+          needsOf('BatchWriteItem', { RequestItems: { [TableName]: {} } }),
+          needsOf('TransactWriteItems', { TransactItems: [{ Put: { TableName } }] }),
+        ])
+          expect(needs.some(asks(cloud, name)), name).toBe(false);
+      }
+    }
+  });
+});
+
+describe('no name makes one kind look like another', () => {
+  const words = [...Object.keys(recordKinds.runs), ...Object.keys(recordKinds.control)].filter((word) => /^[a-z-]+$/.test(word));
+
+  test('of a project and an environment that are called as kinds are', () => {
+    for (const word of words) {
+      const named = { projectId: projectId(word), environment: environment(word), runId: runId(`wrun_${'0'.repeat(26)}`) };
+      expect(mayWith(cloud, 'code', 'runs', runPartition(named)), word).toBe('');
+      expect(mayWith(cloud, 'code', 'runs', dueKey(named, 1).pk), word).toBe('');
+      expect(mayWith(cloud, 'code', 'runs', runPartition(named, 'code')), word).toBe('gqpu');
+      expect(mayWith(cloud, 'webhooks', 'control', partitionOf('key', word, word)), word).toBe('');
+      expect(mayWith(cloud, 'code', 'control', partitionOf('signal', word, word, word)), word).toBe('');
+    }
+  });
+});
+
+describe('a grant that grows', () => {
+  const all = (...actions: readonly string[]): object => ({ Effect: 'Allow', Action: actions, Resource: '*' });
+
+  test.each([
+    ['code', all('dynamodb:PutItem'), 'runs: run'],
+    ['code', all('sqs:SendMessage'), 'ResultsQueue'],
+    ['code', all('s3:GetObject'), 'payloads'],
+    ['deployments', all('dynamodb:UpdateItem'), 'control: key'],
+    ['library', all('dynamodb:DeleteItem'), 'control: audit'],
+    ['events', all('dynamodb:PutItem', 'dynamodb:UpdateItem'), 'control: workflow'],
+  ] as const)('of %s changes what is written down', (name, statement, row) => {
+    const wider = matrixOf(widened(cloud, name, statement));
+    expect(wider.get(row)?.[name]).not.toBe(matrix.get(row)?.[name]);
+    expect(written(wider)).not.toBe(written(matrix));
+  });
+
+  test('a condition that is gone is one, too: a request that names no partition would pass it', () => {
+    const Resource = cloud.template.of('AWS::DynamoDB::Table').map(({ arn }) => arn);
+    const leading = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['code#*'] } };
+    const wider = widened(cloud, 'code', { Effect: 'Allow', Action: 'dynamodb:Scan', Resource, Condition: leading });
+    expect(needsOf('Scan', { TableName: tableOf(cloud, 'runs') }).every(asks(wider, 'code'))).toBe(true);
+  });
+});
+
+test('Lambda itself may take messages with the role of a function that a queue starts', () => {
+  const { template, roles } = cloud;
+  const mappings = template.of('AWS::Lambda::EventSourceMapping');
+  expect(mappings.length).toBe(8);
+  for (const { properties } of mappings) {
+    const fn = template.of('AWS::Lambda::Function').find(({ ref }) => ref === properties['FunctionName']);
+    const statements = roles.get(String(fn?.properties['Role'])) ?? [];
+    const need = { action: 'sqs:ReceiveMessage', resource: String(properties['EventSourceArn']) };
+    expect(evaluate(statements, need), need.resource).toBe('allowed');
+  }
+});
+
+test('the inline policy of each role fits what IAM takes: 10,240 characters', () => {
+  for (const { properties, logicalId } of cloud.template.of('AWS::IAM::Policy'))
+    expect(JSON.stringify(properties['PolicyDocument']).length, logicalId).toBeLessThan(10_240);
+});
