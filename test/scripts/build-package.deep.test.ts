@@ -95,7 +95,7 @@ it('asks for the packages that it uses, and for no more', async () => {
   const asCode = Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path));
   const types = globSync('**/*.d.ts', { cwd: installed, exclude: ['node_modules/**'] });
   const asTypes = types.flatMap((file) =>
-    [...readFileSync(join(installed, file), 'utf8').matchAll(/(?:from|import\() ?['"]([^'".]+)['"]/g)].map(
+    [...readFileSync(join(installed, file), 'utf8').matchAll(/(?:from|import\() ?['"]([@\w][^'".\s]*)['"]/g)].map(
       ([, name = '']) => name,
     ),
   );
@@ -143,7 +143,8 @@ app.synth();
     .object({ Resources: z.record(z.string(), z.object({ Type: z.string() })) })
     .parse(JSON.parse(readFileSync(join(application, 'cdk.out', 'Mine.template.json'), 'utf8')));
   const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
-  expect(functions).toHaveLength(functionNames.length);
+  // Without settings nobody sends traces.
+  expect(functions).toHaveLength(functionNames.length - 1);
 });
 
 it('plays a workflow that was written with its SDK, which asks for no package', async () => {
