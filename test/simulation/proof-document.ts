@@ -40,9 +40,9 @@ const preface = `# What was run, and what it showed
 
 The ten invariants of a run (docs/ARCHITECTURE.md) and two more of the simulation are held against the real code of \`lib/service\` and
 \`lib/engine\`. This page is written by the commands that it names, from the reports that they keep in
-\`test/simulation/proof\`; \`npm run proof\` writes it from those that are there. What CI runs of it is in \`npm test\`: 5,000 seeds, the whole
-crash matrix, the planted bugs that are found quickly and eight of the others, which change with the sources, five kills, and the walks of the
-model.`;
+\`test/simulation/proof\`; \`npm run proof\` writes it from those that are there. What CI runs of it is in \`npm run test:deep\`: 5,000 seeds, 1,000 more that change
+with the day and the commit, the whole crash matrix, the planted bugs that are found quickly and eight of the others, which change with the sources,
+five kills, and the walks of the model.`;
 
 const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 1 });
 
