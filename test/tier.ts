@@ -5,8 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 
-export const tiers = ['quick', 'deep'] as const;
-export type Tier = (typeof tiers)[number];
+type Tier = 'quick' | 'deep';
 
 /** Set by `vitest.config.ts` for the processes of a run. */
 export const tierVariable = 'STEPWELL_TEST_TIER';
