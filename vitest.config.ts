@@ -44,7 +44,7 @@ export default defineConfig({
     globalSetup: './test/temporary-folder.ts',
     // Node loads what is tested as it loads the product: through vitest's own runner it takes up to a third longer.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    reporters: ['default', './test/closing-line.ts'],
+    reporters: ['default', './test/progress.ts'],
     projects: [
       project(
         'unit',

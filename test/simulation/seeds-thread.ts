@@ -18,7 +18,7 @@ async function run(from: number, count: number, world: WorldKind): Promise<void>
     try {
       addReport(tally, await simulate(worldOfKind(world, seed)));
     } catch (trouble) {
-      addFailure(tally, seed, trouble);
+      addFailure(tally, { seed, world }, trouble);
     }
   }
   parentPort?.postMessage(tally);

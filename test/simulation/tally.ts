@@ -1,6 +1,7 @@
 /** What many seeds came to, added up. */
 import * as z from 'zod';
 import { type SimulationReport } from './simulation.ts';
+import type { WorldKind } from './world-of-seed.ts';
 
 const amounts = z.record(z.string(), z.number());
 
@@ -38,9 +39,16 @@ export function addReport(
   tally.longestOverlapMs = Math.max(tally.longestOverlapMs, longestOverlapMs);
 }
 
-export function addFailure(tally: Tally, seed: number, trouble: unknown): void {
+/** The message ends with the line that replays the seed. */
+export function addFailure(
+  tally: Tally,
+  { seed, world }: { readonly seed: number; readonly world: WorldKind },
+  thrown: unknown,
+): void {
   tally.seeds += 1;
-  tally.failed.push({ seed, message: trouble instanceof Error ? trouble.message : String(trouble) });
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const replay = `npm run simulate -- --seed ${seed}${world === 'drawn' ? '' : ` --${world}`}`;
+  tally.failed.push({ seed, message: `${message}\n  replay: ${replay}` });
 }
 
 export function merge(into: Tally, other: Tally): void {
