@@ -1,6 +1,6 @@
 /**
  * A reader of a live run that loses its stream after each event, over and over: nobody is told that it has gone away. That it
- * misses nothing in five hundred times is held by `test/service/resumed-watch.test.ts`; here it must not use up the slots.
+ * misses nothing in five hundred times is held by `test/service/resumed-watch.deep.test.ts`; here it must not use up the slots.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { StepwellClient, type RunNews } from '../../lib/client/index.ts';
