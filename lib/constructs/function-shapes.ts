@@ -175,7 +175,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     told: ['codeRoleArn'],
     // Unpacked artifacts: 400 MB are kept, and the next one is unpacked before an older one goes.
     diskMb: 1024,
-    // Authors' code runs with this role, for every project: docs/decisions/code-has-partitions-of-its-own.md says what each is for.
+    // Authors' code runs with this role, for every project: docs/decisions/code-function-permissions.md says what each is for.
     may: [
       'write runs of code',
       'keep payloads of code',

@@ -1,7 +1,7 @@
 /**
  * Brings signals and the waits for them together, whoever comes: a sender, a run that begins to wait, the sweep. A signal is
  * first meant for one waiter, by a conditional write, and then given to its run's log, which alone decides. Whoever finds
- * one that is meant for somebody and not given finishes that: its finder may be dead. (docs/decisions/signals-meet.md)
+ * one that is meant for somebody and not given finishes that: its finder may be dead. (docs/decisions/matching-signals.md)
  */
 import type { Fact } from '../engine/graph/facts.ts';
 import { type CommitNo, firstCommit, nodeKey, topLevel } from '../engine/ids.ts';

@@ -2,7 +2,7 @@
  * Looks at a run of a workflow that limits how many of them are at work, and does what is left to be done: gives it a place, or
  * lets it wait for one; gives its place back where it has ended, and calls those who wait first. Asked as often as anybody
  * likes: what counts is the run's log, where a run has one place for ever, and the places, which are taken and given back on
- * conditions. (docs/decisions/places.md)
+ * conditions. (docs/decisions/concurrency-slots.md)
  */
 import { type RunAddress, type RunId, type Scope } from '../engine/ids.ts';
 import { isTerminal } from '../engine/log/fold.ts';

@@ -3,7 +3,7 @@
  * every machine and each time that it is decided.
  *
  * A node that goes beyond its own bound fails. One that goes beyond what is left of its decision's is no fault of its own: it
- * is dispatched, and decided by a worker for itself (docs/decisions/work-of-a-decision.md).
+ * is dispatched, and decided by a worker for itself (docs/decisions/decision-work-limits.md).
  */
 import type { JsonValue } from '../json.ts';
 import { leastLengthOf } from '../least-length.ts';

@@ -2,7 +2,7 @@
  * What is known of the deliveries of an attempt that did not end it, and when they end it as lost. A first delivery records nothing.
  * A later one records that it begins, so that a worker that dies in it is noticed by the next. A death counts against the
  * attempt only where nothing else explains it: a storm of crashes must fail no healthy run, and an attempt that kills its worker
- * must end. (docs/decisions/deaths-of-workers.md)
+ * must end. (docs/decisions/worker-crashes.md)
  */
 import type { RunId, NodeKey } from '../ids.ts';
 import { type DurationMs, type Instant, between, durationMs, hours, instant, minutes, seconds } from '../time.ts';
